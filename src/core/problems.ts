@@ -1,0 +1,68 @@
+/**
+ * Every failure a caller can act on, in one table: code → HTTP status, and the sentence a human reads.
+ * Whatever is not here is a bug and answers a bare 500.
+ */
+const PROBLEMS = {
+  'invalid-input': [400, 'Some of the input is not valid.'],
+  'malformed-body': [400, 'The body cannot be read.'],
+  'malformed-path': [400, 'The path is not correctly percent-encoded.'],
+  'bad-credentials': [400, 'Unable to log in with provided credentials.'],
+  'bad-package': [400, 'The package cannot be accepted.'],
+  'not-signed-in': [401, 'A valid token is required.'],
+  'not-allowed': [403, 'You may not do this.'],
+  'csrf-failed': [403, 'The X-CSRFToken header does not match the csrftoken cookie of this login.'],
+  'client-admin-locked': [403, 'Client admins cannot be changed here.'],
+  'not-yourself': [403, 'You cannot take away your own access.'],
+  'last-superuser': [403, 'The last active superuser must stay.'],
+  'not-found': [404, 'There is no such thing here.'],
+  'method-not-allowed': [405, 'This path does not take that method.'],
+  'not-acceptable': [406, 'No form that the Accept header asks for can be served.'],
+  'ambiguous-invitation': [409, 'Several pending invitations match: name one with ?client=.'],
+  'body-too-large': [413, 'The body is larger than this path takes.'],
+  'path-too-long': [414, 'The path is too long.'],
+  'unsupported-media-type': [415, 'The body must be application/json.'],
+  throttled: [429, 'Too many failed tries. Try again later.'],
+  'internal-error': [500, 'The request failed. Quote the request id when asking for help.'],
+  'database-away': [503, 'The database cannot be reached at the moment. Try again shortly.'],
+  'store-away': [503, 'The package store cannot be reached at the moment. Try again shortly.'],
+  overloaded: [503, 'Too much is going on at the moment. Try again shortly.'],
+} as const satisfies Record<string, readonly [status: number, detail: string]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Dotted input path (`email`, `items.3.apps.0`) → what is wrong with it. */
+export type FieldErrors = Record<string, string[]>;
+
+export type ProblemExtras = {
+  /** Replaces the table's sentence where a more exact one can be told. */
+  detail?: string;
+  fields?: FieldErrors;
+  retryAfterSeconds?: number;
+  cause?: unknown;
+};
+
+/** An expected failure: thrown by services, told to the caller as it is. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly fields: FieldErrors | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ProblemCode, extras: ProblemExtras = {}) {
+    const [status, sentence] = PROBLEMS[code];
+    super(extras.detail ?? sentence, { cause: extras.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.status = status;
+    this.fields = extras.fields;
+    this.retryAfterSeconds = extras.retryAfterSeconds ?? (status === 503 ? 2 : undefined);
+  }
+}
+
+/** Input that is well-formed but breaks a rule; names each field. */
+export const invalid = (fields: FieldErrors, cause?: unknown): Problem =>
+  new Problem('invalid-input', { fields, cause });
+
+/** The same answer for what is missing and for what the caller may not see. */
+export const notFound = (what: string): Problem =>
+  new Problem('not-found', { detail: `There is no such ${what}.` });
