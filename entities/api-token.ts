@@ -1,0 +1,21 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant } from './instant.ts';
+import { User } from './user.ts';
+
+/** A login by token. The token itself is nowhere: only its SHA-256 is kept. */
+export const ApiTokenSchema = defineEntity({
+  name: 'ApiToken',
+  tableName: 'api_tokens',
+  indexes: [{ properties: ['user', 'createdAt'] }],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
+    /** SHA-256 of the token, 64 hexadecimal characters. */
+    digest: p.string().length(64).unique().hidden(),
+    createdAt: instant(),
+    lastUsed: instant(),
+  },
+});
+
+export class ApiToken extends ApiTokenSchema.class {}
+ApiTokenSchema.setClass(ApiToken);

@@ -1,0 +1,17 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
+import { User } from './user.ts';
+
+/** A user may open an app. */
+export const AppGrantSchema = defineEntity({
+  name: 'AppGrant',
+  tableName: 'app_grants',
+  primaryKeys: ['user', 'app'],
+  properties: {
+    user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
+  },
+});
+
+export class AppGrant extends AppGrantSchema.class {}
+AppGrantSchema.setClass(AppGrant);

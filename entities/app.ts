@@ -1,0 +1,38 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Client } from './client.ts';
+import { instant } from './instant.ts';
+
+/** What was last loaded into an app; `{}` until a package was. Times are ISO 8601. */
+export type PackageInfo =
+  | Record<string, never>
+  | {
+      version: string;
+      fetched_at: string;
+      loaded_at: string;
+      sha256: string;
+      stacks: { id: string; slug: string; label: string }[];
+    };
+
+/** A data application of one client. */
+export const AppSchema = defineEntity({
+  name: 'App',
+  tableName: 'apps',
+  properties: {
+    id: p.string().length(8).primary().check(`id ~ '^[A-Za-z0-9]{8}$'`),
+    client: () => p.manyToOne(Client).index().deleteRule('restrict').updateRule('no action'),
+    slug: p.string().length(64).unique().check(`slug ~ '^[a-z0-9_-]{1,64}$'`),
+    label: p.string().length(255),
+    description: p.text().default(''),
+    helpHtml: p.text().default(''),
+    footerHtml: p.text().default(''),
+    showHelp: p.boolean().default(false),
+    showFooter: p.boolean().default(false),
+    inMaintenance: p.boolean().default(false),
+    maintenanceMessage: p.text().default(''),
+    packageInfo: p.json<PackageInfo>().columnType('json').defaultRaw(`'{}'`),
+    createdAt: instant(),
+  },
+});
+
+export class App extends AppSchema.class {}
+AppSchema.setClass(App);

@@ -1,0 +1,47 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Site } from './site.ts';
+
+const line = () => p.string().length(255).default('');
+const html = () => p.text().default('');
+
+/** A tenant: its branding texts and the password policy of its people. */
+export const ClientSchema = defineEntity({
+  name: 'Client',
+  tableName: 'clients',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    /** One client a site, so that a request's host names the client whose texts are shown. */
+    site: () => p.oneToOne(Site).owner().deleteRule('restrict').updateRule('no action'),
+    name: p.string().length(255).unique(),
+    defaultFromEmail: line(),
+    invitationSubject: line(),
+    invitationBody: html(),
+    loginTitle: line(),
+    loginSubtitle: line(),
+    supportEmail: line(),
+    homeLocation: p.string().length(2048).default('/'),
+    subtitle404: line().fieldName('subtitle_404'),
+    message404: html().fieldName('message_404'),
+    subtitle500: line().fieldName('subtitle_500'),
+    message500: html().fieldName('message_500'),
+    passwordMinLength: p
+      .integer()
+      .default(8)
+      .check('password_min_length >= 1 and password_min_length <= 128'),
+    passwordAllowCommon: p.boolean().default(false),
+    passwordRequireNumeric: p.boolean().default(false),
+    passwordRequireUpper: p.boolean().default(false),
+    passwordRequireLower: p.boolean().default(false),
+    passwordRequireSpecial: p.boolean().default(false),
+    /** 0 switches expiry off. */
+    passwordExpirationDays: p
+      .integer()
+      .default(0)
+      .check('password_expiration_days >= 0 and password_expiration_days <= 3650'),
+    /** The client's own bucket; null means the one of the settings. */
+    uploadBucketName: p.string().length(255).nullable(),
+  },
+});
+
+export class Client extends ClientSchema.class {}
+ClientSchema.setClass(Client);

@@ -1,0 +1,57 @@
+import type { InferKyselyDB } from '@mikro-orm/sql';
+import { ApiToken, type ApiTokenSchema } from './api-token.ts';
+import { App, type AppSchema } from './app.ts';
+import { AppGrant, type AppGrantSchema } from './app-grant.ts';
+import { Client, type ClientSchema } from './client.ts';
+import { FetchedPackage, type FetchedPackageSchema } from './fetched-package.ts';
+import { Invitation, type InvitationSchema } from './invitation.ts';
+import { InvitationApp, type InvitationAppSchema } from './invitation-app.ts';
+import { Membership, type MembershipSchema } from './membership.ts';
+import { OutboxMail, type OutboxMailSchema } from './outbox-mail.ts';
+import { RateLimit, type RateLimitSchema } from './rate-limit.ts';
+import { SavedFilter, type SavedFilterSchema } from './saved-filter.ts';
+import { Site, type SiteSchema } from './site.ts';
+import { Stack, type StackSchema } from './stack.ts';
+import { UsageDay, type UsageDaySchema } from './usage-day.ts';
+import { UsageEntry, type UsageEntrySchema } from './usage-entry.ts';
+import { User, type UserSchema } from './user.ts';
+
+/** Every table-class there is: what is not listed here does not exist for the ORM. */
+export const entities = [
+  Site,
+  Client,
+  User,
+  Membership,
+  ApiToken,
+  RateLimit,
+  App,
+  AppGrant,
+  Stack,
+  FetchedPackage,
+  UsageEntry,
+  UsageDay,
+  Invitation,
+  InvitationApp,
+  OutboxMail,
+  SavedFilter,
+];
+
+/** The same tables as Kysely sees them: names and column types come from the entities. */
+export type Database = InferKyselyDB<
+  | typeof SiteSchema
+  | typeof ClientSchema
+  | typeof UserSchema
+  | typeof MembershipSchema
+  | typeof ApiTokenSchema
+  | typeof RateLimitSchema
+  | typeof AppSchema
+  | typeof AppGrantSchema
+  | typeof StackSchema
+  | typeof FetchedPackageSchema
+  | typeof UsageEntrySchema
+  | typeof UsageDaySchema
+  | typeof InvitationSchema
+  | typeof InvitationAppSchema
+  | typeof OutboxMailSchema
+  | typeof SavedFilterSchema
+>;

@@ -1,0 +1,36 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Client } from './client.ts';
+import { freeForm, instant } from './instant.ts';
+import { User } from './user.ts';
+
+export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
+
+/** Somebody was asked to join a client. A pending one past `expiresAt` counts as expired. */
+export const InvitationSchema = defineEntity({
+  name: 'Invitation',
+  tableName: 'invitations',
+  indexes: [
+    {
+      name: 'invitations_one_pending',
+      expression: `create unique index invitations_one_pending on invitations (client_id, email) where status = 'pending'`,
+    },
+    { properties: ['inviter', 'status'] },
+  ],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
+    email: p.string().length(254).check(`email = lower(email) and email <> ''`),
+    key: p.string().length(64).unique(),
+    inviter: () => p.manyToOne(User).deleteRule('restrict').updateRule('no action'),
+    extra: freeForm(),
+    isDemoUser: p.boolean().default(false),
+    status: p.enum(INVITATION_STATUSES).default('pending'),
+    dateInvited: instant(),
+    expiresAt: instant(),
+    /** Mails that the mail server has taken, not mails that are queued. */
+    emailCount: p.integer().default(0).check('email_count >= 0'),
+  },
+});
+
+export class Invitation extends InvitationSchema.class {}
+InvitationSchema.setClass(Invitation);

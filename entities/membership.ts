@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Client } from './client.ts';
+import { User } from './user.ts';
+
+/** A user belongs to a client, and may administer it. */
+export const MembershipSchema = defineEntity({
+  name: 'Membership',
+  tableName: 'memberships',
+  primaryKeys: ['client', 'user'],
+  properties: {
+    client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
+    isAdmin: p.boolean().default(false),
+  },
+});
+
+export class Membership extends MembershipSchema.class {}
+MembershipSchema.setClass(Membership);

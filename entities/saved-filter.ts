@@ -1,0 +1,23 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant } from './instant.ts';
+import { Stack } from './stack.ts';
+import { User } from './user.ts';
+
+/** A set of global filters that a user has given a name. */
+export const SavedFilterSchema = defineEntity({
+  name: 'SavedFilter',
+  tableName: 'saved_filters',
+  uniques: [{ properties: ['user', 'hash'] }],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
+    stack: () => p.manyToOne(Stack).index().deleteRule('cascade').updateRule('no action'),
+    hash: p.string().length(64).check(`hash ~ '^[A-Za-z0-9_-]{1,64}$'`),
+    name: p.string().length(255).check(`name <> ''`),
+    created: instant(),
+    modified: instant(),
+  },
+});
+
+export class SavedFilter extends SavedFilterSchema.class {}
+SavedFilterSchema.setClass(SavedFilter);

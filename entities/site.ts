@@ -1,0 +1,15 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** A host name (with its port, if any) under which the platform is reached. */
+export const SiteSchema = defineEntity({
+  name: 'Site',
+  tableName: 'sites',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    domain: p.string().length(255).unique(),
+    name: p.string().length(255),
+  },
+});
+
+export class Site extends SiteSchema.class {}
+SiteSchema.setClass(Site);

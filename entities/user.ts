@@ -1,0 +1,52 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { freeForm, instant } from './instant.ts';
+
+/** A person who may log in. */
+export const UserSchema = defineEntity({
+  name: 'User',
+  tableName: 'users',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    /** Always lower case, so that plain uniqueness is case-insensitive uniqueness. */
+    email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
+    handle: p.string().length(64).unique(),
+    firstName: p.string().length(150).default(''),
+    lastName: p.string().length(150).default(''),
+    extra: freeForm(),
+    isActive: p.boolean().default(true),
+    isDemoUser: p.boolean().default(false),
+    isStaff: p.boolean().default(false),
+    isSuperuser: p.boolean().default(false),
+    profileColor: p.string().length(6).check(`profile_color ~ '^[0-9a-f]{6}$'`),
+    /** null means the drawn letter under the service's own address. */
+    profileAvatar: p.string().length(2048).nullable(),
+    /** Never loaded with the rest, and written by bound statements only, so that it stays out of logs. */
+    passwordHash: p.string().length(512).nullable().lazy().hidden(),
+    lastLogin: instant().nullable(),
+    dateJoined: instant(),
+    lastActivated: instant().nullable(),
+    lastDeactivated: instant().nullable(),
+    /** The time of creation until a first password is set. */
+    lastPasswordSet: instant(),
+  },
+});
+
+export class User extends UserSchema.class {
+  fullName(): string {
+    return `${this.firstName} ${this.lastName}`.trim();
+  }
+
+  /** Repeating it keeps the first date. */
+  deactivate(now: Date): void {
+    if (!this.isActive) return;
+    this.isActive = false;
+    this.lastDeactivated = now;
+  }
+
+  activate(now: Date): void {
+    if (this.isActive) return;
+    this.isActive = true;
+    this.lastActivated = now;
+  }
+}
+UserSchema.setClass(User);

@@ -1,0 +1,113 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Apps, who may open them, their packages, usage and saved filters. */
+export class Apps extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table apps (
+        id varchar(8) not null,
+        client_id int not null,
+        slug varchar(64) not null,
+        label varchar(255) not null,
+        description text not null default '',
+        help_html text not null default '',
+        footer_html text not null default '',
+        show_help boolean not null default false,
+        show_footer boolean not null default false,
+        in_maintenance boolean not null default false,
+        maintenance_message text not null default '',
+        package_info json not null default '{}',
+        created_at timestamptz(3) not null,
+        primary key (id),
+        constraint apps_slug_unique unique (slug),
+        constraint apps_id_check check (id ~ '^[A-Za-z0-9]{8}$'),
+        constraint apps_slug_check check (slug ~ '^[a-z0-9_-]{1,64}$'),
+        constraint apps_client_id_foreign foreign key (client_id) references clients (id) on delete restrict
+      )`);
+    this.addSql(`
+      create index apps_client_id_index on apps (client_id)`);
+
+    this.addSql(`
+      create table app_grants (
+        user_id int not null,
+        app_id varchar(8) not null,
+        primary key (user_id, app_id),
+        constraint app_grants_user_id_foreign foreign key (user_id) references users (id) on delete cascade,
+        constraint app_grants_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
+      )`);
+    this.addSql(`
+      create index app_grants_app_id_index on app_grants (app_id)`);
+
+    this.addSql(`
+      create table stacks (
+        id varchar(8) not null,
+        app_id varchar(8) not null,
+        slug varchar(64) not null,
+        label varchar(255) not null,
+        is_offered boolean not null default true,
+        primary key (id),
+        constraint stacks_app_id_slug_unique unique (app_id, slug),
+        constraint stacks_id_check check (id ~ '^[0-9a-f]{8}$'),
+        constraint stacks_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
+      )`);
+
+    this.addSql(`
+      create table fetched_packages (
+        slug varchar(64) not null,
+        version varchar(128) not null,
+        sha256 varchar(64) not null,
+        size_bytes bigint not null,
+        manifest json not null,
+        fetched_at timestamptz(3) not null,
+        primary key (slug)
+      )`);
+
+    this.addSql(`
+      create table usage_entries (
+        id bigserial not null,
+        occurred_at timestamptz(3) not null,
+        app_id varchar(8) not null,
+        email varchar(254) not null,
+        full_name varchar(301) not null default '',
+        action varchar(64) not null,
+        action_description text not null default '',
+        extra json not null default '{}',
+        primary key (id, occurred_at),
+        constraint usage_entries_action_check check (action ~ '^[A-Z][A-Z0-9_]*$'),
+        constraint usage_entries_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
+      ) partition by range (occurred_at)`);
+    this.addSql(`
+      create index usage_entries_app_id_occurred_at_id_index on usage_entries (app_id, occurred_at, id)`);
+    this.addSql(`
+      create index usage_entries_email_app_id_occurred_at_index on usage_entries (email, app_id, occurred_at)`);
+
+    this.addSql(`
+      create table usage_days (
+        app_id varchar(8) not null,
+        day date not null,
+        email varchar(254) not null,
+        actions int not null,
+        primary key (app_id, day, email),
+        constraint usage_days_actions_check check (actions > 0),
+        constraint usage_days_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
+      )`);
+
+    this.addSql(`
+      create table saved_filters (
+        id serial primary key,
+        user_id int not null,
+        stack_id varchar(8) not null,
+        hash varchar(64) not null,
+        name varchar(255) not null,
+        created timestamptz(3) not null,
+        modified timestamptz(3) not null,
+        constraint saved_filters_user_id_hash_unique unique (user_id, hash),
+        constraint saved_filters_hash_check check (hash ~ '^[A-Za-z0-9_-]{1,64}$'),
+        constraint saved_filters_name_check check (name <> ''),
+        constraint saved_filters_user_id_foreign foreign key (user_id) references users (id) on delete cascade,
+        constraint saved_filters_stack_id_foreign foreign key (stack_id) references stacks (id) on delete cascade
+      )`);
+    this.addSql(`
+      create index saved_filters_stack_id_index on saved_filters (stack_id)`);
+  }
+}

@@ -1,0 +1,35 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import pg from 'pg';
+import { ormConfig } from '../mikro-orm.config.ts';
+import type { Connection } from './core/connection.ts';
+
+/** Any fixed number will do: it only has to be the same in every instance. */
+const MIGRATION_LOCK = 7_305_130_501;
+
+/** Opens the pool and proves that the server answers. */
+export const openDatabase = async (connection: Connection, warn?: (line: string) => void) => {
+  const orm = await MikroORM.init(ormConfig(connection, warn));
+  await orm.em.getConnection().execute('select 1');
+  return orm;
+};
+export type Orm = Awaited<ReturnType<typeof openDatabase>>;
+
+/**
+ * Brings a database to the newest schema. Instances that start together take turns: the migrator itself
+ * has no lock, so one is held on a connection of its own, and dies with it.
+ */
+export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
+  const lock = new pg.Client({ ...connection, application_name: 'steward migrate' });
+  await lock.connect();
+  try {
+    await lock.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const orm = await openDatabase(connection);
+    try {
+      return (await orm.migrator.up()).map(({ name }) => name);
+    } finally {
+      await orm.close(true);
+    }
+  } finally {
+    await lock.end();
+  }
+};
