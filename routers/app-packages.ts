@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { Text } from './schemas.ts';
+import { operator, router } from './trpc.ts';
+
+const tags = ['App fetch and load'];
+const OneApp = z.object({ app_slug: Text(255) });
+
+export const appPackagesRouter = router({
+  fetch: operator
+    .meta({ openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags } })
+    .input(OneApp.extend({ app_version: Text(128).min(1).optional() }))
+    .output(z.object({ message: z.string() }))
+    .mutation(async ({ ctx, input }) => {
+      const { slug, version } = await ctx.services.appPackages.fetch(input.app_slug, input.app_version);
+      return { message: `Loaded ${slug} version ${version}` };
+    }),
+
+  load: operator
+    .meta({ openapi: { method: 'POST', path: '/app/load/{app_slug}/', tags }, rest: { status: 204 } })
+    .input(OneApp)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.appPackages.load(input.app_slug, ctx.host)),
+});

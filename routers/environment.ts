@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { NoInput } from './schemas.ts';
+import { administrator, router } from './trpc.ts';
+
+export const environmentRouter = router({
+  read: administrator
+    .meta({
+      openapi: { method: 'GET', path: '/jb/env/', tags: ['Environment'] },
+      rest: { offers: ['text/json', 'application/json'] },
+    })
+    .input(NoInput)
+    .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
+    .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),
+});

@@ -1,0 +1,29 @@
+import { appPackagesRouter } from './app-packages.ts';
+import { appsRouter } from './apps.ts';
+import { clientsRouter } from './clients.ts';
+import { environmentRouter } from './environment.ts';
+import { invitationsRouter } from './invitations.ts';
+import { savedFiltersRouter } from './saved-filters.ts';
+import { sitesRouter } from './sites.ts';
+import { tokensRouter } from './tokens.ts';
+import { createCallerFactory, router } from './trpc.ts';
+import { usageRouter } from './usage.ts';
+import { usersRouter } from './users.ts';
+
+export const appRouter = router({
+  tokens: tokensRouter,
+  sites: sitesRouter,
+  clients: clientsRouter,
+  users: usersRouter,
+  invitations: invitationsRouter,
+  apps: appsRouter,
+  usage: usageRouter,
+  savedFilters: savedFiltersRouter,
+  appPackages: appPackagesRouter,
+  environment: environmentRouter,
+});
+
+export type AppRouter = typeof appRouter;
+
+/** Calls procedures in-process, with types and checks as over the wire. */
+export const createCaller = createCallerFactory(appRouter);

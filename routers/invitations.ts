@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';
+import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
+import { administrator, overseer, router } from './trpc.ts';
+
+const MAX_ITEMS = 10_000;
+const MAX_BULK_BYTES = 16 * 1024 * 1024;
+
+/** The documented type is a string; callers send the boolean as well, and both are right. */
+const DemoFlag = z
+  .union([z.boolean(), z.enum(['true', 'false'])], 'Must be "true" or "false".')
+  .transform((flag) => flag === true || flag === 'true');
+
+const InvitationInput = z.object({
+  email: Email,
+  client: Id.optional(),
+  extra: Extra.optional(),
+  initial_apps: AppIds.default([]),
+  is_demo_user: DemoFlag.optional(),
+});
+
+const tags = ['Invitations'];
+
+export const invitationsRouter = router({
+  list: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
+    .input(z.object({ app: Slug.optional(), status: InvitationStatusFilter }))
+    .output(z.array(InvitationView))
+    .query(async ({ ctx, input }) => {
+      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input);
+      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+    }),
+
+  create: administrator
+    .meta({
+      openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
+      rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
+    })
+    .input(z.object({ items: z.array(InvitationInput).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
+    .output(z.array(InvitationView))
+    .mutation(async ({ ctx, input }) => {
+      const dryRun = input.dry_run;
+      const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
+      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+    }),
+
+  update: administrator
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/users/invitations/{email}/', tags },
+      rest: { query: ['client'] },
+    })
+    .input(
+      z.object({
+        email: EmailKey,
+        client: Id.optional(),
+        extra: Extra.optional(),
+        initial_apps: AppIds.optional(),
+      }),
+    )
+    .output(InvitationView)
+    .mutation(async ({ ctx, input: { email, client, ...changes } }) =>
+      invitationView(await ctx.services.invitations.update(ctx.actor, email, client, changes), ctx.baseUrl),
+    ),
+});

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { SavedFilterRow } from '../src/services/saved-filters.ts';
+import { Instant, NoInput, Text } from './schemas.ts';
+import { router, signedIn } from './trpc.ts';
+
+const SavedFilterView = z.object({
+  user: z.string(),
+  stack: z.string(),
+  hash: z.string(),
+  name: z.string(),
+  created: Instant,
+  modified: Instant,
+});
+
+const savedFilterView = (filter: SavedFilterRow, owner: string): z.input<typeof SavedFilterView> => ({
+  user: owner,
+  stack: `${filter.stack_label} for ${filter.app_label} App`,
+  hash: filter.hash,
+  name: filter.name,
+  created: filter.created,
+  modified: filter.modified,
+});
+
+const SavedFilterInput = z.object({
+  stack_id: Text(255),
+  hash: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'Must be 1 to 64 of A-Z, a-z, 0-9, _ and -.'),
+  name: Text(255).min(1),
+});
+const OneFilter = z.object({ hash: Text(255) });
+
+const path = '/hashr/saved_global_filters/';
+const tags = ['Saved global filters'];
+
+export const savedFiltersRouter = router({
+  list: signedIn
+    .meta({ openapi: { method: 'GET', path, tags } })
+    .input(NoInput)
+    .output(z.array(SavedFilterView))
+    .query(async ({ ctx }) =>
+      (await ctx.services.savedFilters.list(ctx.actor)).map((row) => savedFilterView(row, ctx.actor.email)),
+    ),
+
+  ofStack: signedIn
+    .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
+    .input(z.object({ stack_id: Text(255) }))
+    .output(z.array(SavedFilterView))
+    .query(async ({ ctx, input }) => {
+      const rows = await ctx.services.savedFilters.ofStack(ctx.actor, input.stack_id);
+      return rows.map((row) => savedFilterView(row, ctx.actor.email));
+    }),
+
+  get: signedIn
+    .meta({ openapi: { method: 'GET', path: `${path}{hash}/`, tags } })
+    .input(OneFilter)
+    .output(SavedFilterView)
+    .query(async ({ ctx, input }) =>
+      savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor.email),
+    ),
+
+  create: signedIn
+    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201 } })
+    .input(SavedFilterInput)
+    .output(SavedFilterView)
+    .mutation(async ({ ctx, input }) =>
+      savedFilterView(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor.email),
+    ),
+
+  /** The path names the filter as it is, the body as it is to be: both have a hash. */
+  replace: signedIn
+    .meta({
+      openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
+      rest: { status: 204, body: 'filter' },
+    })
+    .input(OneFilter.extend({ filter: SavedFilterInput }))
+    .output(SavedFilterView)
+    .mutation(async ({ ctx, input: { hash, filter } }) =>
+      savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor.email),
+    ),
+
+  remove: signedIn
+    .meta({ openapi: { method: 'DELETE', path: `${path}{hash}/`, tags }, rest: { status: 204 } })
+    .input(OneFilter)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),
+});

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { SiteRow } from '../src/services/sites.ts';
+import { Id, NoInput, Text } from './schemas.ts';
+import { router, signedIn, superuser } from './trpc.ts';
+
+export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
+
+export const siteView = (site: SiteRow): z.input<typeof SiteView> => ({
+  id: site.id,
+  domain: site.domain,
+  name: site.name,
+});
+
+/** A host name or address, with or without a port; kept in lower case, as hosts are compared. */
+const Domain = Text(255)
+  .toLowerCase()
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, with a port if need be.');
+
+export const sitesRouter = router({
+  list: signedIn
+    .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
+    .input(NoInput)
+    .output(z.array(SiteView))
+    .query(async ({ ctx }) => (await ctx.services.sites.list(ctx.actor)).map(siteView)),
+
+  get: signedIn
+    .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
+    .input(z.object({ id: Id }))
+    .output(SiteView)
+    .query(async ({ ctx, input }) => siteView(await ctx.services.sites.get(ctx.actor, input.id))),
+
+  create: superuser
+    .meta({
+      openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
+      rest: { status: 201, extension: true },
+    })
+    .input(z.object({ domain: Domain, name: Text(255).min(1) }))
+    .output(SiteView)
+    .mutation(async ({ ctx, input }) => siteView(await ctx.services.sites.create(input))),
+});

@@ -1,0 +1,73 @@
+import { initTRPC } from '@trpc/server';
+import superjson from 'superjson';
+import type { OpenApiMeta } from 'trpc-to-openapi';
+import { Problem } from '../src/core/problems.ts';
+import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
+import type { Context } from './context.ts';
+import { problemOf, trpcErrorOf } from './errors.ts';
+
+/** What the REST path of a procedure does that its OpenAPI meta has no word for. */
+export type RestMeta = {
+  rest?: {
+    /** Status of success, 200 unless said otherwise. */
+    status?: 200 | 201 | 204;
+    /** The body may be one object or an array of them; the procedure takes and answers arrays under this key. */
+    many?: string;
+    /** The body as a whole is the procedure's input under this key. */
+    body?: string;
+    /** Input keys that are read from the query of an unsafe request. */
+    query?: readonly string[];
+    /** Takes form bodies too. */
+    forms?: boolean;
+    maxBodyBytes?: number;
+    /** Content types on offer, first choice first. */
+    offers?: readonly string[];
+    /** Not in the interface document: an addition of Steward's own. */
+    extension?: boolean;
+  };
+};
+
+const t = initTRPC
+  .context<Context>()
+  .meta<OpenApiMeta<RestMeta>>()
+  .create({
+    transformer: superjson,
+    isDev: false,
+    // What tRPC says of its own accord may quote a library; what a Problem says is written for callers.
+    errorFormatter: ({ shape, error }) => {
+      const { code, message, fields, retryAfterSeconds } = problemOf(error);
+      return { ...shape, message, data: { ...shape.data, problem: { code, fields, retryAfterSeconds } } };
+    },
+  });
+
+export const { router, createCallerFactory } = t;
+
+/** Turns every failure into a problem, once, at the outside: `next()` never rejects, so the result is asked. */
+const withProblems = t.middleware(async ({ ctx, next }) => {
+  const result = await next();
+  if (result.ok) return result;
+  const problem = problemOf(result.error);
+  if (problem.status >= 500) ctx.report(problem);
+  throw trpcErrorOf(problem);
+});
+
+const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));
+
+const withActor = (may: (actor: Actor) => boolean) =>
+  t.middleware(async ({ ctx, next }) => {
+    const actor = await ctx.authenticate();
+    if (!actor) throw new Problem('not-signed-in');
+    if (!may(actor)) throw new Problem('not-allowed');
+    return next({ ctx: { actor } });
+  });
+
+/** No credentials needed, and none looked at. */
+export const anyone = t.procedure.use(withProblems).use(withServices);
+export const signedIn = anyone.use(withActor(() => true));
+/** May list people, clients and usage: client admins (of their own), staff and superusers. */
+export const overseer = anyone.use(withActor(mayList));
+/** May change things: client admins (their own) and superusers. */
+export const administrator = anyone.use(withActor(mayChange));
+/** May fetch and load apps: staff and superusers. */
+export const operator = anyone.use(withActor(mayOperate));
+export const superuser = anyone.use(withActor((actor) => actor.isSuperuser));

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
+import { administrator, overseer, router, signedIn } from './trpc.ts';
+import { UserView, userView } from './user-views.ts';
+
+const Name = Text(150);
+const tags = ['Users'];
+
+export const usersRouter = router({
+  list: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
+    .input(z.object({ app: Slug.optional() }))
+    .output(z.array(UserView))
+    .query(async ({ ctx, input }) => {
+      const users = await ctx.services.users.list(ctx.actor, input);
+      return users.map((user) => userView(user, ctx.baseUrl));
+    }),
+
+  get: signedIn
+    .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/', tags } })
+    .input(z.object({ email: EmailKey }))
+    .output(UserView)
+    .query(async ({ ctx, input }) =>
+      userView(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
+    ),
+
+  create: administrator
+    .meta({ openapi: { method: 'POST', path: '/jb/users/', tags } })
+    .input(
+      z.object({
+        email: Email,
+        first_name: Name.default(''),
+        last_name: Name.default(''),
+        extra: Extra.default({}),
+        is_demo_user: z.boolean().default(false),
+        apps: AppIds.default([]),
+        client: Id.optional(),
+        send_email: z.boolean().default(true),
+      }),
+    )
+    .output(UserView)
+    .mutation(async ({ ctx, input }) =>
+      userView(await ctx.services.users.create(ctx.actor, input), ctx.baseUrl),
+    ),
+
+  update: administrator
+    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags } })
+    .input(
+      z.object({
+        email: EmailKey,
+        first_name: Name.optional(),
+        last_name: Name.optional(),
+        extra: Extra.optional(),
+        is_active: z.boolean().optional(),
+        is_demo_user: z.boolean().optional(),
+        apps: AppIds.optional(),
+      }),
+    )
+    .output(UserView)
+    .mutation(async ({ ctx, input: { email, ...changes } }) =>
+      userView(await ctx.services.users.update(ctx.actor, email, changes), ctx.baseUrl),
+    ),
+
+  deactivate: administrator
+    .meta({ openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags }, rest: { status: 204 } })
+    .input(z.object({ email: EmailKey }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
+});

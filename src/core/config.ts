@@ -1,0 +1,105 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { parseDatabaseUrl } from './database-url.ts';
+
+/** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
+const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
+
+const wholeNumber = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(fallback);
+
+const flag = z
+  .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+  .transform((text) => text === '1' || text === 'true')
+  .default(false);
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+
+const databaseUrl = z.string().transform((url, context) => {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (cause) {
+    context.addIssue({ code: 'custom', message: cause instanceof Error ? cause.message : 'is not valid' });
+    return z.NEVER;
+  }
+});
+
+const Settings = z.object({
+  PORT: wholeNumber(0, 65_535, 8000),
+  HOST: z.string().default('127.0.0.1'),
+  BASE_URL: httpUrl.optional(),
+  TRUST_PROXY: flag,
+  DATABASE_URL: databaseUrl.optional(),
+  DATA_DIR: z.string().default('.steward'),
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  ADMIN_EMAIL: z
+    .email({ pattern: z.regexes.html5Email, error: 'must be an email address' })
+    .default('admin@localhost'),
+  ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
+  DEMO: flag,
+  DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
+  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
+  INVITATION_DAYS: wholeNumber(1, 3650, 14),
+  ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()),
+  APP_STORE: z.string().startsWith('file:', 'must have the form file:FOLDER').optional(),
+  ENVIRONMENT: z.string().max(255).default('development'),
+  UPLOAD_BUCKET_NAME: z.string().max(255).default('steward-uploads'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+/** Settings that cannot be used: one line for each, all at once. Values are never repeated. */
+export class BadSettings extends Error {
+  readonly lines: string[];
+
+  constructor(lines: string[]) {
+    super(lines.join('\n'));
+    this.name = 'BadSettings';
+    this.lines = lines;
+  }
+}
+
+/** @throws BadSettings */
+export const readConfig = (env: NodeJS.ProcessEnv) => {
+  const settings = Settings.safeParse(present(env));
+  const lines = settings.success
+    ? []
+    : settings.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+  if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');
+  if (!settings.success || lines.length > 0) throw new BadSettings(lines);
+
+  const read = settings.data;
+  const dataDir = resolve(read.DATA_DIR);
+  return {
+    port: read.PORT,
+    host: read.HOST,
+    baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
+    trustProxy: read.TRUST_PROXY,
+    /** Absent: the embedded database under `dataDir`. */
+    database: read.DATABASE_URL,
+    dataDir,
+    secretKey: read.SECRET_KEY,
+    adminEmail: read.ADMIN_EMAIL.toLowerCase(),
+    adminPassword: read.ADMIN_PASSWORD,
+    demo: read.DEMO,
+    demoPassword: read.DEMO_PASSWORD,
+    /** Days after its last use at which a token dies; 0 means never. */
+    tokenIdleDays: read.TOKEN_IDLE_DAYS,
+    invitationDays: read.INVITATION_DAYS,
+    argon2Concurrency: read.ARGON2_CONCURRENCY,
+    packagesDir: read.APP_STORE
+      ? resolve(read.APP_STORE.slice('file:'.length))
+      : resolve(dataDir, 'packages'),
+    environment: read.ENVIRONMENT,
+    uploadBucketName: read.UPLOAD_BUCKET_NAME,
+    logLevel: read.LOG_LEVEL,
+  };
+};
+
+export type Config = ReturnType<typeof readConfig>;

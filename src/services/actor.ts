@@ -1,0 +1,22 @@
+/** Who is calling, and what they may see and change. Read once for each call. */
+export type Actor = {
+  readonly id: number;
+  readonly email: string;
+  readonly isSuperuser: boolean;
+  readonly isStaff: boolean;
+  /** Ids of the clients they administer. */
+  readonly adminOf: readonly number[];
+};
+
+export const seesAll = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+
+/** Client admins, staff and superusers may list; members may not. */
+export const mayList = (actor: Actor): boolean => seesAll(actor) || actor.adminOf.length > 0;
+
+/** Staff look and load, but change nothing. */
+export const mayChange = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
+
+export const mayOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+
+export const changesClient = (actor: Actor, clientId: number): boolean =>
+  actor.isSuperuser || actor.adminOf.includes(clientId);

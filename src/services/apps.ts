@@ -1,0 +1,60 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Clock } from '../core/clock.ts';
+import { Problem } from '../core/problems.ts';
+import { type Actor, changesClient } from './actor.ts';
+import { type AppRow, appRow, appRows } from './app-rows.ts';
+import { clientRow } from './clients.ts';
+import { tables } from './tables.ts';
+import { type UsageWindows, usageWindows } from './usage-windows.ts';
+
+export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
+
+export type AppChanges = {
+  label?: string | undefined;
+  description?: string | undefined;
+  help_html?: string | undefined;
+  footer_html?: string | undefined;
+  show_help?: boolean | undefined;
+  show_footer?: boolean | undefined;
+  in_maintenance?: boolean | undefined;
+  maintenance_message?: string | undefined;
+};
+
+export const createApps = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => {
+  const withUsage = async (tx: SqlEntityManager, apps: AppRow[]): Promise<AppWithUsage[]> => {
+    const overseen = apps.filter((app) => app.shows_usage).map((app) => app.id);
+    const windowsOf = await usageWindows(tx, overseen, clock.now());
+    return apps.map((app) => ({ ...app, usage: app.shows_usage ? windowsOf(app.id) : {} }));
+  };
+  const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
+    const app = await appRow(tx, actor, id);
+    return { ...app, usage: app.shows_usage ? (await usageWindows(tx, [id], clock.now()))(id) : {} };
+  };
+
+  return {
+    list: async (actor: Actor): Promise<AppWithUsage[]> => withUsage(em, await appRows(em, actor).execute()),
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, id: string): Promise<AppWithUsage> => one(em, actor, id),
+
+    /** @throws Problem `not-found`, also for a client the actor may not see */
+    ofClient: async (actor: Actor, clientId: number): Promise<AppRow[]> => {
+      await clientRow(em, actor, clientId);
+      return appRows(em, actor).where('apps.client_id', '=', clientId).execute();
+    },
+
+    /** @throws Problem `not-found`, `not-allowed` */
+    update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
+      em.transactional(async (tx) => {
+        const app = await appRow(tx, actor, id);
+        if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
+
+        const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+        if (given.length > 0) {
+          const values: AppChanges = Object.fromEntries(given);
+          await tables(tx).updateTable('apps').set(values).where('id', '=', id).execute();
+        }
+        return one(tx, actor, id);
+      }),
+  };
+};

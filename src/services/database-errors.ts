@@ -1,0 +1,47 @@
+import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
+
+/** What it means to a caller when the database refuses a row. */
+const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
+  users_email_unique: { email: ['A user with this email address already exists.'] },
+  sites_domain_unique: { domain: ['There is a site of this domain already.'] },
+  clients_name_unique: { name: ['There is a client of this name already.'] },
+  clients_site_id_unique: { site: ['This site has a client already.'] },
+  clients_site_id_foreign: { site: ['There is no such site.'] },
+  memberships_client_id_foreign: { client: ['There is no such client.'] },
+  saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
+};
+
+/** SQLSTATE classes and codes of a server that is away, starting, stopping or full (PostgreSQL, appendix A). */
+const AWAY = /^(08|57P0|53)/;
+/** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
+const GAVE_WAY = /^(40P01|40001|55P03|57014)$/;
+const SOCKET_FAILURES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+/** node-postgres gives these no code. */
+const LOST_CONNECTION =
+  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered a connection)/;
+
+/** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
+export const problemOfDatabaseError = (error: unknown): Problem | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const constraint = 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : '';
+
+    const fields = BROKEN_CONSTRAINTS[constraint];
+    if (fields) return invalid(fields, error);
+    if (AWAY.test(code) || isLostConnection(cause, code))
+      return new Problem('database-away', { cause: error });
+    if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
+  }
+  return null;
+};
+
+const isLostConnection = (error: Error, code: string): boolean =>
+  LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && 'syscall' in error);

@@ -1,0 +1,83 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { Client } from '../../entities/client.ts';
+import { Site } from '../../entities/site.ts';
+import { User } from '../../entities/user.ts';
+import type { PasswordHasher } from '../adapters/password-hasher.ts';
+import { friendlyTexts } from './clients.ts';
+import { addUser, type NewUser } from './new-user.ts';
+import { tables } from './tables.ts';
+
+type FirstStart = { domain: string; adminEmail: string; now: Date };
+
+/**
+ * Makes the first site with its client where there is none, and the first superuser where there is none.
+ * Instances that start together take turns. Returns whether the superuser was made now.
+ */
+export const prepareFirstStart = (
+  em: SqlEntityManager,
+  { domain, adminEmail, now }: FirstStart,
+  hash: () => Promise<string>,
+): Promise<boolean> =>
+  em.transactional(async (tx) => {
+    await takeFirstStart(tx);
+    if ((await tx.count(Site)) === 0) {
+      const site = tx.create(Site, { domain, name: domain });
+      tx.create(Client, { site, name: 'My organization', ...friendlyTexts('Steward') });
+    }
+    if ((await tx.count(User, { isSuperuser: true })) > 0) return false;
+    await makeSuperuser(tx, adminEmail, await hash(), now);
+    return true;
+  });
+
+/** Held until the end of the transaction: there is only one first start. */
+export const takeFirstStart = (tx: SqlEntityManager) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('first start', 0))`.execute(tables(tx));
+
+/** Makes a superuser of this address, or one of the active or inactive user who has it already. */
+export const makeSuperuser = async (
+  tx: SqlEntityManager,
+  email: string,
+  passwordHash: string,
+  now: Date,
+): Promise<User> => {
+  const existing = await tx.findOne(User, { email });
+  if (!existing) {
+    return addUserWithPassword(tx, { email, isSuperuser: true, isStaff: true }, passwordHash, now);
+  }
+  existing.isSuperuser = true;
+  existing.activate(now);
+  await tx.flush();
+  await setPassword(tx, existing.id, passwordHash, now);
+  return existing;
+};
+
+export const addUserWithPassword = async (
+  tx: SqlEntityManager,
+  input: NewUser,
+  passwordHash: string,
+  now: Date,
+): Promise<User> => {
+  const user = await addUser(tx, input, now);
+  await tx.flush();
+  await setPassword(tx, user.id, passwordHash, now);
+  return user;
+};
+
+/** By a bound statement of its own: what the ORM writes ends up in the text of the statement. */
+const setPassword = (tx: SqlEntityManager, userId: number, hash: string, now: Date) =>
+  tables(tx)
+    .updateTable('users')
+    .set({ password_hash: hash, last_password_set: now })
+    .where('id', '=', userId)
+    .execute();
+
+/** What `create-admin` does: the whole of it in one transaction. */
+export const createAdmin = async (
+  em: SqlEntityManager,
+  hasher: PasswordHasher,
+  { email, password, now }: { email: string; password: string; now: Date },
+): Promise<void> => {
+  const passwordHash = await hasher.hash(password);
+  await em.transactional((tx) => makeSuperuser(tx, email, passwordHash, now));
+};

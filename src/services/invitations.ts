@@ -1,0 +1,187 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { type Clock, DAY_MS } from '../core/clock.ts';
+import { invalid, notFound, Problem } from '../core/problems.ts';
+import { type Actor, changesClient } from './actor.ts';
+import { overseenAppId } from './app-rows.ts';
+import { clientRow } from './clients.ts';
+import { type CheckedInvitation, checkInvitations, type InvitationInput } from './invitation-checks.ts';
+import {
+  hasStatus,
+  type InvitationRow,
+  type InvitationStatus,
+  invitationRows,
+  withInviters,
+} from './invitation-rows.ts';
+import { writeInvitations } from './invitation-writes.ts';
+import { inChangedClients, tables } from './tables.ts';
+
+type Deps = { em: SqlEntityManager; clock: Clock; invitationDays: number };
+type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
+type Changes = { extra?: Record<string, unknown> | undefined; initial_apps?: string[] | undefined };
+
+export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
+  const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
+    const now = clock.now();
+    const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
+    return rowsInOrder(tx, actor, await writeInvitations(tx, actor, items, { now, expiresAt }));
+  };
+
+  return {
+    /**
+     * Those the actor has made.
+     * @throws Problem `not-found` for a slug of no app that the actor may see
+     */
+    ofInviter: async (actor: Actor, { status, app }: Filter): Promise<InvitationRow[]> => {
+      const mine = invitationRows(em)
+        .where('inviter_id', '=', actor.id)
+        .where(hasStatus(status, clock.now()));
+      const rows = app === undefined ? mine : mine.where(await isForApp(em, actor, app));
+      return withInviters(em, actor, await rows.execute());
+    },
+
+    /** @throws Problem `not-found` */
+    ofClient: async (actor: Actor, clientId: number, { status }: Filter): Promise<InvitationRow[]> => {
+      await clientRow(em, actor, clientId);
+      const rows = invitationRows(em).where('client_id', '=', clientId).where(hasStatus(status, clock.now()));
+      return withInviters(em, actor, await rows.execute());
+    },
+
+    /**
+     * All or none. The answer has one invitation for each element, in their order; an address that was pending
+     * is invited again. A dry run does the same work and takes it back.
+     * @throws Problem `invalid-input` with every fault, by `items.{index}.{field}`
+     */
+    create: async (
+      actor: Actor,
+      items: InvitationInput[],
+      { dryRun = false } = {},
+    ): Promise<InvitationRow[]> => {
+      const checked = await checkInvitations(em, actor, items);
+      if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
+
+      const tx = em.fork();
+      await tx.begin();
+      try {
+        return await write(tx, actor, checked);
+      } finally {
+        await tx.rollback();
+      }
+    },
+
+    /**
+     * One invitation to a client that the caller names by its path, so that its faults are those of a single one.
+     * @throws Problem `not-found`, `not-allowed`, `invalid-input`
+     */
+    createForClient: async (
+      actor: Actor,
+      clientId: number,
+      input: Omit<InvitationInput, 'client'>,
+    ): Promise<InvitationRow> => {
+      await clientRow(em, actor, clientId);
+      if (!changesClient(actor, clientId)) throw new Problem('not-allowed');
+      const checked = await checkInvitations(em, actor, [{ ...input, client: clientId }]).catch(asSingle);
+      const [row] = await em.transactional((tx) => write(tx, actor, checked));
+      if (!row) throw notFound('invitation');
+      return row;
+    },
+
+    /**
+     * Changes a pending invitation, and mails nobody.
+     * @throws Problem `not-found`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+     */
+    update: (
+      actor: Actor,
+      email: string,
+      client: number | undefined,
+      changes: Changes,
+    ): Promise<InvitationRow> =>
+      em.transactional(async (tx) => {
+        const found = await lockPending(tx, actor, email, client, clock.now());
+        if (changes.initial_apps) await replaceApps(tx, found, changes.initial_apps);
+        if (changes.extra) {
+          await tables(tx)
+            .updateTable('invitations')
+            .set({ extra: sql`${JSON.stringify(changes.extra)}::json` })
+            .where('id', '=', found.id)
+            .execute();
+        }
+        const [row] = await rowsInOrder(tx, actor, [found.id]);
+        if (!row) throw notFound('invitation');
+        return row;
+      }),
+  };
+};
+
+/** Takes the element's index out of its faults: `items.0.email` is `email`. */
+const asSingle = (error: unknown): never => {
+  if (!(error instanceof Problem) || !error.fields) throw error;
+  const fields = Object.entries(error.fields).map(([path, messages]) => [
+    path.replace('items.0.', ''),
+    messages,
+  ]);
+  throw invalid(Object.fromEntries(fields), error);
+};
+
+const rowsInOrder = async (tx: SqlEntityManager, actor: Actor, ids: number[]): Promise<InvitationRow[]> => {
+  const rows = await invitationRows(tx).where(sql<boolean>`id = any(${ids}::int[])`).execute();
+  const byId = new Map((await withInviters(tx, actor, rows)).map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+};
+
+const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {
+  const appId = await overseenAppId(em, actor, slug);
+  return sql<boolean>`exists (select from invitation_apps ia
+    where ia.invitation_id = invitations.id and ia.app_id = ${appId})`;
+};
+
+/** Of several: the newest of the actor's own. Of several by others, none is more likely to be meant. */
+const lockPending = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  email: string,
+  client: number | undefined,
+  now: Date,
+): Promise<{ id: number; client_id: number }> => {
+  const candidates = await tables(tx)
+    .selectFrom('invitations')
+    .select(['id', 'client_id', 'inviter_id'])
+    .where('email', '=', email)
+    .where(hasStatus('pending', now))
+    .where(inChangedClients(actor, sql`client_id`))
+    .where(client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${client}`)
+    .orderBy('id', 'desc')
+    .forUpdate()
+    .execute();
+  const own = candidates.find((row) => row.inviter_id === actor.id);
+  const [first, second] = candidates;
+  if (!first) throw notFound('pending invitation');
+  if (!own && second) throw new Problem('ambiguous-invitation');
+  return own ?? first;
+};
+
+const replaceApps = async (
+  tx: SqlEntityManager,
+  invitation: { id: number; client_id: number },
+  appIds: string[],
+): Promise<void> => {
+  const apps = await tables(tx)
+    .selectFrom('apps')
+    .select('id')
+    .where('client_id', '=', invitation.client_id)
+    .where(sql<boolean>`id = any(${appIds}::varchar[])`)
+    .execute();
+  const known = new Set(apps.map((app) => app.id));
+  const foreign = appIds.filter((id) => !known.has(id));
+  if (foreign.length > 0) {
+    throw invalid({ initial_apps: foreign.map((id) => `There is no app ${id} of this client.`) });
+  }
+
+  const db = tables(tx);
+  await db.deleteFrom('invitation_apps').where('invitation_id', '=', invitation.id).execute();
+  if (known.size === 0) return;
+  await db
+    .insertInto('invitation_apps')
+    .values([...known].map((id) => ({ invitation_id: invitation.id, app_id: id })))
+    .execute();
+};

@@ -1,0 +1,18 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../entities/index.ts';
+import { type Actor, seesAll } from './actor.ts';
+
+/**
+ * The tables by Kysely, in the transaction of this entity manager: for reads of many rows, and for anything
+ * secret, because Kysely binds its values where the ORM writes them into the statement's text.
+ */
+export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
+
+/** SQL that holds for the rows whose client the actor may see. */
+export const inSeenClients = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
+  seesAll(actor) ? sql`true` : sql`${clientId} = any(${[...actor.adminOf]}::int[])`;
+
+/** SQL that holds for the rows whose client the actor may change. */
+export const inChangedClients = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
+  actor.isSuperuser ? sql`true` : sql`${clientId} = any(${[...actor.adminOf]}::int[])`;

@@ -1,0 +1,86 @@
+import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { User } from '../../entities/user.ts';
+import { notFound, Problem } from '../core/problems.ts';
+import { type Actor, changesClient } from './actor.ts';
+import { tables } from './tables.ts';
+import { isSeenUser } from './user-rows.ts';
+
+/** A user locked for change, and the clients that say who may change it. */
+export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
+
+/**
+ * Locks a user that the actor may change.
+ *
+ * Of superusers all are locked, always in the order of their ids: two who deactivate each other take turns,
+ * neither waits for the other for ever, and whoever comes second sees what the first has done.
+ * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`
+ */
+export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
+  const seen = await tables(tx)
+    .selectFrom('users')
+    .select(['id', 'is_superuser'])
+    .where('email', '=', email)
+    .where(isSeenUser(actor))
+    .executeTakeFirst();
+  if (!seen) throw notFound('user');
+  if (seen.is_superuser) await lockSuperusers(tx);
+  const user = await tx.findOneOrFail(User, seen.id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+
+  const memberships = await tables(tx)
+    .selectFrom('memberships')
+    .select(['client_id', 'is_admin'])
+    .where('user_id', '=', user.id)
+    .execute();
+  const locked = {
+    user,
+    clientIds: memberships.map((row) => row.client_id),
+    adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
+  };
+  if (!mayChangeUser(actor, locked)) throw new Problem('not-allowed');
+  return locked;
+};
+
+/** Nobody ends or alters the access of somebody who holds an office that they do not hold themselves. */
+const mayChangeUser = (actor: Actor, { user, clientIds, adminOf }: LockedUser): boolean => {
+  if (actor.isSuperuser) return true;
+  if (user.isSuperuser || user.isStaff) return false;
+  return clientIds.some((id) => changesClient(actor, id)) && adminOf.every((id) => changesClient(actor, id));
+};
+
+const lockSuperusers = (tx: SqlEntityManager) =>
+  tables(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('is_superuser', '=', true)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+
+/**
+ * Ends a user's access: no login, no token. Repeating it keeps the first date.
+ * @throws Problem `not-yourself`, `last-superuser`
+ */
+export const endAccess = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  { user }: LockedUser,
+  now: Date,
+): Promise<void> => {
+  if (user.id === actor.id) throw new Problem('not-yourself');
+  if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
+  user.deactivate(now);
+  await tables(tx).deleteFrom('api_tokens').where('user_id', '=', user.id).execute();
+};
+
+/** Only under the lock of all superusers is the count still true at commit. */
+export const refuseLastSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
+  const { others } = await tables(tx)
+    .selectFrom('users')
+    .select(sql<number>`count(*)`.as('others'))
+    .where('is_superuser', '=', true)
+    .where('is_active', '=', true)
+    .where('id', '<>', user.id)
+    .executeTakeFirstOrThrow();
+  if (others === 0) throw new Problem('last-superuser');
+};

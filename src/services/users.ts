@@ -1,0 +1,130 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { OutboxMail } from '../../entities/outbox-mail.ts';
+import type { Clock } from '../core/clock.ts';
+import { invalid, Problem } from '../core/problems.ts';
+import { type Actor, changesClient } from './actor.ts';
+import { grantApps, grantableApps, joinClients, replaceApps } from './app-access.ts';
+import { overseenAppId } from './app-rows.ts';
+import { addUser } from './new-user.ts';
+import { tables } from './tables.ts';
+import { endAccess, lockUser } from './user-changes.ts';
+import { isSeenUser, type UserRow, userRow, userRows } from './user-rows.ts';
+
+export type UserInput = {
+  email: string;
+  first_name: string;
+  last_name: string;
+  extra: Record<string, unknown>;
+  is_demo_user: boolean;
+  apps: string[];
+  client?: number | undefined;
+  send_email: boolean;
+};
+
+export type UserChanges = {
+  first_name?: string | undefined;
+  last_name?: string | undefined;
+  extra?: Record<string, unknown> | undefined;
+  is_active?: boolean | undefined;
+  is_demo_user?: boolean | undefined;
+  apps?: string[] | undefined;
+};
+
+type Deps = { em: SqlEntityManager; clock: Clock };
+
+export const createUsers = ({ em, clock }: Deps) => ({
+  /** @throws Problem `not-found` for a slug of no app that the actor may see */
+  list: async (actor: Actor, filter: { app?: string | undefined }): Promise<UserRow[]> => {
+    const rows = userRows(em, actor).where(isSeenUser(actor));
+    if (filter.app === undefined) return rows.execute();
+    const appId = await overseenAppId(em, actor, filter.app);
+    return rows
+      .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
+      .where('app_grants.app_id', '=', appId)
+      .execute();
+  },
+
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, email: string): Promise<UserRow> => userRow(em, actor, email),
+
+  /**
+   * Makes a user without a password, and owes them the mail by which to set one.
+   * @throws Problem `invalid-input` on `email`, `apps`, `client`
+   */
+  create: (actor: Actor, input: UserInput): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const apps = await grantableApps(tx, actor, input.apps);
+      const clients = clientsOf(actor, input.client, apps);
+      await refuseTaken(tx, input.email);
+
+      const now = clock.now();
+      const user = await addUser(
+        tx,
+        {
+          email: input.email,
+          firstName: input.first_name,
+          lastName: input.last_name,
+          extra: input.extra,
+          isDemoUser: input.is_demo_user,
+        },
+        now,
+      );
+      if (input.send_email) {
+        tx.create(OutboxMail, { kind: 'password-setup', recipient: user.email, user, createdAt: now });
+      }
+      await tx.flush();
+      await joinClients(tx, user.id, clients);
+      await grantApps(tx, user.id, apps);
+      return userRow(tx, actor, user.email);
+    }),
+
+  /**
+   * @throws Problem `not-found`, `not-allowed`, `client-admin-locked`, `not-yourself`, `last-superuser`,
+   * `invalid-input` on `apps`
+   */
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const locked = await lockUser(tx, actor, email);
+      if (locked.adminOf.length > 0) throw new Problem('client-admin-locked');
+
+      const { user } = locked;
+      user.firstName = changes.first_name ?? user.firstName;
+      user.lastName = changes.last_name ?? user.lastName;
+      user.extra = changes.extra ?? user.extra;
+      user.isDemoUser = changes.is_demo_user ?? user.isDemoUser;
+      if (changes.is_active === true) user.activate(clock.now());
+      if (changes.is_active === false) await endAccess(tx, actor, locked, clock.now());
+      if (changes.apps !== undefined) await replaceApps(tx, actor, user.id, changes.apps);
+      await tx.flush();
+      return userRow(tx, actor, email);
+    }),
+
+  /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
+  deactivate: (actor: Actor, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      await endAccess(tx, actor, await lockUser(tx, actor, email), clock.now());
+    }),
+});
+
+/** A new user belongs to the clients of its apps, to the one named, else to the only one of the caller's office. */
+const clientsOf = (actor: Actor, named: number | undefined, apps: { client_id: number }[]): Set<number> => {
+  if (named !== undefined && !changesClient(actor, named)) {
+    throw invalid({ client: [`There is no client ${named} to which you may add users.`] });
+  }
+  const [only, ...more] = actor.adminOf;
+  const own = named ?? (more.length === 0 ? only : undefined);
+  const clients = new Set(apps.map((app) => app.client_id));
+  if (own !== undefined) clients.add(own);
+  if (clients.size === 0) throw invalid({ client: ['Name the client that the user is to belong to.'] });
+  return clients;
+};
+
+/** Said before the work; the unique constraint decides when two come at once. */
+const refuseTaken = async (tx: SqlEntityManager, email: string): Promise<void> => {
+  const taken = await tables(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirst();
+  if (taken) throw invalid({ email: ['A user with this email address already exists.'] });
+};
