@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify';
+import { Problem } from '../core/problems.ts';
+
+export type Readiness = () => Promise<boolean>;
+
+/**
+ * `/healthz` tells that the process answers, and asks nothing else, so that a database outage restarts nobody;
+ * `/readyz` tells that the database answers and has every migration.
+ */
+export const serveHealth = (app: FastifyInstance, isReady: Readiness): void => {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async () => {
+    if (!(await isReady().catch(() => false))) throw new Problem('database-away');
+    return { status: 'ready' };
+  });
+};

@@ -1,0 +1,105 @@
+import type { z } from 'zod';
+import { type FieldErrors, Problem } from '../core/problems.ts';
+import { type ErrorsMember, errorsByField } from './problem-document.ts';
+import type { Endpoint } from './rest-endpoints.ts';
+
+type Parts = { params: Record<string, string>; query: Record<string, unknown>; body: unknown };
+
+/** The input of the procedure, and how its faults are told in the form that the body had. */
+export type RestInput = {
+  input: Record<string, unknown>;
+  isSingle: boolean;
+  errors: (fields: FieldErrors) => ErrorsMember;
+};
+
+/**
+ * Puts path, query and body together. What the path says wins over the query, and that over the body: nobody
+ * changes one thing by the path and names another in the body.
+ * @throws Problem `malformed-body` when the body has not the form that is due
+ */
+export const restInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
+  const { many, body: whole, query: queryKeys } = endpoint.rest;
+  const isSafe = endpoint.method === 'GET';
+  const named = isSafe ? Object.keys(query) : (queryKeys ?? []);
+  const addressed = {
+    ...fromTexts(
+      endpoint,
+      named.filter((key) => Object.hasOwn(query, key)),
+      query,
+    ),
+    ...fromTexts(endpoint, endpoint.pathKeys, params),
+  };
+  if (isSafe || endpoint.method === 'DELETE') return single(addressed);
+
+  if (many !== undefined) {
+    const isSingle = !Array.isArray(body);
+    const items = isSingle ? [objectBody(body)] : body;
+    const errors = (fields: FieldErrors) => (isSingle ? ofOnly(fields, many) : byIndex(fields, many));
+    return { input: { ...addressed, [many]: items }, isSingle, errors };
+  }
+  const content = objectBody(body);
+  return single(
+    whole === undefined ? { ...content, ...addressed } : { ...addressed, [whole]: content },
+    whole,
+  );
+};
+
+const single = (input: Record<string, unknown>, prefix?: string): RestInput => ({
+  input,
+  isSingle: true,
+  errors: (fields) => errorsByField(prefix === undefined ? fields : without(fields, `${prefix}.`)),
+});
+
+const objectBody = (body: unknown): Record<string, unknown> => {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Problem('malformed-body', { detail: 'The body must be a JSON object.' });
+  }
+  return { ...body };
+};
+
+const without = (fields: FieldErrors, prefix: string): FieldErrors =>
+  Object.fromEntries(
+    Object.entries(fields).map(([path, messages]) => [
+      path.startsWith(prefix) ? path.slice(prefix.length) : path,
+      messages,
+    ]),
+  );
+
+const ofOnly = (fields: FieldErrors, many: string): ErrorsMember =>
+  errorsByField(without(fields, `${many}.0.`));
+
+/** Faults of an element stand under its index; those of the array itself under its key. */
+const byIndex = (fields: FieldErrors, many: string): ErrorsMember => {
+  const elements: Record<string, FieldErrors> = {};
+  const rest: FieldErrors = {};
+  for (const [path, messages] of Object.entries(without(fields, `${many}.`))) {
+    const [index = '', ...inside] = path.split('.');
+    if (/^\d+$/.test(index)) elements[index] = { ...elements[index], [inside.join('.') || 'body']: messages };
+    else rest[path] = messages;
+  }
+  const indexed = Object.entries(elements).map(([index, faults]) => [index, errorsByField(faults)]);
+  return { ...errorsByField(rest), ...Object.fromEntries(indexed) };
+};
+
+/** Only what stands in a URL is read from text; JSON values are taken as they are. */
+const fromTexts = (
+  { input }: Endpoint,
+  keys: readonly string[],
+  texts: Record<string, unknown>,
+): Record<string, unknown> =>
+  Object.fromEntries(keys.map((key) => [key, fromText(kindOf(input.shape[key]), texts[key])]));
+
+type Schema = z.core.$ZodType | undefined;
+
+const kindOf = (schema: Schema): string => {
+  const def = schema?._zod.def as { type: string; innerType?: z.core.$ZodType } | undefined; // a wrapper's def has innerType
+  return def?.innerType ? kindOf(def.innerType) : (def?.type ?? 'unknown');
+};
+
+/** What is no number or boolean stays text, and the schema says what is wrong with it. */
+const fromText = (kind: string, text: unknown): unknown => {
+  if (typeof text !== 'string') return text;
+  if (kind === 'number' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  return text;
+};

@@ -1,0 +1,84 @@
+import { callTRPCProcedure } from '@trpc/server';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problemOf } from '../../routers/errors.ts';
+import { appRouter } from '../../routers/index.ts';
+import { Problem } from '../core/problems.ts';
+import { readBody, takeOverBodies } from './body.ts';
+import type { Csrf } from './csrf.ts';
+import { chooseForm, JSON_FORMS } from './negotiation.ts';
+import { sendProblem } from './problem-document.ts';
+import { type ContextDeps, contextOf } from './request-context.ts';
+import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
+import { restInput } from './rest-input.ts';
+import { refuseOtherMethods } from './rest-methods.ts';
+
+/** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
+const CSRF_PATHS = '/api/v1/hashr/';
+
+type Deps = ContextDeps & { csrf: Csrf };
+
+/**
+ * Serves the procedures on their REST paths, by real routes: with and without the trailing slash, fixed
+ * segments before parameters, parameters decoded.
+ */
+export const serveRest = async (app: FastifyInstance, deps: Deps): Promise<void> => {
+  takeOverBodies(app);
+  const endpoints = restEndpoints();
+  for (const endpoint of endpoints) {
+    app.route({
+      method: endpoint.method,
+      url: endpoint.url,
+      ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
+      onRequest: (request, reply) => admit(endpoint, request, reply, deps),
+      handler: (request, reply) => answer(endpoint, request, reply, deps),
+    });
+  }
+  refuseOtherMethods(app, endpoints);
+};
+
+/** Whatever can be refused by the headers alone is refused before the body is read. */
+const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: Deps) => {
+  if (endpoint.rest.status !== 204) chooseForm(request, endpoint.rest.offers ?? JSON_FORMS);
+  if (endpoint.isPublic) return;
+  if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
+  if (!endpoint.url.startsWith(CSRF_PATHS)) return;
+  if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
+  if (endpoint.method === 'POST') deps.csrf.check(request);
+};
+
+const answer = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: Deps) => {
+  const body = await readBody(request, endpoint.rest.forms === true);
+  const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
+  const { input, isSingle, errors } = restInput(endpoint, { params, query, body });
+  try {
+    const result: unknown = await callTRPCProcedure({
+      router: appRouter,
+      path: endpoint.procedure,
+      type: endpoint.type,
+      ctx: contextOf(request, deps),
+      getRawInput: async () => input,
+      signal: undefined,
+      batchIndex: 0,
+    });
+    const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
+    return send(endpoint, request, reply, content);
+  } catch (error) {
+    const problem = problemOf(error);
+    return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
+  }
+};
+
+const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
+  const { status = 200, offers = JSON_FORMS } = endpoint.rest;
+  if (status !== 204) return sendJson(reply, status, chooseForm(request, offers), content);
+  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
+  reply.header('preference-applied', 'return=representation');
+  return sendJson(reply, 200, 'application/json', content);
+};
+
+const sendJson = (reply: FastifyReply, status: number, type: string, content: unknown) =>
+  reply.code(status).type(`${type}; charset=utf-8`).send(JSON.stringify(content));
+
+/** RFC 7240 §4.2. */
+const prefersRepresentation = (request: FastifyRequest): boolean =>
+  /(^|[,;\s])return="?representation"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import cookie from '@fastify/cookie';
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { Problem } from '../core/problems.ts';
+import { serveAvatars } from './avatars.ts';
+import { type Csrf, createCsrf } from './csrf.ts';
+import { type Readiness, serveHealth } from './health.ts';
+import { negotiate } from './negotiation.ts';
+import { sendProblem } from './problem-document.ts';
+import type { ContextDeps } from './request-context.ts';
+import { serveRest } from './rest.ts';
+import { addRareMethods } from './rest-methods.ts';
+import { serveRpc } from './rpc.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_PARAMETER_LENGTH = 1024;
+const REQUEST_TIMEOUT_MS = 60_000;
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+export type ServerDeps = ContextDeps & {
+  logger: FastifyBaseLogger;
+  secretKey: string;
+  trustProxy: boolean;
+  isReady: Readiness;
+};
+
+/** Everything that speaks HTTP, not yet listening. */
+export const createServer = async (deps: ServerDeps) => {
+  const app = fastify({
+    loggerInstance: deps.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    trustProxy: deps.trustProxy,
+    // Requests that come while the service stops are still answered; only idle connections are cut.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('vary', 'Accept').header('x-request-id', request.id);
+      sendProblem(request, reply, error);
+    },
+  });
+  addRareMethods(app);
+  app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error));
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, new Problem('not-found')));
+  await app.register(cookie);
+  await negotiate(app);
+  identifyRequests(app);
+  logAnswers(app);
+
+  const csrf = createCsrf({ secretKey: deps.secretKey, secure: deps.baseUrl.startsWith('https:') });
+  serveHealth(app, deps.isReady);
+  serveAvatars(app);
+  serveCsrf(app, csrf);
+  await app.register((rest) => serveRest(rest, { ...deps, csrf }));
+  await app.register((rpc) => serveRpc(rpc, deps));
+  return app;
+};
+
+export type Server = Awaited<ReturnType<typeof createServer>>;
+type Hookable = Pick<Server, 'addHook' | 'get'>;
+
+const wellFormedId = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
+
+const identifyRequests = (app: Hookable): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+};
+
+/** One line an answer. The query stays out: tRPC puts whole inputs there. */
+const logAnswers = (app: Hookable): void => {
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        path: request.url.replace(/\?.*$/s, ''),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+  });
+};
+
+const serveCsrf = (app: Hookable, csrf: Csrf): void => {
+  app.get('/api/v1/csrf/', async (request, reply) => ({ csrf_token: csrf.issue(request, reply) }));
+};
