@@ -1,0 +1,71 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { sql } from 'kysely';
+import { migrations } from '../migrations/index.ts';
+import { createFolderPackageStore } from './adapters/folder-package-store.ts';
+import { createPasswordHasher } from './adapters/password-hasher.ts';
+import { type Clock, systemClock } from './core/clock.ts';
+import type { Config } from './core/config.ts';
+import type { Connection } from './core/connection.ts';
+import type { Logger } from './core/logger.ts';
+import { openDatabase } from './database.ts';
+import { createServer } from './http/server.ts';
+import { createServices } from './services/index.ts';
+import { createLoginThrottle } from './services/login-throttle.ts';
+import { tables } from './services/tables.ts';
+
+type AppDeps = {
+  config: Config;
+  connection: Connection;
+  secretKey: string;
+  logger: Logger;
+  clock?: Clock;
+};
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+/** The composition root: the one place where everything is made and wired. The database must be migrated. */
+export const createApp = async ({ config, connection, secretKey, logger, clock = systemClock }: AppDeps) => {
+  const orm = await openDatabase(connection, (line) => logger.warn(line));
+  const hasher = await createPasswordHasher(config.argon2Concurrency);
+  const store = createFolderPackageStore({ dir: config.packagesDir });
+  const serviceDeps = {
+    clock,
+    hasher,
+    store,
+    throttle: createLoginThrottle(await orm.em.getConnection().getNativeClient()),
+    tokenIdleDays: config.tokenIdleDays,
+    invitationDays: config.invitationDays,
+    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
+  };
+  const openServices = () => createServices(orm.em.fork(), serviceDeps);
+
+  const isReady = async (): Promise<boolean> => {
+    const applied = await sql<{ count: number }>`select count(*) from mikro_orm_migrations`.execute(
+      tables(orm.em.fork()),
+    );
+    return (applied.rows[0]?.count ?? 0) >= migrations.length;
+  };
+
+  const server = await createServer({
+    logger: logger satisfies FastifyBaseLogger,
+    openServices,
+    baseUrl: config.baseUrl,
+    secretKey,
+    trustProxy: config.trustProxy,
+    isReady,
+  });
+
+  return {
+    server,
+    orm,
+    hasher,
+    store,
+    clock,
+    openServices,
+    /** Finishes the requests under way, then lets go of the database. */
+    close: async (): Promise<void> => {
+      await server.close();
+      await orm.close(true);
+    },
+  };
+};

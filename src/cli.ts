@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
+import { addAdminCommands } from './cli/admin.ts';
+import { addAppCommands } from './cli/apps.ts';
+import { reportFailure } from './cli/failures.ts';
+import { addServiceCommands } from './cli/service.ts';
+
+const program = new Command('steward')
+  .description(`${manifest.description}\nSettings are environment variables: see the README.`)
+  .version(manifest.version)
+  .showHelpAfterError()
+  .configureHelp({ showGlobalOptions: true });
+
+addServiceCommands(program);
+addAdminCommands(program);
+addAppCommands(program);
+
+await program.parseAsync().catch(reportFailure);

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { createFolderPackageStore } from '../adapters/folder-package-store.ts';
+import { readConfig } from '../core/config.ts';
+import { packDirectory, publishPackageFile } from '../services/package-packing.ts';
+
+export const addAppCommands = (program: Command): void => {
+  const apps = program.command('apps').description('make and publish app packages');
+
+  apps
+    .command('pack')
+    .description('make {slug}-{version}.tgz of a folder that has an app.yaml')
+    .argument('<dir>', 'folder of the app')
+    .option('--out <folder>', 'where to put the package', '.')
+    .action(async (dir: string, { out }: { out: string }) => {
+      const { file, sha256, sizeBytes } = await packDirectory(dir, out);
+      process.stdout.write(`${file}\n${sizeBytes} bytes, SHA-256 ${sha256}\n`);
+    });
+
+  apps
+    .command('publish')
+    .description('check a package and put it into the store that APP_STORE names')
+    .argument('<file>', 'package made by `steward apps pack`')
+    .action(async (file: string) => {
+      const store = createFolderPackageStore({ dir: readConfig(process.env).packagesDir });
+      const { slug, version, sha256 } = await publishPackageFile(store, file);
+      process.stdout.write(`Published ${slug} ${version}\nSHA-256 ${sha256}\n`);
+    });
+};

@@ -1,0 +1,63 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { App } from '../../entities/app.ts';
+import { AppGrant } from '../../entities/app-grant.ts';
+import { Client } from '../../entities/client.ts';
+import { Membership } from '../../entities/membership.ts';
+import { Site } from '../../entities/site.ts';
+import { Stack } from '../../entities/stack.ts';
+import { User } from '../../entities/user.ts';
+import type { PasswordHasher } from '../adapters/password-hasher.ts';
+import { friendlyTexts } from '../services/clients.ts';
+import { addUserWithPassword, takeFirstStart } from '../services/first-start.ts';
+import { tables } from '../services/tables.ts';
+import { writeUsage } from '../services/usage-log.ts';
+import { demoUsage } from './usage.ts';
+import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
+
+type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; now: Date };
+
+/** Fills an empty database with the demo workspace, all or nothing. Returns false, and does nothing, on any other. */
+export const fillDemo = ({ em, hasher, password, now }: Deps): Promise<boolean> =>
+  em.transactional(async (tx) => {
+    await takeFirstStart(tx);
+    if ((await tx.count(User)) > 0 || (await tx.count(Site)) > 0) return false;
+    await addTenants(tx, now);
+    await addPeople(tx, hasher, password, now);
+    await writeUsage(tx, demoUsage(now));
+    return true;
+  });
+
+const addTenants = async (tx: SqlEntityManager, now: Date): Promise<void> => {
+  for (const site of SITES) tx.create(Site, site);
+  for (const { siteId, ...client } of CLIENTS) {
+    tx.create(Client, { ...client, site: tx.getReference(Site, siteId), ...friendlyTexts(client.name) });
+  }
+  APPS.forEach(({ clientId, ...app }, index) => {
+    // A millisecond apart, since lists of apps are in the order of their age.
+    const createdAt = new Date(now.getTime() + index);
+    tx.create(App, { ...app, client: tx.getReference(Client, clientId), createdAt });
+  });
+  for (const { appId, ...stack } of STACKS) tx.create(Stack, { ...stack, app: tx.getReference(App, appId) });
+  await tx.flush();
+  for (const table of ['sites', 'clients']) {
+    await sql`select setval(pg_get_serial_sequence(${table}, 'id'), ${SITES.length})`.execute(tables(tx));
+  }
+};
+
+const addPeople = async (
+  tx: SqlEntityManager,
+  hasher: PasswordHasher,
+  password: string,
+  now: Date,
+): Promise<void> => {
+  const hashes = await Promise.all(PEOPLE.map(() => hasher.hash(password)));
+  for (const [index, person] of PEOPLE.entries()) {
+    const { clientId, isAdmin = false, isActive = true, apps = [], ...input } = person;
+    const user = await addUserWithPassword(tx, input, hashes[index] ?? '', now);
+    if (!isActive) user.deactivate(now);
+    if (clientId) tx.create(Membership, { client: tx.getReference(Client, clientId), user, isAdmin });
+    for (const id of apps) tx.create(AppGrant, { user, app: tx.getReference(App, id) });
+  }
+  await tx.flush();
+};

@@ -1,0 +1,59 @@
+import { DAY_MS, MINUTE_MS } from '../core/clock.ts';
+import type { UsageEntryInput } from '../services/usage-log.ts';
+import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
+
+/** Minutes between two actions of one day: all of them stay within the day that ends now. */
+const STEP_MINUTES = 97;
+
+/** The same entries every time, only as old as the day: each member opens a few stacks on each of the days. */
+export const demoUsage = (now: Date): UsageEntryInput[] =>
+  PEOPLE.flatMap((person, index) =>
+    Array.from({ length: USAGE_DAYS }, (_, day) => dayOf(person, index, day, now)).flat(),
+  );
+
+const dayOf = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date): UsageEntryInput[] => {
+  const stacks = STACKS.filter((stack) => person.apps?.includes(stack.appId));
+  if (stacks.length === 0) return [];
+  const count = 1 + ((day * 7 + index * 3) % 4);
+  return Array.from({ length: count }, (_, step) => {
+    const stack = stacks[(day + step) % stacks.length] ?? stacks[0];
+    const occurredAt = new Date(now.getTime() - day * DAY_MS - (step * STEP_MINUTES + index + 1) * MINUTE_MS);
+    return entryOf(person, stack, occurredAt);
+  });
+};
+
+const entryOf = (
+  person: (typeof PEOPLE)[number],
+  stack: (typeof STACKS)[number] | undefined,
+  occurredAt: Date,
+): UsageEntryInput => {
+  const app = APPS.find(({ id }) => id === stack?.appId);
+  const path = `/apps/${app?.slug}/${stack?.slug}/`;
+  return {
+    appId: app?.id ?? '',
+    email: person.email,
+    fullName: `${person.firstName} ${person.lastName}`,
+    action: 'STACK_ACCESS',
+    actionDescription: `Opened ${stack?.label} of ${app?.label}`,
+    extra: {
+      app: app?.slug,
+      stack: stack?.id,
+      app_id: app?.id,
+      request: { path, session: `demo-${occurredAt.getTime().toString(36)}`, META: metaOf(path) },
+    },
+    occurredAt,
+  };
+};
+
+const metaOf = (path: string): Record<string, string> => ({
+  HTTP_USER_AGENT: 'Mozilla/5.0 (X11; Linux x86_64)',
+  SERVER_NAME: 'localhost',
+  HTTP_REFERER: `http://localhost:8000${path}`,
+  REMOTE_ADDR: '127.0.0.1',
+  CONTENT_TYPE: 'text/html',
+  REQUEST_METHOD: 'GET',
+  HTTP_HOST: 'localhost:8000',
+  SERVER_PORT: '8000',
+  QUERY_STRING: '',
+  HTTP_ACCEPT_ENCODING: 'gzip, deflate, br',
+});

@@ -1,0 +1,79 @@
+/** The demo workspace. Examples and tests name these ids and people: they are as fixed as an interface. */
+export const SITES = [
+  { id: 1, domain: 'localhost:8000', name: 'Acme Analytics' },
+  { id: 2, domain: 'globex.localhost:8000', name: 'Globex Data' },
+];
+
+export const CLIENTS = [
+  { id: 1, siteId: 1, name: 'Acme Analytics', supportEmail: 'help@acme.test' },
+  { id: 2, siteId: 2, name: 'Globex Data', supportEmail: 'help@globex.test' },
+];
+
+export const APPS = [
+  {
+    id: 'zylTKNVx',
+    clientId: 1,
+    slug: 'sales',
+    label: 'Sales',
+    description: 'Revenue by region and product.',
+  },
+  { id: 'Qm3vR8pa', clientId: 1, slug: 'churn', label: 'Churn', description: 'Who leaves, when, and why.' },
+  {
+    id: 'Hb7cW2ke',
+    clientId: 2,
+    slug: 'fleet',
+    label: 'Fleet',
+    description: 'Vehicles, routes and idle time.',
+  },
+];
+
+export const STACKS = [
+  { id: 'a0a91e46', appId: 'zylTKNVx', slug: 'overview', label: 'Overview' },
+  { id: 'b1b82f57', appId: 'zylTKNVx', slug: 'trends', label: 'Trends' },
+  { id: 'c2c73a68', appId: 'Qm3vR8pa', slug: 'churn', label: 'Churn' },
+  { id: 'd3d64b79', appId: 'Hb7cW2ke', slug: 'fleet', label: 'Fleet' },
+];
+
+type Person = {
+  email: string;
+  firstName: string;
+  lastName: string;
+  clientId?: number;
+  isAdmin?: boolean;
+  isStaff?: boolean;
+  isSuperuser?: boolean;
+  isActive?: boolean;
+  apps?: string[];
+};
+
+export const PEOPLE: Person[] = [
+  { email: 'root@steward.test', firstName: 'Robin', lastName: 'Root', isSuperuser: true },
+  { email: 'staff@steward.test', firstName: 'Sam', lastName: 'Staff', isStaff: true },
+  { email: 'admin@acme.test', firstName: 'Alex', lastName: 'Acme', clientId: 1, isAdmin: true },
+  { email: 'admin@globex.test', firstName: 'Gwen', lastName: 'Globex', clientId: 2, isAdmin: true },
+  {
+    email: 'ada@acme.test',
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    clientId: 1,
+    apps: ['zylTKNVx', 'Qm3vR8pa'],
+  },
+  { email: 'grace@acme.test', firstName: 'Grace', lastName: 'Hopper', clientId: 1, apps: ['zylTKNVx'] },
+  { email: 'edsger@globex.test', firstName: 'Edsger', lastName: 'Dijkstra', clientId: 2, apps: ['Hb7cW2ke'] },
+  { email: 'idle@acme.test', firstName: 'Ida', lastName: 'Idle', clientId: 1, isActive: false },
+];
+
+export const USAGE_DAYS = 120;
+
+export const PACKAGES = [
+  { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: ['overview', 'trends'] },
+  { slug: 'sales', version: '1.1.0', label: 'Sales', stacks: ['overview', 'trends', 'forecast'] },
+  { slug: 'vcdashboard', version: '0.9.0', label: 'VC Dashboard', stacks: ['portfolio'] },
+  { slug: 'vcdashboard', version: '1.0.0', label: 'VC Dashboard', stacks: ['portfolio', 'deals'] },
+  {
+    slug: 'vcdashboard',
+    version: '1.1.0-beta.1',
+    label: 'VC Dashboard',
+    stacks: ['portfolio', 'deals', 'funds'],
+  },
+];

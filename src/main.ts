@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { createApp } from './app.ts';
+import type { Config } from './core/config.ts';
+import { createLogger } from './core/logger.ts';
+import { migrateDatabase } from './database.ts';
+import { fillDemo } from './demo/fill.ts';
+import { publishDemoPackages } from './demo/packages.ts';
+import { prepareFirstStart } from './services/first-start.ts';
+import { openWorkplace } from './workplace.ts';
+
+type App = Awaited<ReturnType<typeof createApp>>;
+
+/** For people at a terminal; the log, for machines, is JSON on the same stream. */
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** How long running requests get to finish; past it the process ends all the same. */
+const STOP_TIMEOUT_MS = 10_000;
+
+/** Runs the service until it is told to stop: settings → database → migrations → first start → listen. */
+export const serve = async (config: Config): Promise<void> => {
+  const logger = createLogger(config.logLevel);
+  // A promise that nobody awaited is a bug of ours, and no reason to drop everybody's requests.
+  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+
+  const place = await openWorkplace(config);
+  const closing = [place.stop];
+  try {
+    await migrateDatabase(place.connection);
+    const app = await createApp({ config, ...place, logger });
+    closing.push(app.close);
+    await (config.demo ? startDemo(app, config) : startFirst(app, config));
+    await app.server.listen({ port: config.port, host: config.host });
+    say(`Steward listens on ${config.baseUrl}`);
+
+    const reason = await Promise.race([stopSignal(), place.lost.then(() => 'the embedded database ended')]);
+    say(`Stopping: ${reason}`);
+    if (!reason.startsWith('SIG')) process.exitCode = 1;
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+};
+
+/** The first SIGTERM or SIGINT. A second one does not wait. */
+const stopSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        resolve(signal);
+        process.once(signal, () => process.exit(130));
+      });
+    }
+  });
+
+const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<void> => {
+  const password = config.adminPassword ?? randomBytes(12).toString('base64url');
+  const { adminEmail } = config;
+  const domain = new URL(config.baseUrl).host;
+  const isMade = await prepareFirstStart(orm.em.fork(), { domain, adminEmail, now: clock.now() }, () =>
+    hasher.hash(password),
+  );
+  if (!isMade) return;
+  say(`Made the first superuser: ${adminEmail}`);
+  if (!config.adminPassword) say(`Its password, shown this once: ${password}`);
+};
+
+const startDemo = async (app: App, config: Config): Promise<void> => {
+  const { orm, hasher, clock, store } = app;
+  const password = config.demoPassword;
+  const isFilled = await fillDemo({ em: orm.em.fork(), hasher, password, now: clock.now() });
+  if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
+  await publishDemoPackages(store);
+  say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
+};
