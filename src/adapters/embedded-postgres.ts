@@ -1,0 +1,94 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Connection } from '../core/connection.ts';
+import { serverAccount } from './embedded-postgres/account.ts';
+import { locateBinaries } from './embedded-postgres/binaries.ts';
+import { ensureCluster } from './embedded-postgres/cluster.ts';
+import { ClusterBusy, DataDirInUse } from './embedded-postgres/errors.ts';
+import { type InitdbOptions, USER } from './embedded-postgres/initdb.ts';
+import { acquireInstanceLock } from './embedded-postgres/instance-lock.ts';
+import { openLogFile } from './embedded-postgres/log-file.ts';
+import { awaitFormerServer } from './embedded-postgres/postmaster-file.ts';
+import { awaitReady } from './embedded-postgres/readiness.ts';
+import { spawnServer, stopServer } from './embedded-postgres/server.ts';
+import { makeTempDir } from './embedded-postgres/temp-dir.ts';
+
+export { DataDirInUse, EmbeddedPostgresError } from './embedded-postgres/errors.ts';
+
+export type EmbeddedPostgresOptions = { dataDir: string; postgresSettings?: Record<string, string> };
+
+export type EmbeddedPostgres = {
+  connection: Connection;
+  stop(): Promise<void>;
+  /** The exit status, should the server end by itself; pending for ever after a `stop`. */
+  exited: Promise<number>;
+};
+
+/** How long a start waits for the server of a killed owner to end. */
+const FORMER_SERVER_PATIENCE_MS = 10_000;
+
+type Place = InitdbOptions & { dataDir: string; clusterDir: string; settings: Record<string, string> };
+
+const launch = async (place: Place, password: string, closing: AsyncDisposableStack) => {
+  const socketDir = await makeTempDir(place.account);
+  closing.defer(() => rm(socketDir, { recursive: true, force: true }));
+  const server = spawnServer({ ...place, socketDir });
+  closing.defer(() => stopServer(server));
+  const connection = { host: socketDir, port: 5432, user: USER, password, database: 'steward' };
+  await awaitReady(server, connection, place.log);
+  return { connection, server };
+};
+
+const launchAfterFormer = async (place: Place, password: string, closing: AsyncDisposableStack) => {
+  const deadline = Date.now() + FORMER_SERVER_PATIENCE_MS;
+  for (;;) {
+    await awaitFormerServer(place.dataDir, place.clusterDir, deadline);
+    try {
+      return await launch(place, password, closing);
+    } catch (error) {
+      // Its owner was killed so early that the former server had not written its lock file yet.
+      if (!(error instanceof ClusterBusy)) throw error;
+      if (Date.now() > deadline) throw new DataDirInUse(place.dataDir);
+    }
+  }
+};
+
+const start = async (dataDir: string, settings: Record<string, string>, closing: AsyncDisposableStack) => {
+  const lock = await acquireInstanceLock(dataDir);
+  closing.defer(lock.release);
+  const log = await openLogFile(dataDir);
+  closing.defer(log.close);
+
+  const clusterDir = join(dataDir, 'postgres');
+  const account = await serverAccount(clusterDir);
+  const binaries = await locateBinaries(account, dataDir);
+  const place = { dataDir, clusterDir, account, binaries, log, settings };
+  const password = await ensureCluster(place);
+  return launchAfterFormer(place, password, closing);
+};
+
+/**
+ * Starts PostgreSQL on the cluster under `dataDir`, which is made at the first time. It listens on a private Unix
+ * socket only, and ends with this process, however that ends.
+ * @throws DataDirInUse when another Steward has it, EmbeddedPostgresError when it cannot run
+ */
+export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
+  const dataDir = resolve(options.dataDir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const closing = new AsyncDisposableStack();
+  try {
+    const { connection, server } = await start(dataDir, options.postgresSettings ?? {}, closing);
+    let stopping: Promise<void> | undefined;
+    const stop = (): Promise<void> => {
+      stopping ??= closing.disposeAsync();
+      return stopping;
+    };
+    const exited = new Promise<number>((resolve) => {
+      server.exited.then((status) => stopping ?? resolve(status));
+    });
+    return { connection, stop, exited };
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+};

@@ -1,0 +1,32 @@
+/** The embedded database cannot serve; the message is meant for the operator. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name: string = 'EmbeddedPostgresError';
+}
+
+/** Another Steward holds the data directory; the message is one line. */
+export class DataDirInUse extends EmbeddedPostgresError {
+  override readonly name = 'DataDirInUse';
+
+  constructor(dataDir: string, pid?: number) {
+    const owner = pid === undefined ? '' : ` (process ${pid})`;
+    super(
+      `Steward is already running on DATA_DIR ${dataDir}${owner}. Stop it first, or set another DATA_DIR.`,
+    );
+  }
+}
+
+/** PostgreSQL found another server on the same cluster. */
+export class ClusterBusy extends EmbeddedPostgresError {
+  override readonly name = 'ClusterBusy';
+}
+
+/** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+/** What `attempt` answers, or undefined when the file it is about is not there. */
+export const unlessMissing = <T>(attempt: Promise<T>): Promise<T | undefined> =>
+  attempt.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
