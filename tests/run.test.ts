@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const RUNNER = join(import.meta.dirname, 'run.ts');
+const FIXTURES = join(import.meta.dirname, 'fixtures', 'runner');
+
+type Run = { status: number; output: string; lastLine: string | undefined };
+
+/** Runs fixtures; none of them needs a database, so the runner is told that there is a server. */
+const run = (part: string, ...options: string[]): Promise<Run> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, STEWARD_TEST_SERVER: 'none' };
+    const args = [RUNNER, '--dir', FIXTURES, ...options, part];
+    const child = execFile(process.execPath, args, { env }, (_error, stdout, stderr) => {
+      const lastLine = stdout.trimEnd().split('\n').at(-1);
+      resolve({ status: child.exitCode ?? -1, output: stdout + stderr, lastLine });
+    });
+  });
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** A killed process is there until its parent, or the system for an orphan, has taken notice. */
+const endsSoon = async (pid: number): Promise<boolean> => {
+  for (let tries = 0; tries < 500 && isAlive(pid); tries++) await sleep(10);
+  return !isAlive(pid);
+};
+
+const test = suite('the test runner');
+
+test('passes a file whose tests all passed', async () => {
+  const { status, output, lastLine } = await run('passes.test');
+
+  assert.is(status, 0, output);
+  assert.is(lastLine, '2 passed, 0 failed');
+});
+
+test('shows the output of a failing file and counts each test', async () => {
+  const { status, output, lastLine } = await run('runner/fails.test');
+
+  assert.is(status, 1);
+  assert.match(output, 'the reason of the failure');
+  assert.is(lastLine, '1 passed, 1 failed');
+});
+
+const FALSE_GREENS: [fixture: string, fault: string, lastLine: string][] = [
+  ['throwing-before', '1 of 1 did not pass', '0 passed, 1 failed'],
+  ['never-run', 'ended without a summary', '0 passed, 1 failed'],
+  ['exits-early', 'ended without a summary', '0 passed, 1 failed'],
+  ['wrong-import', 'ended without a summary', '0 passed, 1 failed'],
+  ['no-tests', 'has no tests', '0 passed, 1 failed'],
+  ['forgotten-only', '1 left out by skip or only', '1 passed, 1 failed'],
+  ['skipped', '1 left out by skip or only', '1 passed, 1 failed'],
+  ['bad-exit', 'exit status 3', '1 passed, 1 failed'],
+];
+
+for (const [fixture, fault, expected] of FALSE_GREENS) {
+  test(`fails a file with this fault: ${fixture}`, async () => {
+    const { status, output, lastLine } = await run(fixture);
+
+    assert.is(status, 1);
+    assert.match(output, fault);
+    assert.is(lastLine, expected);
+  });
+}
+
+test('ends a file that takes too long, with the processes it has started', async () => {
+  const { status, output, lastLine } = await run('hangs', '--timeout-seconds', '1');
+
+  assert.is(status, 1);
+  assert.match(output, 'took too long');
+  assert.is(lastLine, '1 passed, 1 failed');
+  assert.ok(await endsSoon(Number(/started (\d+)/.exec(output)?.[1])));
+});
+
+test('fails when no file matches', async () => {
+  const { status, lastLine } = await run('there-is-no-such-file');
+
+  assert.is(status, 1);
+  assert.is(lastLine, '0 passed, 1 failed');
+});
+
+test.run();

@@ -1,0 +1,86 @@
+import { glob } from 'node:fs/promises';
+import { dirname, join, normalize, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runTestProcess, type TestProcessOptions } from './support/test-process.ts';
+import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
+import { judge, type Verdict } from './support/uvu-totals.ts';
+
+/** `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all of them. */
+const { values, positionals: parts } = parseArgs({
+  allowPositionals: true,
+  options: {
+    dir: { type: 'string', default: import.meta.dirname },
+    'timeout-seconds': { type: 'string', default: '120' },
+  },
+});
+
+/** Databases and password hashing keep a core busy each; the machines that run this have two. */
+const AT_ONCE = 2;
+
+const PROJECT = dirname(import.meta.dirname);
+const FIXTURES = join('tests', 'fixtures');
+const dir = relative(PROJECT, resolve(values.dir));
+
+/** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
+const isWanted = (file: string): boolean =>
+  (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
+  (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
+
+const findFiles = async (): Promise<string[]> => {
+  const files: string[] = [];
+  for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT }))
+    if (isWanted(file)) files.push(file);
+  return files.sort();
+};
+
+const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {
+  const started = performance.now();
+  const ending = await runTestProcess(join(PROJECT, file), options);
+  const verdict = judge(ending);
+
+  const seconds = ((performance.now() - started) / 1000).toFixed(2);
+  const mark = verdict.faults.length > 0 ? 'FAIL' : 'ok  ';
+  const faults = verdict.faults.map((fault) => `, ${fault}`).join('');
+  console.log(`${mark} ${file}: ${verdict.passed} passed${faults} (${seconds} s)`);
+  if (verdict.faults.length > 0) console.log(ending.output);
+  return verdict;
+};
+
+const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal): Promise<void> => {
+  const server = await startTestServer();
+  const env = { ...process.env, NODE_ENV: 'test', [SERVER_VARIABLE]: server.variable };
+  const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
+  // The workers take their files from one iterator.
+  const queue = files.values();
+  const work = async () => {
+    for (const file of queue) {
+      if (signal.aborted) return;
+      verdicts.push(await runFile(file, options));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  } finally {
+    await server.stop();
+  }
+};
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interrupted.abort());
+
+const files = await findFiles();
+const verdicts: Verdict[] = [];
+let outside = 0;
+try {
+  if (files.length === 0) throw new Error('No test file matches.');
+  await runAll(files, verdicts, interrupted.signal);
+} catch (error) {
+  console.log(error);
+  outside = 1;
+}
+
+const sum = (key: 'passed' | 'failed') => verdicts.reduce((total, verdict) => total + verdict[key], 0);
+// Files that were not run, for whatever reason, count as failed.
+const failed = sum('failed') + files.length - verdicts.length + outside;
+console.log(`${sum('passed')} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { Header, type HeaderData, Pax } from 'tar';
+import * as assert from 'uvu/assert';
+import type { StoredPackage } from '../../src/adapters/package-store.ts';
+import { Problem, type ProblemCode } from '../../src/core/problems.ts';
+
+export const END = Buffer.alloc(1024);
+
+type Entry = HeaderData & { path: string; body?: string | Buffer };
+
+/** One entry of a tar stream as told, however wrong: nothing is checked, corrected or left out. */
+export const tarEntry = ({ body = '', ...data }: Entry): Buffer => {
+  const content = Buffer.from(body);
+  const header = new Header({ type: 'File', mode: 0o644, size: content.length, ...data });
+  header.encode();
+  const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
+  return Buffer.concat([header.block ?? Buffer.alloc(0), content, padding]);
+};
+
+/** A pax header, of the entry behind it or of all that follow. */
+export const paxHeader = (data: HeaderData, isGlobal = false): Buffer => new Pax(data, isGlobal).encode();
+
+export const manifestText = (lines: Record<string, string> = {}): string =>
+  Object.entries({ slug: 'sales', version: '1.0.0', label: 'Sales', ...lines })
+    .map(([key, value]) => `${key}: ${value}\n`)
+    .join('');
+
+export const manifestEntry = (lines?: Record<string, string>): Buffer =>
+  tarEntry({ path: 'app.yaml', body: manifestText(lines) });
+
+/** The gzipped archive of some entries, with a good manifest before them unless told otherwise. */
+export const packageOf = (entries: Buffer[] = [], manifest: Buffer = manifestEntry()): Buffer =>
+  gzipSync(Buffer.concat([manifest, ...entries, END]));
+
+export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** What a store would open: the bytes in pieces of 1000, so that none coincides with a block. */
+export const stored = (bytes: Buffer, claims: Partial<StoredPackage> = {}): StoredPackage => {
+  const pieces = function* () {
+    for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000);
+  };
+  return { body: Readable.from(pieces()), sizeBytes: bytes.length, sha256: sha256(bytes), ...claims };
+};
+
+/** The Problem a promise is rejected with; fails when it is fulfilled, or rejected with anything else. */
+export const problemOf = async (
+  attempt: Promise<unknown>,
+  code: ProblemCode = 'bad-package',
+): Promise<Problem> => {
+  const [outcome] = await Promise.allSettled([attempt]);
+  if (outcome.status === 'fulfilled') throw new Error('it should have been refused');
+  if (!(outcome.reason instanceof Problem)) throw outcome.reason;
+  assert.is(outcome.reason.code, code);
+  return outcome.reason;
+};
+
+/** Holds where a refusal names what is wrong. */
+export const refuses = async (attempt: Promise<unknown>, detail: RegExp): Promise<void> => {
+  assert.match((await problemOf(attempt)).message, detail);
+};

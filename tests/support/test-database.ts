@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import type { Connection } from '../../src/core/connection.ts';
+import { administer, SERVER_VARIABLE, type TestServer } from './test-server.ts';
+
+export type TestDatabase = { connection: Connection; drop(): Promise<void> };
+
+const readServer = (): TestServer => {
+  const variable = process.env[SERVER_VARIABLE];
+  if (variable) return JSON.parse(variable);
+  const file = basename(process.argv[1] ?? '');
+  throw new Error(`This test needs the runner's database. Run it by: node tests/run.ts ${file}`);
+};
+
+/** Makes an empty, migrated database of its own for a test file (20–40 ms). */
+export const createTestDatabase = async (): Promise<TestDatabase> => {
+  const { connection, template } = readServer();
+  const database = `${template}_${randomBytes(6).toString('hex')}`;
+  await administer(connection, `create database ${database} template ${template}`);
+  return {
+    connection: { ...connection, database },
+    drop: () => administer(connection, `drop database ${database} with (force)`),
+  };
+};

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
+import type { Connection } from '../../src/core/connection.ts';
+import { parseDatabaseUrl } from '../../src/core/database-url.ts';
+
+/** A server that may make databases, and the migrated one they are copied from. */
+export type TestServer = { connection: Connection; template: string };
+
+/** Carries the server, as JSON, from the runner to the test files. */
+export const SERVER_VARIABLE = 'STEWARD_TEST_SERVER';
+
+type Owned = { connection: Connection; stop(): Promise<void> };
+
+const startEmbedded = async (): Promise<Owned> => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'steward-tests-'));
+  const remove = () => rm(dataDir, { recursive: true, force: true });
+  try {
+    const { connection, stop } = await startEmbeddedPostgres({ dataDir, postgresSettings: { fsync: 'off' } });
+    return { connection, stop: () => stop().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+};
+
+const openServer = async (): Promise<Owned> => {
+  const url = process.env.TEST_DATABASE_URL;
+  return url ? { connection: parseDatabaseUrl(url), stop: async () => undefined } : startEmbedded();
+};
+
+/** Runs statements on the server, outside of any database under test. */
+export const administer = async (connection: Connection, ...statements: string[]): Promise<void> => {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+};
+
+const makeTemplate = async (connection: Connection): Promise<string> => {
+  // Loaded here, as a run that finds its server ready needs none of it.
+  const { migrateDatabase } = await import('../../src/database.ts');
+  const template = `steward_template_${randomBytes(4).toString('hex')}`;
+  await administer(connection, `create database ${template}`);
+  await migrateDatabase({ ...connection, database: template });
+  return template;
+};
+
+/** Drops the template and whatever copies crashed files have left. */
+const dropDatabases = async (connection: Connection, template: string): Promise<void> => {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select format('drop database if exists %I with (force)', datname) as statement
+      from pg_database where starts_with(datname, $1)`,
+      [template],
+    );
+    for (const { statement } of rows) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+};
+
+/** The server for a whole run: that of TEST_DATABASE_URL, else an embedded one that is gone afterwards. */
+export const startTestServer = async (): Promise<{ variable: string; stop(): Promise<void> }> => {
+  const ready = process.env[SERVER_VARIABLE];
+  if (ready) return { variable: ready, stop: async () => undefined };
+
+  const { connection, stop } = await openServer();
+  try {
+    const template = await makeTemplate(connection);
+    return {
+      variable: JSON.stringify({ connection, template } satisfies TestServer),
+      stop: () => dropDatabases(connection, template).finally(stop),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
