@@ -8,7 +8,7 @@ export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
 /** Faults that Fastify finds before a route is reached, by its codes. */
 const FASTIFY_FAULTS: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'malformed-path',
-  FST_ERR_PARAM_MAX_LENGTH: 'path-too-long',
+  FST_ERR_MAX_PARAM_LENGTH: 'path-too-long',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
 };

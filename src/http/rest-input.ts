@@ -20,13 +20,11 @@ export type RestInput = {
 export const restInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
   const { many, body: whole, query: queryKeys } = endpoint.rest;
   const isSafe = endpoint.method === 'GET';
-  const named = isSafe ? Object.keys(query) : (queryKeys ?? []);
+  const queried = (isSafe ? Object.keys(endpoint.input.shape) : (queryKeys ?? [])).filter((key) =>
+    Object.hasOwn(query, key),
+  );
   const addressed = {
-    ...fromTexts(
-      endpoint,
-      named.filter((key) => Object.hasOwn(query, key)),
-      query,
-    ),
+    ...fromTexts(endpoint, queried, query),
     ...fromTexts(endpoint, endpoint.pathKeys, params),
   };
   if (isSafe || endpoint.method === 'DELETE') return single(addressed);
