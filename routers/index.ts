@@ -3,6 +3,7 @@ import { appsRouter } from './apps.ts';
 import { clientsRouter } from './clients.ts';
 import { environmentRouter } from './environment.ts';
 import { invitationsRouter } from './invitations.ts';
+import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sitesRouter } from './sites.ts';
 import { tokensRouter } from './tokens.ts';
@@ -15,6 +16,7 @@ export const appRouter = router({
   sites: sitesRouter,
   clients: clientsRouter,
   users: usersRouter,
+  roles: rolesRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

@@ -66,12 +66,15 @@ const failLogin = async (throttle: LoginThrottle, email: string, address: string
   throw new Problem('bad-credentials');
 };
 
-const credentialsOf = (em: SqlEntityManager, email: string) =>
-  tables(em)
-    .selectFrom('users')
-    .select(['id', 'is_active', 'password_hash'])
-    .where('email', '=', email)
-    .executeTakeFirst();
+/** A username is any text: PostgreSQL must not be asked for one that it cannot hold. */
+const credentialsOf = async (em: SqlEntityManager, email: string) =>
+  email.includes('\0')
+    ? undefined
+    : tables(em)
+        .selectFrom('users')
+        .select(['id', 'is_active', 'password_hash'])
+        .where('email', '=', email)
+        .executeTakeFirst();
 
 /** Only where the hash is still the one that was verified: a password changed meanwhile must win. */
 const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>

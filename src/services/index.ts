@@ -9,6 +9,7 @@ import { createEnvironment, type Environment } from './environment.ts';
 import { createIdentity } from './identity.ts';
 import { createInvitations } from './invitations.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import { createRoles } from './roles.ts';
 import { createSavedFilters } from './saved-filters.ts';
 import { createSites } from './sites.ts';
 import { createUsage } from './usage.ts';
@@ -33,6 +34,7 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps) => {
     sites: createSites({ em }),
     clients: createClients({ em }),
     users: createUsers({ em, clock }),
+    roles: createRoles({ em }),
     invitations: createInvitations({ em, clock, invitationDays }),
     apps: createApps({ em, clock }),
     usage: createUsage({ em, clock }),

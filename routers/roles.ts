@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { EmailKey, Id } from './schemas.ts';
+import { router, superuser } from './trpc.ts';
+import { UserView, userView } from './user-views.ts';
+
+const rest = { extension: true };
+const tags = ['Roles'];
+
+export const rolesRouter = router({
+  setOffices: superuser
+    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/offices/', tags }, rest })
+    .input(
+      z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
+    )
+    .output(UserView)
+    .mutation(async ({ ctx, input: { email, ...changes } }) =>
+      userView(await ctx.services.roles.setOffices(ctx.actor, email, changes), ctx.baseUrl),
+    ),
+
+  setClientAdmin: superuser
+    .meta({ openapi: { method: 'PUT', path: '/jb/clients/{id}/admins/{email}/', tags }, rest })
+    .input(z.object({ id: Id, email: EmailKey, is_admin: z.boolean() }))
+    .output(UserView)
+    .mutation(async ({ ctx, input }) => {
+      const { id, email, is_admin: isAdmin } = input;
+      return userView(await ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin), ctx.baseUrl);
+    }),
+});

@@ -1,0 +1,49 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { Problem } from '../core/problems.ts';
+import type { Actor } from './actor.ts';
+import { clientRow } from './clients.ts';
+import { tables } from './tables.ts';
+import { lockUser, refuseLastSuperuser } from './user-changes.ts';
+import { type UserRow, userRow } from './user-rows.ts';
+
+export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
+
+/** Who holds which office. Only superusers get here. */
+export const createRoles = ({ em }: { em: SqlEntityManager }) => ({
+  /**
+   * Grants or revokes staff and superuser.
+   * @throws Problem `not-found`, `not-yourself`, `last-superuser`
+   */
+  setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const { user } = await lockUser(tx, actor, email);
+      if (changes.is_superuser === false && user.isSuperuser) {
+        if (user.id === actor.id) throw new Problem('not-yourself');
+        await refuseLastSuperuser(tx, user);
+      }
+      user.isStaff = changes.is_staff ?? user.isStaff;
+      user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
+      await tx.flush();
+      return userRow(tx, actor, email);
+    }),
+
+  /**
+   * Makes a user an admin of a client, whose member they become, or takes the office back and leaves them a member.
+   * @throws Problem `not-found`
+   */
+  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      await clientRow(tx, actor, clientId);
+      const { user, clientIds } = await lockUser(tx, actor, email);
+      if (isAdmin || clientIds.includes(clientId)) {
+        await tables(tx)
+          .insertInto('memberships')
+          .values({ client_id: clientId, user_id: user.id, is_admin: isAdmin })
+          .onConflict((conflict) =>
+            conflict.columns(['client_id', 'user_id']).doUpdateSet({ is_admin: isAdmin }),
+          )
+          .execute();
+      }
+      return userRow(tx, actor, email);
+    }),
+});

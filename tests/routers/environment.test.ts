@@ -1,0 +1,27 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
+
+const environment = appSuite('environment', { ENVIRONMENT: 'staging', UPLOAD_BUCKET_NAME: 'shared-bucket' });
+
+environment('answers what the settings say', async ({ app }) => {
+  assert.equal(await app.as(ROOT).environment.read({}), {
+    environment: 'staging',
+    upload_bucket_name: 'shared-bucket',
+  });
+});
+
+environment('tells a client admin of the bucket of their own client', async ({ app }) => {
+  await app.db().updateTable('clients').set({ upload_bucket_name: 'acme-own' }).where('id', '=', 1).execute();
+
+  assert.is((await app.as(ACME).environment.read({})).upload_bucket_name, 'acme-own');
+  assert.is((await app.as(GLOBEX).environment.read({})).upload_bucket_name, 'shared-bucket');
+});
+
+environment('is refused to members and staff', async ({ app }) => {
+  await rejectsWith(app.as(ADA).environment.read({}), 'not-allowed');
+  await rejectsWith(app.as(STAFF).environment.read({}), 'not-allowed');
+});
+
+environment.run();

@@ -1,0 +1,88 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+
+const bulk = appSuite('invitations.create, many');
+
+const people = (count: number, prefix = 'p') =>
+  Array.from({ length: count }, (_, n) => ({ email: `${prefix}${n}@x.test`, initial_apps: ['zylTKNVx'] }));
+
+const counts = async (app: TestApp) => {
+  const count = async (table: 'invitations' | 'invitation_apps' | 'outbox_mails') =>
+    (await app.db().selectFrom(table).selectAll().execute()).length;
+  return [await count('invitations'), await count('invitation_apps'), await count('outbox_mails')];
+};
+
+bulk('leaves nothing behind when one element anywhere is bad', async ({ app }) => {
+  for (const at of [0, 57, 99]) {
+    const items = people(100).with(at, { email: ADA, initial_apps: [] });
+    const attempt = await rejectsWith(app.as(ACME).invitations.create({ items }), 'invalid-input');
+    assert.equal(Object.keys(attempt.fields ?? {}), [`items.${at}.email`]);
+  }
+  assert.equal(await counts(app), [0, 0, 0]);
+});
+
+bulk('reports every bad element, and two of one address', async ({ app }) => {
+  const response = await app.send('POST /jb/users/invitations/', {
+    as: ACME,
+    payload: [
+      { email: 'twin@x.test' },
+      { email: 'TWIN@x.test' },
+      { email: ADA },
+      { email: 'ok@x.test', client: 2 },
+      { email: 'app@x.test', initial_apps: ['AAAAAAAA', 'zylTKNVx'] },
+    ],
+  });
+
+  assert.is(response.statusCode, 400);
+  assert.equal(response.json().errors, {
+    1: { email: ['Element 0 invites this address already.'] },
+    2: { email: ['An active user of this client has this address already.'] },
+    3: { client: ['There is no client 2 that you may invite to.'] },
+    4: { initial_apps: ['There is no app AAAAAAAA of this client.'] },
+  });
+});
+
+bulk('tries a dry run and changes nothing', async ({ app }) => {
+  const before = await counts(app);
+  const response = await app.send('POST /jb/users/invitations/?dry_run=true', {
+    as: ACME,
+    payload: people(3),
+  });
+  const bad = await app.send('POST /jb/users/invitations/?dry_run=true', {
+    as: ACME,
+    payload: [{ email: ADA }],
+  });
+  const odd = await app.send('POST /jb/users/invitations/?dry_run=perhaps', { as: ACME, payload: people(3) });
+
+  assert.is(response.json().length, 3);
+  assert.is(bad.statusCode, 400);
+  assert.ok(odd.json().errors.dry_run);
+  assert.equal(await counts(app), before);
+});
+
+bulk('answers an element each, in their order, all in one transaction', async ({ app }) => {
+  const items = people(500, 'many').toReversed();
+  const made = await app.as(ACME).invitations.create({ items });
+  const [invitations, apps, mails] = await counts(app);
+
+  assert.equal(
+    made.map((invitation) => invitation.email),
+    items.map((item) => item.email),
+  );
+  assert.equal([invitations, apps, mails], [500, 500, 500]);
+});
+
+bulk('takes ten thousand and no more', async ({ app }) => {
+  const payload = JSON.stringify(people(10_001, 'over'));
+  const headers = { 'content-type': 'application/json' };
+  const over = await app.send('POST /jb/users/invitations/', { as: ACME, payload, headers });
+  const exact = await app.as(ACME).invitations.create({ items: people(10_000, 'exact') });
+
+  assert.is(over.statusCode, 400);
+  assert.ok(over.json().errors.items);
+  assert.is(exact.length, 10_000);
+});
+
+bulk.run();

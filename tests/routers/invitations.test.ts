@@ -1,0 +1,217 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const single = appSuite('invitations, one');
+const repeated = appSuite('invitations, repeated');
+const update = appSuite('invitations.update');
+
+const invite = async (app: TestApp, email: string, more: object = {}, who = ACME) => {
+  const [made] = await app.as(who).invitations.create({ items: [{ email, ...more }] });
+  assert.ok(made);
+  return made;
+};
+const mailsTo = async (app: TestApp, email: string) =>
+  (await app.db().selectFrom('outbox_mails').selectAll().where('recipient', '=', email).execute()).length;
+
+single('is made for the caller’s only client, by the caller', async ({ app }) => {
+  const made = await invite(app, 'Guest@Example.test', {
+    initial_apps: ['zylTKNVx'],
+    extra: { a: 1 },
+    is_demo_user: 'true',
+  });
+
+  assert.is(made.user.email, ACME);
+  assert.equal(
+    [made.email, made.initial_apps, made.extra, made.is_demo_user],
+    ['guest@example.test', ['zylTKNVx'], { a: 1 }, 'true'],
+  );
+  assert.is(made.invitation_email_count, 0);
+  assert.ok(made.key.length >= 32);
+  assert.equal(made.date_invited, app.clock.now());
+});
+
+single('takes is_demo_user as a string or a boolean, and answers a string', async ({ app }) => {
+  assert.is((await invite(app, 'd1@x.test', { is_demo_user: true })).is_demo_user, 'true');
+  assert.is((await invite(app, 'd2@x.test', { is_demo_user: 'false' })).is_demo_user, 'false');
+  assert.is((await invite(app, 'd3@x.test')).is_demo_user, 'false');
+  await rejectsWith(invite(app, 'd4@x.test', { is_demo_user: 'yes' }), 'invalid-input');
+});
+
+single('owes its mail from the same transaction', async ({ app }) => {
+  await invite(app, 'mail@x.test');
+
+  assert.is(await mailsTo(app, 'mail@x.test'), 1);
+});
+
+single('answers over REST in the form of the request', async ({ app }) => {
+  const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: { email: 'r1@x.test' } });
+  const many = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [{ email: 'r2@x.test' }] });
+  const none = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [] });
+
+  assert.is(one.json().email, 'r1@x.test');
+  assert.is(many.json()[0].email, 'r2@x.test');
+  assert.equal(none.json(), []);
+});
+
+single('names its faults by field, and in an array by index', async ({ app }) => {
+  const bad = { email: 'bad', initial_apps: ['Hb7cW2ke'] };
+  const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: bad });
+  const foreign = { email: 'f@x.test', initial_apps: ['Hb7cW2ke'], client: 2 };
+  const many = await app.send('POST /jb/users/invitations/', {
+    as: ACME,
+    payload: [{ email: 'ok@x.test' }, foreign],
+  });
+  const shape = await app.send('POST /jb/users/invitations/', {
+    as: ACME,
+    payload: [7, { email: 'ok@x.test' }],
+  });
+  const byClient = await app.send('POST /jb/clients/1/users/invitations/', {
+    as: ACME,
+    payload: { email: 'f@x.test', initial_apps: ['Hb7cW2ke'] },
+  });
+
+  assert.equal(one.json().errors, { email: ['Must be an email address.'] });
+  assert.equal(many.json().errors, { 1: { client: ['There is no client 2 that you may invite to.'] } });
+  assert.equal(Object.keys(shape.json().errors), ['0']);
+  assert.equal(byClient.json().errors, { initial_apps: ['There is no app Hb7cW2ke of this client.'] });
+});
+
+single('is refused for an active member of that client, not for others', async ({ app }) => {
+  const attempt = await rejectsWith(invite(app, ADA), 'invalid-input');
+
+  assert.ok(attempt.fields?.['items.0.email']);
+  assert.is((await invite(app, IDLE)).email, IDLE);
+  assert.is((await invite(app, EDSGER)).email, EDSGER);
+});
+
+single('needs a client from who administers none or several', async ({ app }) => {
+  const attempt = await rejectsWith(invite(app, 'n@x.test', {}, ROOT), 'invalid-input');
+
+  assert.ok(attempt.fields?.['items.0.client']);
+  assert.is((await invite(app, 'n@x.test', { client: 2 }, ROOT)).user.email, ROOT);
+  await rejectsWith(invite(app, 'n@x.test', { client: 99 }, ROOT), 'invalid-input');
+});
+
+single('is refused to members and staff', async ({ app }) => {
+  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, ADA), 'not-allowed');
+  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, STAFF), 'not-allowed');
+});
+
+single('is listed to its maker, and by client and app to who may see them', async ({ app }) => {
+  await invite(app, 'globex@x.test', { initial_apps: ['Hb7cW2ke'] }, GLOBEX);
+  const emails = (rows: { email: string }[]) => rows.map((row) => row.email);
+
+  assert.equal(emails(await app.as(GLOBEX).invitations.list({})), ['globex@x.test']);
+  assert.equal(emails(await app.as(GLOBEX).invitations.list({ app: 'fleet' })), ['globex@x.test']);
+  assert.ok(emails(await app.as(STAFF).clients.invitations({ id: 2 })).includes('globex@x.test'));
+  assert.equal(await app.as(STAFF).invitations.list({}), []);
+  await rejectsWith(app.as(ACME).invitations.list({ app: 'fleet' }), 'not-found');
+});
+
+repeated('renews the pending one: apps united, extra replaced, mailed again', async ({ app }) => {
+  const first = await invite(app, 'again@x.test', {
+    initial_apps: ['zylTKNVx'],
+    extra: { a: 1 },
+    is_demo_user: true,
+  });
+  const second = await app.as(ACME).clients.invite({
+    id: 1,
+    email: 'again@x.test',
+    initial_apps: ['Qm3vR8pa'],
+    extra: { b: 2 },
+  });
+  const third = await invite(app, 'again@x.test');
+
+  assert.is(second.id, first.id);
+  assert.is(second.key, first.key);
+  assert.equal(third.initial_apps, ['zylTKNVx', 'Qm3vR8pa']);
+  assert.equal(third.extra, { b: 2 });
+  assert.is(third.is_demo_user, 'true');
+  assert.is(await mailsTo(app, 'again@x.test'), 3);
+});
+
+repeated('makes a new one when the old has expired, which stays in the history', async ({ app }) => {
+  const old = await invite(app, 'late@x.test');
+  app.clock.advance(14 * DAY_MS);
+  const ids = async (status: 'pending' | 'expired' | 'all') =>
+    (await app.as(ACME).invitations.list({ status }))
+      .filter((i) => i.email === 'late@x.test')
+      .map((i) => i.id);
+
+  assert.equal([await ids('pending'), await ids('expired')], [[], [old.id]]);
+  const renewed = await invite(app, 'late@x.test');
+  assert.equal([await ids('pending'), await ids('expired')], [[renewed.id], [old.id]]);
+  assert.equal(await ids('all'), [old.id, renewed.id]);
+});
+
+repeated('stays one when the same address is invited many times at once', async ({ app }) => {
+  const made = await Promise.all(Array.from({ length: 12 }, () => invite(app, 'rush@x.test')));
+
+  assert.is(new Set(made.map((invitation) => invitation.id)).size, 1);
+  assert.is(await mailsTo(app, 'rush@x.test'), 12);
+});
+
+repeated('deadlocks not between bulks of the same people in other orders', async ({ app }) => {
+  const people = Array.from({ length: 200 }, (_, n) => ({ email: `p${n}@x.test` }));
+  const bulks = [people, people.toReversed(), people, people.toReversed()];
+
+  const made = await Promise.all(bulks.map((items) => app.as(ACME).invitations.create({ items })));
+
+  assert.equal(
+    made[1]?.map((invitation) => invitation.email),
+    people.toReversed().map((person) => person.email),
+  );
+});
+
+update('changes apps and extra, mails nobody', async ({ app }) => {
+  await invite(app, 'up@x.test', { initial_apps: ['zylTKNVx'], extra: { a: 1 } });
+  const changed = await app.as(ACME).invitations.update({ email: 'UP@x.test', initial_apps: ['Qm3vR8pa'] });
+
+  assert.equal([changed.initial_apps, changed.extra], [['Qm3vR8pa'], { a: 1 }]);
+  assert.equal((await app.as(ACME).invitations.update({ email: 'up@x.test', extra: {} })).extra, {});
+  assert.is(await mailsTo(app, 'up@x.test'), 1);
+});
+
+update('refuses apps of other clients and changes nothing', async ({ app }) => {
+  await invite(app, 'keep@x.test', { initial_apps: ['zylTKNVx'] });
+  const attempt = app
+    .as(ROOT)
+    .invitations.update({ email: 'keep@x.test', extra: { b: 1 }, initial_apps: ['Hb7cW2ke'] });
+
+  assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.initial_apps);
+  const [kept] = (await app.as(ACME).invitations.list({})).filter((i) => i.email === 'keep@x.test');
+  assert.equal([kept?.initial_apps, kept?.extra], [['zylTKNVx'], {}]);
+});
+
+update('finds none of another client, none that expired, none that never was', async ({ app }) => {
+  await invite(app, 'theirs@x.test', {}, GLOBEX);
+
+  await rejectsWith(app.as(ACME).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
+  await rejectsWith(app.as(ACME).invitations.update({ email: 'never@x.test', extra: {} }), 'not-found');
+  app.clock.advance(15 * DAY_MS);
+  await rejectsWith(app.as(GLOBEX).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
+});
+
+update('prefers the caller’s own, else asks for the client with 409', async ({ app }) => {
+  await invite(app, 'both@x.test', {}, ACME);
+  await invite(app, 'both@x.test', {}, GLOBEX);
+  const ambiguous = await app.send('PATCH /jb/users/invitations/both@x.test/', {
+    as: ROOT,
+    payload: { extra: {} },
+  });
+  const named = await app.send('PATCH /jb/users/invitations/both@x.test/?client=2', {
+    as: ROOT,
+    payload: { extra: { named: true } },
+  });
+  const own = await app.as(ACME).invitations.update({ email: 'both@x.test', extra: { own: true } });
+
+  assert.is(ambiguous.statusCode, 409);
+  assert.match(ambiguous.json().detail, '?client=');
+  assert.is(named.json().user.email, GLOBEX);
+  assert.is(own.user.email, ACME);
+});
+
+for (const part of [single, repeated, update]) part.run();

@@ -1,0 +1,89 @@
+import * as assert from 'uvu/assert';
+import { createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+
+const throttle = appSuite('login throttle');
+
+const send = (app: Pick<TestApp, 'server'>, username: string, password: string, remoteAddress: string) =>
+  app.server.inject({
+    method: 'POST',
+    url: '/api/v1/api-token-auth/',
+    payload: { username, password },
+    remoteAddress,
+  });
+
+throttle(
+  'refuses the 11th try after ten failures, right password or not, with Retry-After',
+  async ({ app }) => {
+    for (let n = 0; n < 10; n += 1) {
+      assert.is((await send(app, ADA, 'wrong', '10.0.0.1')).statusCode, 400);
+    }
+    const refused = await send(app, ADA.toUpperCase(), DEMO_PASSWORD, '10.0.0.2');
+
+    assert.is(refused.statusCode, 429);
+    assert.ok(Number(refused.headers['retry-after']) > 0);
+    assert.ok(Number(refused.headers['retry-after']) <= 15 * 60);
+  },
+);
+
+throttle('is cleared by a success', async ({ app }) => {
+  for (let round = 0; round < 2; round += 1) {
+    for (let n = 0; n < 9; n += 1) await send(app, GRACE, 'wrong', '10.0.0.3');
+    assert.is((await send(app, GRACE, DEMO_PASSWORD, '10.0.0.3')).statusCode, 200);
+  }
+});
+
+throttle('is shared by all instances on one database', async ({ app }) => {
+  const { config, connection } = app;
+  const logger = createLogger('silent');
+  const other = await createApp({ config, connection, secretKey: 'x'.repeat(32), logger, clock: app.clock });
+
+  for (let n = 0; n < 5; n += 1) {
+    await send(app, EDSGER, 'wrong', '10.0.0.4');
+    await send(other, EDSGER, 'wrong', '10.0.0.5');
+  }
+  const here = await send(app, EDSGER, DEMO_PASSWORD, '10.0.0.6');
+  const there = await send(other, EDSGER, DEMO_PASSWORD, '10.0.0.6');
+  await other.close();
+
+  assert.is(here.statusCode, 429);
+  assert.is(there.statusCode, 429);
+});
+
+throttle('counts each login of a batch', async ({ app }) => {
+  const caller = app.as(null);
+  const tries = Array.from({ length: 40 }, () =>
+    caller.tokens.create({ username: 'guess@acme.test', password: 'wrong' }).catch((error: unknown) => error),
+  );
+  await Promise.all(tries);
+
+  await rejectsWith(caller.tokens.create({ username: 'guess@acme.test', password: 'again' }), 'throttled');
+});
+
+throttle('lets no right guess of a burst through once ten others have failed', async ({ app }) => {
+  const username = 'burst@acme.test';
+  await app.as('admin@acme.test').users.create({ email: username });
+  const hash = await app.hasher.hash(DEMO_PASSWORD);
+  await app.db().updateTable('users').set({ password_hash: hash }).where('email', '=', username).execute();
+  const passwords = [...Array.from({ length: 40 }, (_, n) => `guess ${n}`), DEMO_PASSWORD];
+
+  const answers = await Promise.all(
+    passwords.map((password, n) => send(app, username, password, `10.0.1.${n}`)),
+  );
+
+  assert.is(answers.at(-1)?.statusCode, 429);
+});
+
+throttle('refuses an address after a hundred failures, whomever they were for', async ({ app }) => {
+  const address = '10.0.2.1';
+  const tries = Array.from({ length: 100 }, (_, n) => send(app, `u${n}@acme.test`, 'wrong', address));
+  await Promise.all(tries);
+
+  assert.is((await send(app, 'fresh@acme.test', 'wrong', address)).statusCode, 429);
+  assert.is((await send(app, 'fresh@acme.test', 'wrong', '10.0.2.2')).statusCode, 400);
+});
+
+throttle.run();

@@ -1,0 +1,109 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
+
+const filters = appSuite('saved filters');
+
+filters('is made under a hash of one’s own, and described in words', async ({ app }) => {
+  const made = await app.as(ADA).savedFilters.create({ stack_id: 'b1b82f57', hash: 'a-1', name: 'North' });
+
+  assert.equal(made, {
+    user: ADA,
+    stack: 'Trends for Sales App',
+    hash: 'a-1',
+    name: 'North',
+    created: app.clock.now(),
+    modified: app.clock.now(),
+  });
+  assert.equal(await app.as(ADA).savedFilters.get({ hash: 'a-1' }), made);
+});
+
+filters('belongs to its user: others may use the hash, and never see it', async ({ app }) => {
+  await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'own', name: 'Ada’s' });
+
+  for (const who of [GRACE, ACME, ROOT]) {
+    const mine = app.as(who).savedFilters;
+    await rejectsWith(mine.get({ hash: 'own' }), 'not-found');
+    await rejectsWith(mine.remove({ hash: 'own' }), 'not-found');
+    const filter = { stack_id: 'a0a91e46', hash: 'own', name: 'Stolen' };
+    await rejectsWith(mine.replace({ hash: 'own', filter }), 'not-found');
+  }
+  const same = await app
+    .as(GRACE)
+    .savedFilters.create({ stack_id: 'a0a91e46', hash: 'own', name: 'Grace’s' });
+  assert.is(same.user, GRACE);
+  assert.is((await app.as(ADA).savedFilters.get({ hash: 'own' })).name, 'Ada’s');
+});
+
+filters('refuses a hash that the user has', async ({ app }) => {
+  const input = { stack_id: 'a0a91e46', hash: 'twice', name: 'x' };
+  const attempts = await Promise.allSettled([1, 2, 3, 4].map(() => app.as(ADA).savedFilters.create(input)));
+  const again = await rejectsWith(app.as(ADA).savedFilters.create(input), 'invalid-input');
+
+  assert.is(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
+  assert.ok(again.fields?.hash);
+});
+
+filters('needs a stack of an app that the user can open', async ({ app }) => {
+  for (const stack_id of ['d3d64b79', '00000000', 'no stack']) {
+    const attempt = app.as(ADA).savedFilters.create({ stack_id, hash: 's', name: 'x' });
+    assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.stack_id, stack_id);
+  }
+  assert.ok(await app.as(EDSGER).savedFilters.create({ stack_id: 'd3d64b79', hash: 's', name: 'x' }));
+});
+
+filters('names every bad field', async ({ app }) => {
+  const attempt = app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'a b', name: '' });
+
+  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), ['hash', 'name']);
+});
+
+filters('is listed whole and by stack', async ({ app }) => {
+  const mine = app.as(EDSGER).savedFilters;
+  await mine.create({ stack_id: 'd3d64b79', hash: 'l1', name: 'x' });
+  const hashes = (rows: { hash: string }[]) => rows.map((row) => row.hash);
+
+  assert.equal(hashes(await mine.list({})), ['s', 'l1']);
+  assert.equal(hashes(await mine.ofStack({ stack_id: 'd3d64b79' })), ['s', 'l1']);
+  assert.equal(await app.as(GRACE).savedFilters.ofStack({ stack_id: 'b1b82f57' }), []);
+  await rejectsWith(mine.ofStack({ stack_id: 'a0a91e46' }), 'not-found');
+});
+
+filters('is replaced, and may move to another hash and stack', async ({ app }) => {
+  const mine = app.as(GRACE).savedFilters;
+  const made = await mine.create({ stack_id: 'a0a91e46', hash: 'm1', name: 'One' });
+  await mine.create({ stack_id: 'a0a91e46', hash: 'm2', name: 'Two' });
+  app.clock.advance(MINUTE_MS);
+  const moved = await mine.replace({
+    hash: 'm1',
+    filter: { stack_id: 'b1b82f57', hash: 'm3', name: 'Three' },
+  });
+  const clash = mine.replace({ hash: 'm3', filter: { stack_id: 'a0a91e46', hash: 'm2', name: 'x' } });
+
+  assert.equal([moved.hash, moved.stack, moved.created], ['m3', 'Trends for Sales App', made.created]);
+  assert.equal(moved.modified, app.clock.now());
+  await rejectsWith(mine.get({ hash: 'm1' }), 'not-found');
+  assert.ok((await rejectsWith(clash, 'invalid-input')).fields?.hash);
+});
+
+filters('takes the hash of the path for the filter, of the body for its new name', async ({ app }) => {
+  await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'path', name: 'x' });
+  const put = (payload: object) => app.send('PUT /hashr/saved_global_filters/path/', { as: ADA, payload });
+
+  const incomplete = await put({ name: 'y' });
+  assert.equal(Object.keys(incomplete.json().errors), ['stack_id', 'hash']);
+  assert.is((await put({ stack_id: 'a0a91e46', hash: 'body', name: 'y' })).statusCode, 204);
+  assert.is((await app.send('GET /hashr/saved_global_filters/body/', { as: ADA })).json().name, 'y');
+});
+
+filters('is deleted once', async ({ app }) => {
+  await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'gone', name: 'x' });
+  const remove = () => app.send('DELETE /hashr/saved_global_filters/gone/', { as: ADA });
+
+  assert.is((await remove()).statusCode, 204);
+  assert.is((await remove()).statusCode, 404);
+});
+
+filters.run();

@@ -1,0 +1,165 @@
+import argon2 from 'argon2';
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts';
+import { tokenDigest } from '../../src/services/identity.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const tokens = appSuite('tokens');
+
+const login = (app: TestApp, username: string, password = DEMO_PASSWORD) =>
+  app.as(null).tokens.create({ username, password });
+const sites = (app: TestApp, token: string) =>
+  app.send('GET /jb/sites/', { headers: { authorization: `Token ${token}` } });
+
+tokens('gives 160 random bits, and keeps only their SHA-256', async ({ app }) => {
+  const { token } = await login(app, 'Ada@ACME.test');
+  const rows = await app.db().selectFrom('api_tokens').selectAll().execute();
+
+  assert.match(token, /^[0-9a-f]{40}$/);
+  assert.not.ok(JSON.stringify(rows).includes(token));
+  assert.ok(rows.some((row) => row.digest === tokenDigest(token)));
+});
+
+tokens('gives a new token for each login, and by the email alias as well', async ({ app }) => {
+  const first = await login(app, ADA);
+  const second = await app.as(null).tokens.createByEmail({ email: ADA, password: DEMO_PASSWORD });
+  const aliased = await app.send('POST /jb/api-token-auth/', {
+    payload: { email: ADA, password: DEMO_PASSWORD },
+  });
+
+  assert.is.not(first.token, second.token);
+  assert.match(aliased.json().token, /^[0-9a-f]{40}$/);
+});
+
+tokens('says the same of a wrong password, an unknown and an inactive user', async ({ app }) => {
+  for (const [username, password] of [
+    [GRACE, 'wrong'],
+    ['nobody@acme.test', DEMO_PASSWORD],
+    [IDLE, DEMO_PASSWORD],
+    ['not an address \0', DEMO_PASSWORD],
+  ] as const) {
+    const problem = await rejectsWith(login(app, username, password), 'bad-credentials');
+    assert.is(problem.message, 'Unable to log in with provided credentials.');
+    assert.is(problem.status, 400);
+  }
+});
+
+tokens('names the missing fields', async ({ app }) => {
+  const response = await app.send('POST /api-token-auth/');
+
+  assert.equal(response.json().errors, {
+    username: ['This field is required.'],
+    password: ['This field is required.'],
+  });
+});
+
+tokens('records the login, and the use of a token at most once a minute', async ({ app }) => {
+  const { token } = await login(app, ADA);
+  const lastUsed = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('api_tokens')
+        .select('last_used')
+        .where('digest', '=', tokenDigest(token))
+        .executeTakeFirstOrThrow()
+    ).last_used.getTime();
+  const made = app.clock.now().getTime();
+
+  app.clock.advance(MINUTE_MS / 2);
+  await sites(app, token);
+  assert.is(await lastUsed(), made);
+  app.clock.advance(MINUTE_MS);
+  await sites(app, token);
+  assert.is(await lastUsed(), app.clock.now().getTime());
+  assert.is((await app.as(ACME).users.get({ email: ADA })).last_login?.getTime(), made);
+});
+
+tokens('drops the oldest beyond 50', async ({ app }) => {
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', GRACE)
+    .executeTakeFirstOrThrow();
+  const past = (n: number) => new Date(app.clock.now().getTime() - n * MINUTE_MS);
+  const rows = Array.from({ length: 50 }, (_, n) => ({
+    user_id: id,
+    digest: tokenDigest(`old ${n}`),
+    created_at: past(50 - n),
+    last_used: past(50 - n),
+  }));
+  await app.db().insertInto('api_tokens').values(rows).execute();
+
+  const { token } = await login(app, GRACE);
+  const kept = await app.db().selectFrom('api_tokens').select('digest').where('user_id', '=', id).execute();
+  const digests = kept.map((row) => row.digest);
+
+  assert.is(kept.length, 50);
+  assert.ok(digests.includes(tokenDigest(token)));
+  assert.not.ok(digests.includes(tokenDigest('old 0')));
+  assert.ok(digests.includes(tokenDigest('old 1')));
+});
+
+tokens('ends with the deactivation of its owner, and does not return with them', async ({ app }) => {
+  const { token } = await login(app, GRACE);
+
+  await app.as(ROOT).users.deactivate({ email: GRACE });
+  assert.is((await sites(app, token)).statusCode, 401);
+  await app.as(ROOT).users.update({ email: GRACE, is_active: true });
+  assert.is((await sites(app, token)).statusCode, 401);
+});
+
+tokens('leaves no token alive when login and deactivation meet', async ({ app }) => {
+  const email = 'meet@acme.test';
+  await app.as(ACME).users.create({ email });
+  const hash = await app.hasher.hash(DEMO_PASSWORD);
+  await app.db().updateTable('users').set({ password_hash: hash }).where('email', '=', email).execute();
+
+  const logins = Array.from({ length: 6 }, () => login(app, email).catch(() => null));
+  await Promise.all([...logins, app.as(ACME).users.deactivate({ email })]);
+  await app.as(ACME).users.update({ email, is_active: true });
+  const alive = await app
+    .db()
+    .selectFrom('api_tokens')
+    .innerJoin('users', 'users.id', 'api_tokens.user_id')
+    .select('api_tokens.id')
+    .where('users.email', '=', email)
+    .execute();
+
+  assert.is(alive.length, 0);
+});
+
+tokens('rehashes at login what was hashed more cheaply', async ({ app }) => {
+  const cheap = await argon2.hash(DEMO_PASSWORD, { memoryCost: 1024, timeCost: 2, parallelism: 1 });
+  const hashOf = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('users')
+        .select('password_hash')
+        .where('email', '=', ADA)
+        .executeTakeFirstOrThrow()
+    ).password_hash ?? '';
+  await app.db().updateTable('users').set({ password_hash: cheap }).where('email', '=', ADA).execute();
+
+  await login(app, ADA);
+
+  assert.match(await hashOf(), /^\$argon2id\$v=19\$m=19456,p=1,t=2\$/);
+  assert.ok((await login(app, ADA)).token);
+});
+
+tokens('dies 90 days after its last use, not after its making', async ({ app }) => {
+  const { token } = await login(app, ADA);
+
+  app.clock.advance(80 * DAY_MS);
+  assert.is((await sites(app, token)).statusCode, 200);
+  app.clock.advance(80 * DAY_MS);
+  assert.is((await sites(app, token)).statusCode, 200);
+  app.clock.advance(90 * DAY_MS + 1);
+  assert.is((await sites(app, token)).statusCode, 401);
+});
+
+tokens.run();

@@ -1,0 +1,200 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+
+const read = appSuite('users.list, users.get');
+const create = appSuite('users.create');
+const update = appSuite('users.update');
+
+read('shows a client admin those who share a client with their office', async ({ app }) => {
+  const emails = async (who: string) => (await app.as(who).users.list({})).map((user) => user.email);
+
+  assert.equal(await emails(ACME), [ACME, ADA, GRACE, IDLE]);
+  assert.equal(await emails(GLOBEX), [GLOBEX, EDSGER]);
+  assert.is((await emails(STAFF)).length, 8);
+  assert.equal(await emails(ROOT), await emails(STAFF));
+});
+
+read('shows a member nobody but themselves', async ({ app }) => {
+  assert.is((await app.as(ADA).users.get({ email: ADA })).email, ADA);
+  await rejectsWith(app.as(ADA).users.get({ email: GRACE }), 'not-found');
+  await rejectsWith(app.as(ADA).users.list({}), 'not-allowed');
+});
+
+read('answers another client’s user as if there were none', async ({ app }) => {
+  const foreign = await rejectsWith(app.as(ACME).users.get({ email: EDSGER }), 'not-found');
+  const missing = await rejectsWith(app.as(ACME).users.get({ email: 'none@acme.test' }), 'not-found');
+
+  assert.is(foreign.message, missing.message);
+});
+
+read('lists the users of an app by its slug', async ({ app }) => {
+  const emails = async (slug: string) => (await app.as(ACME).users.list({ app: slug })).map((u) => u.email);
+
+  assert.equal(await emails('sales'), [ADA, GRACE]);
+  assert.equal(await emails('churn'), [ADA]);
+  await rejectsWith(emails('fleet'), 'not-found');
+  await rejectsWith(emails('nothing'), 'not-found');
+  await rejectsWith(emails('No Slug'), 'invalid-input');
+});
+
+read('tells of apps and offices only what the caller may see', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+
+  assert.equal((await app.as(ACME).users.get({ email: GRACE })).apps, ['zylTKNVx']);
+  assert.equal((await app.as(GLOBEX).users.get({ email: GRACE })).apps, ['Hb7cW2ke']);
+  assert.equal((await app.as(GRACE).users.get({ email: GRACE })).apps, ['zylTKNVx', 'Hb7cW2ke']);
+  assert.equal((await app.as(ROOT).users.get({ email: ACME })).clientadmin_of, [1]);
+});
+
+create('makes a user with the defaults of a new one', async ({ app }) => {
+  const user = await app.as(ACME).users.create({ email: 'New@Acme.test' });
+  const other = await app.as(GLOBEX).users.create({ email: 'new@globex.test' });
+
+  assert.is(user.email, 'new@acme.test');
+  assert.is(user.handle, '@new');
+  assert.is(other.handle, '@new2');
+  assert.match(user.profile_color, /^[0-9a-f]{6}$/);
+  assert.is(user.profile_avatar, 'http://localhost:8000/avatars/n.svg');
+  assert.equal([user.is_active, user.apps, user.extra, user.last_login], [true, [], {}, null]);
+  assert.equal(user.date_joined, app.clock.now());
+});
+
+create('owes the mail to set a password, unless told not to', async ({ app }) => {
+  await app.as(ACME).users.create({ email: 'mailed@acme.test' });
+  await app.as(ACME).users.create({ email: 'unmailed@acme.test', send_email: false });
+  const mails = await app.db().selectFrom('outbox_mails').select(['kind', 'recipient']).execute();
+
+  assert.ok(mails.some((mail) => mail.recipient === 'mailed@acme.test' && mail.kind === 'password-setup'));
+  assert.not.ok(mails.some((mail) => mail.recipient === 'unmailed@acme.test'));
+});
+
+create('puts the user into the clients of the apps and of the caller’s only office', async ({ app }) => {
+  const inClient = async (id: number, email: string) =>
+    (await app.as(ROOT).clients.users({ id })).some((user) => user.email === email);
+  await app.as(ACME).users.create({ email: 'own@acme.test' });
+  await app.as(ROOT).users.create({ email: 'byapp@acme.test', apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.create({ email: 'named@acme.test', client: 2 });
+
+  assert.ok(await inClient(1, 'own@acme.test'));
+  assert.ok((await inClient(1, 'byapp@acme.test')) && (await inClient(2, 'byapp@acme.test')));
+  assert.ok(await inClient(2, 'named@acme.test'));
+});
+
+create('refuses a user of no client, of a foreign or of an unknown one', async ({ app }) => {
+  const none = await rejectsWith(app.as(ROOT).users.create({ email: 'x@acme.test' }), 'invalid-input');
+  const foreign = app.as(ACME).users.create({ email: 'x@acme.test', client: 2 });
+  const unknown = app.as(ROOT).users.create({ email: 'x@acme.test', client: 99 });
+
+  assert.ok(none.fields?.client);
+  assert.ok((await rejectsWith(foreign, 'invalid-input')).fields?.client);
+  assert.ok((await rejectsWith(unknown, 'invalid-input')).fields?.client);
+  await rejectsWith(app.as(ROOT).users.get({ email: 'x@acme.test' }), 'not-found');
+});
+
+create('refuses apps of other clients like apps that do not exist', async ({ app }) => {
+  for (const id of ['Hb7cW2ke', 'AAAAAAAA']) {
+    const attempt = app.as(ACME).users.create({ email: 'x@acme.test', apps: ['zylTKNVx', id] });
+    assert.equal((await rejectsWith(attempt, 'invalid-input')).fields, {
+      apps: [`There is no app ${id} to grant.`],
+    });
+  }
+});
+
+create('refuses an address that is taken, whatever its case', async ({ app }) => {
+  const attempt = app.as(ACME).users.create({ email: 'ADA@acme.TEST' });
+
+  assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.email);
+});
+
+create('lets one of twenty creations of an address win, and tells the others', async ({ app }) => {
+  const attempts = Array.from({ length: 20 }, () =>
+    app.send('POST /jb/users/', { as: ACME, payload: { email: 'race@acme.test' } }),
+  );
+  const statuses = (await Promise.all(attempts)).map((response) => response.statusCode).sort();
+
+  assert.equal(statuses, [200, ...Array(19).fill(400)]);
+});
+
+create('gives parallel users of one local part handles of their own', async ({ app }) => {
+  const created = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => app.as(ACME).users.create({ email: `same@host${n}.test` })),
+  );
+
+  assert.is(new Set(created.map((user) => user.handle)).size, 10);
+});
+
+create('is refused to members and staff', async ({ app }) => {
+  await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'not-allowed');
+  await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'not-signed-in');
+});
+
+update('changes what is given and nothing else', async ({ app }) => {
+  const before = await app.as(ACME).users.get({ email: ADA });
+  const after = await app.as(ACME).users.update({ email: ADA, first_name: 'Augusta', extra: { a: [1] } });
+
+  assert.equal(after, { ...before, first_name: 'Augusta', extra: { a: [1] } });
+  assert.equal((await app.as(ACME).users.update({ email: ADA, extra: {} })).extra, {});
+});
+
+update('takes exactly the documented part of a whole user echoed back', async ({ app }) => {
+  const shown = (await app.send(`GET /jb/users/${ADA}/`, { as: ACME })).json();
+  const echoed = await app.send(`PATCH /jb/users/${ADA}/`, {
+    as: ACME,
+    payload: { ...shown, handle: '@root', last_login: null, is_superuser: true, is_staff: true },
+  });
+
+  assert.equal(echoed.json(), shown);
+  await rejectsWith(app.as(ADA).users.list({}), 'not-allowed');
+});
+
+update('leaves the apps of other clients alone', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+
+  await app.as(ACME).users.update({ email: GRACE, apps: ['Qm3vR8pa'] });
+  assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, ['Qm3vR8pa', 'Hb7cW2ke']);
+  await app.as(GLOBEX).users.update({ email: GRACE, apps: [] });
+  assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, ['Qm3vR8pa']);
+});
+
+update('loses nothing when admins of two clients set apps at once', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: ['Hb7cW2ke', 'zylTKNVx'] });
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([
+      app.as(ACME).users.update({ email: GRACE, apps: round % 2 ? ['zylTKNVx'] : ['Qm3vR8pa'] }),
+      app.as(GLOBEX).users.update({ email: GRACE, apps: round % 2 ? ['Hb7cW2ke'] : [] }),
+    ]);
+    const expected = round % 2 ? ['zylTKNVx', 'Hb7cW2ke'] : ['Qm3vR8pa'];
+    assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, expected);
+  }
+});
+
+update('is refused for client admins, to everyone', async ({ app }) => {
+  for (const who of [ROOT, ACME]) {
+    const attempt = app.as(who).users.update({ email: ACME, first_name: 'X' });
+    assert.is((await rejectsWith(attempt, 'client-admin-locked')).status, 403);
+  }
+  await rejectsWith(app.as(ACME).users.update({ email: GLOBEX, first_name: 'X' }), 'not-found');
+});
+
+update('is refused to members and staff, even of themselves', async ({ app }) => {
+  await rejectsWith(app.as(ADA).users.update({ email: ADA, first_name: 'X' }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).users.update({ email: ADA, first_name: 'X' }), 'not-allowed');
+});
+
+update('keeps extra as it was sent, and bounds it', async ({ app }) => {
+  const nested = (depth: number) => JSON.parse(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+  const kept = { ключ: 'значение', 'a.b': { '': [null, 1.5, 'x\0y'] }, z: 1, a: 2 };
+  const set = (extra: Record<string, unknown>) => app.as(ACME).users.update({ email: ADA, extra });
+
+  assert.is(JSON.stringify((await set(kept)).extra), JSON.stringify(kept));
+  await set({ text: 'x'.repeat(65_000) });
+  await set(nested(400));
+  for (const extra of [{ text: 'x'.repeat(66_000) }, nested(600), nested(30_000)]) {
+    assert.ok((await rejectsWith(set(extra), 'invalid-input')).fields?.extra);
+  }
+});
+
+for (const part of [read, create, update]) part.run();

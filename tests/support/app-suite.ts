@@ -1,0 +1,12 @@
+import { suite, type Test } from 'uvu';
+import { startTestApp, type TestApp } from './test-app.ts';
+
+/** A suite whose tests share one app over a fresh demo workspace, made before the first and closed after the last. */
+export const appSuite = (name: string, settings: Record<string, string> = {}): Test<{ app: TestApp }> => {
+  const tests = suite<{ app: TestApp }>(name);
+  tests.before(async (context) => {
+    context.app = await startTestApp(settings);
+  });
+  tests.after(({ app }) => app.close());
+  return tests;
+};
