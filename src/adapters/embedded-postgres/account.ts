@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { EmbeddedPostgresError, unlessMissing } from './errors.ts';
+import { orMissing } from '../../core/file-errors.ts';
+import { EmbeddedPostgresError } from './errors.ts';
 
 /** The user that PostgreSQL runs as when it is not our own. */
 export type Account = { uid: number; gid: number };
@@ -13,7 +14,7 @@ const NOBODY: Account = { uid: 65534, gid: 65534 };
  * As root, an existing cluster keeps the owner it has.
  */
 export const serverAccount = async (clusterDir: string): Promise<Account | undefined> => {
-  const owner = await unlessMissing(stat(clusterDir));
+  const owner = await orMissing(stat(clusterDir));
   const uid = process.getuid?.();
   if (uid === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : NOBODY;
   if (owner && owner.uid !== uid) {

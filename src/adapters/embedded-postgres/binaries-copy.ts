@@ -1,8 +1,9 @@
 import { access, chmod, constants, cp, lstat, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { codeOf, orMissing } from '../../core/file-errors.ts';
 import type { Account } from './account.ts';
-import { codeOf, EmbeddedPostgresError, unlessMissing } from './errors.ts';
+import { EmbeddedPostgresError } from './errors.ts';
 import { linkLibraries } from './library-links.ts';
 
 type Source = { native: string; version: string; account: Account | undefined; privateDir: string };
@@ -21,12 +22,12 @@ const copyParent = async ({ account, privateDir }: Source): Promise<string> => {
 
 /** Complete, ours, and not writable by anyone else: running what lies there is as safe as the original. */
 const isTrusted = async (copy: string, native: string): Promise<boolean> => {
-  const entry = await unlessMissing(lstat(copy));
+  const entry = await orMissing(lstat(copy));
   if (!entry) return false;
   if (!entry.isDirectory() || entry.uid !== process.getuid?.() || (entry.mode & 0o022) !== 0) {
     throw new EmbeddedPostgresError(`${copy} was not made by this user: remove it, or set DATABASE_URL.`);
   }
-  const found = new Set(await unlessMissing(readdir(join(copy, 'native'), { recursive: true })));
+  const found = new Set(await orMissing(readdir(join(copy, 'native'), { recursive: true })));
   return (await readdir(native, { recursive: true })).every((file) => found.has(file));
 };
 

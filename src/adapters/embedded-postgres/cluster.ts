@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orMissing } from '../../core/file-errors.ts';
 import type { Account } from './account.ts';
-import { EmbeddedPostgresError, unlessMissing } from './errors.ts';
+import { EmbeddedPostgresError } from './errors.ts';
 import { type InitdbOptions, runInitdb } from './initdb.ts';
 
 const PASSWORD_FILE = 'steward.password';
@@ -48,7 +49,7 @@ const makeCluster = async (options: ClusterOptions): Promise<void> => {
 
 /** @throws EmbeddedPostgresError when the folder is of another major version, or no cluster at all */
 const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<void> => {
-  const version = (await unlessMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
+  const version = (await orMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
   if (version === binaries.major) return;
   throw new EmbeddedPostgresError(
     version === undefined
@@ -59,13 +60,13 @@ const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<v
 
 const readPassword = async (clusterDir: string): Promise<string> => {
   const path = join(clusterDir, PASSWORD_FILE);
-  const password = await unlessMissing(readFile(path, 'utf8'));
+  const password = await orMissing(readFile(path, 'utf8'));
   if (password) return password;
   throw new EmbeddedPostgresError(`${path} is missing: without it no one can log in to the database.`);
 };
 
 const holdsFiles = async (dir: string): Promise<boolean> =>
-  ((await unlessMissing(readdir(dir)))?.length ?? 0) > 0;
+  ((await orMissing(readdir(dir)))?.length ?? 0) > 0;
 
 /**
  * Makes the cluster unless it is there.

@@ -19,14 +19,3 @@ export class DataDirInUse extends EmbeddedPostgresError {
 export class ClusterBusy extends EmbeddedPostgresError {
   override readonly name = 'ClusterBusy';
 }
-
-/** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
-/** What `attempt` answers, or undefined when the file it is about is not there. */
-export const unlessMissing = <T>(attempt: Promise<T>): Promise<T | undefined> =>
-  attempt.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });

@@ -3,7 +3,8 @@ import { rm, symlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf, DataDirInUse } from './errors.ts';
+import { codeOf } from '../../core/file-errors.ts';
+import { DataDirInUse } from './errors.ts';
 import { makeTempDir } from './temp-dir.ts';
 
 export type InstanceLock = { release(): Promise<void> };

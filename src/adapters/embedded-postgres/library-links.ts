@@ -1,6 +1,6 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from './errors.ts';
+import { codeOf } from '../../core/file-errors.ts';
 
 const NOT_ALLOWED = new Set(['EACCES', 'EPERM', 'EROFS']);
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../core/connection.ts';
-import { ClusterBusy, codeOf, EmbeddedPostgresError } from './errors.ts';
+import { codeOf } from '../../core/file-errors.ts';
+import { ClusterBusy, EmbeddedPostgresError } from './errors.ts';
 import type { LogFile } from './log-file.ts';
 import type { WatchedProcess } from './watchdog.ts';
 

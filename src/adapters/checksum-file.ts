@@ -1,0 +1,19 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { orMissing } from '../core/file-errors.ts';
+
+/** One line of `sha256sum`: the digest, a blank, `*` for binary mode, the file name (perhaps with its folder). */
+const CHECKSUM_FORM = /^([0-9a-f]{64}) [ *](?:[^\r\n]*\/)?([^/\r\n]+)\r?\n?$/i;
+
+export const checksumFileOf = (file: string): string => `${file}.sha256`;
+
+/** The digest told beside a file; null when there is none, or it is not one, or it is of another file. */
+export const readChecksum = async (file: string): Promise<string | null> => {
+  const text = await orMissing(readFile(checksumFileOf(file), 'utf8'));
+  const [, sha256, name] = CHECKSUM_FORM.exec(text ?? '') ?? [];
+  return sha256 !== undefined && name === basename(file) ? sha256.toLowerCase() : null;
+};
+
+/** Writes a new checksum file, to be linked beside the file called `name`. */
+export const writeChecksum = (checksumFile: string, name: string, sha256: string): Promise<void> =>
+  writeFile(checksumFile, `${sha256}  ${name}\n`, { flag: 'wx', flush: true });

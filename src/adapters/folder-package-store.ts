@@ -1,0 +1,61 @@
+import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { orMissing } from '../core/file-errors.ts';
+import { packageFileName, parsePackageFileName, requirePackageFileName } from '../core/package-name.ts';
+import { Problem } from '../core/problems.ts';
+import { readChecksum } from './checksum-file.ts';
+import { publishInFolder } from './folder-package-publishing.ts';
+import type { PackageStore, StoredPackage } from './package-store.ts';
+
+/** Packages as `{slug}-{version}.tgz` in a folder, each with its `.sha256` beside it. */
+export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore => ({
+  versions: (slug) => orAway(async () => (await namesIn(dir)).flatMap((name) => versionOf(slug, name))),
+
+  open: async (slug, version) => {
+    const name = packageFileName(slug, version);
+    return name === null ? null : orAway(() => openPackage(join(dir, name)));
+  },
+
+  publish: async (slug, version, file) => {
+    const name = requirePackageFileName(slug, version);
+    // Opened out here, so that a source file that cannot be opened is not blamed on the store.
+    const source = await open(file);
+    return orAway(() => publishInFolder(source, dir, name)).finally(() => source.close());
+  },
+});
+
+const namesIn = async (dir: string): Promise<string[]> => (await orMissing(readdir(dir))) ?? [];
+
+const versionOf = (slug: string, name: string): string[] => {
+  const parsed = parsePackageFileName(name);
+  return parsed?.slug === slug ? [parsed.version] : [];
+};
+
+const openPackage = async (file: string): Promise<StoredPackage | null> => {
+  const handle = await orMissing(open(file));
+  if (handle === null) return null;
+  try {
+    return await withChecksum(file, handle);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+};
+
+const withChecksum = async (file: string, handle: FileHandle): Promise<StoredPackage> => {
+  const { size: sizeBytes } = await handle.stat();
+  const sha256 = await readChecksum(file);
+  if (sha256 === null) {
+    const name = basename(file);
+    throw new Problem('bad-package', { detail: `${name} has no valid checksum file ${name}.sha256.` });
+  }
+  return { body: handle.createReadStream(), sizeBytes, sha256 };
+};
+
+const orAway = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (cause) {
+    throw cause instanceof Problem ? cause : new Problem('store-away', { cause });
+  }
+};

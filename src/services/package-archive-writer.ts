@@ -1,0 +1,66 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Header, Pax } from 'tar';
+import { badPackage, refuseOversize } from './package-limits.ts';
+import { quoted } from './package-paths.ts';
+
+const BLOCK_BYTES = 512;
+/** Every file's: the same content makes the same archive. Not 1970, which some readers call implausible. */
+const MODIFIED = new Date('1980-01-01T00:00:00Z');
+/** In byte 9 of a gzip header: made on an unknown system (RFC 1952 §2.3.1), so that all systems write the same. */
+const ANY_SYSTEM = 255;
+
+/** A tar stream of files: their content, path and whether they can be run; no owner, no times. */
+export const archiveOf = async function* (dir: string, paths: readonly string[]) {
+  let sizeBytes = 0;
+  for (const path of paths) {
+    for await (const chunk of entryOf(dir, path)) {
+      sizeBytes += chunk.length;
+      refuseOversize('The unpacked package', sizeBytes);
+      yield chunk;
+    }
+  }
+  yield Buffer.alloc(2 * BLOCK_BYTES);
+};
+
+/** Without O_NOFOLLOW a file could be exchanged for a link since it was listed. */
+const entryOf = async function* (dir: string, path: string) {
+  const handle = await open(join(dir, path), constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { size, mode } = await handle.stat();
+    yield* headersOf(path, size, mode);
+    yield* contentOf(handle, path, size);
+    yield Buffer.alloc((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES);
+  } finally {
+    await handle.close();
+  }
+};
+
+const headersOf = function* (path: string, size: number, fileMode: number) {
+  const mode = fileMode & 0o111 ? 0o755 : 0o644;
+  const header = new Header({ path, size, mode, mtime: MODIFIED, type: 'File' });
+  const needsPax = header.encode();
+  if (needsPax) yield new Pax({ path, size, mtime: MODIFIED }).encode();
+  if (header.block) yield header.block;
+};
+
+const contentOf = async function* (handle: FileHandle, path: string, size: number) {
+  let readBytes = 0;
+  const chunks: AsyncIterable<Buffer> = handle.createReadStream({ autoClose: false });
+  for await (const chunk of chunks) {
+    readBytes += chunk.length;
+    if (readBytes <= size) yield chunk;
+  }
+  if (readBytes !== size) throw badPackage(`${quoted(path)} was changed while it was packed.`);
+};
+
+/** Takes the name of the system out of a gzip stream. */
+export const withoutSystem = async function* (chunks: AsyncIterable<Buffer>) {
+  let isFirst = true;
+  for await (const chunk of chunks) {
+    if (isFirst) chunk[9] = ANY_SYSTEM;
+    isFirst = false;
+    yield chunk;
+  }
+};
