@@ -1,17 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { sql } from 'kysely';
-import { migrations } from '../migrations/index.ts';
 import { createFolderPackageStore } from './adapters/folder-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
-import { openDatabase } from './database.ts';
+import { isMigrated, openDatabase } from './database.ts';
 import { createServer } from './http/server.ts';
 import { createServices } from './services/index.ts';
 import { createLoginThrottle } from './services/login-throttle.ts';
-import { tables } from './services/tables.ts';
 
 type AppDeps = {
   config: Config;
@@ -39,20 +36,13 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
   };
   const openServices = () => createServices(orm.em.fork(), serviceDeps);
 
-  const isReady = async (): Promise<boolean> => {
-    const applied = await sql<{ count: number }>`select count(*) from mikro_orm_migrations`.execute(
-      tables(orm.em.fork()),
-    );
-    return (applied.rows[0]?.count ?? 0) >= migrations.length;
-  };
-
   const server = await createServer({
     logger: logger satisfies FastifyBaseLogger,
     openServices,
     baseUrl: config.baseUrl,
     secretKey,
     trustProxy: config.trustProxy,
-    isReady,
+    isReady: () => isMigrated(orm),
   });
 
   return {

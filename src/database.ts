@@ -1,5 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { migrations } from '../migrations/index.ts';
 import { ormConfig } from '../mikro-orm.config.ts';
 import type { Connection } from './core/connection.ts';
 
@@ -32,4 +33,10 @@ export const migrateDatabase = async (connection: Connection): Promise<string[]>
   } finally {
     await lock.end();
   }
+};
+
+/** Whether every migration that this version knows has run. @throws when the database is away */
+export const isMigrated = async (orm: Orm): Promise<boolean> => {
+  const [applied] = await orm.em.fork().execute('select count(*)::int as count from mikro_orm_migrations');
+  return (applied?.count ?? 0) >= migrations.length;
 };

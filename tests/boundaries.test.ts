@@ -1,0 +1,86 @@
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const PROJECT = join(import.meta.dirname, '..');
+
+/**
+ * What each folder may import of the project; itself is always allowed. `type` means types only. Whatever is
+ * not listed wires the parts together (main, cli, app, demo) and may import everything.
+ */
+const ARROWS: Record<string, string[]> = {
+  entities: [],
+  migrations: [],
+  'src/core': [],
+  'src/adapters': ['src/core'],
+  'src/services': ['entities', 'src/core', 'type src/adapters'],
+  routers: ['src/services', 'src/core', 'type entities'],
+  'src/http': ['routers', 'src/core', 'type src/services'],
+};
+
+/** Only these may know the packages of HTTP, tRPC and the database. */
+const PACKAGES: { name: RegExp; folders: RegExp }[] = [
+  { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
+  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|tests\/)/ },
+  {
+    name: /^(@mikro-orm\/.*|kysely|pg)$/,
+    folders: /^(entities|migrations|mikro-orm|src\/(services|demo|adapters\/embedded|database)|tests)/,
+  },
+];
+
+type Import = { file: string; target: string; typeOnly: boolean };
+
+const boundaries = suite('arrows between folders');
+
+const importsOf = async (pattern: string): Promise<Import[]> => {
+  const found: Import[] = [];
+  for await (const file of glob(pattern, { cwd: PROJECT })) {
+    const source = await readFile(join(PROJECT, file), 'utf8');
+    for (const match of source.matchAll(/^(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'/gms)) {
+      found.push({ file, target: match[2] ?? '', typeOnly: match[1] !== undefined });
+    }
+    for (const match of source.matchAll(/\bimport\(\s*'([^']+)'/g)) {
+      found.push({ file, target: match[1] ?? '', typeOnly: false });
+    }
+  }
+  return found;
+};
+
+const folderOf = (file: string): string =>
+  Object.keys(ARROWS).find((folder) => file.startsWith(`${folder}/`)) ?? 'elsewhere';
+
+for (const [folder, allowed] of Object.entries(ARROWS)) {
+  boundaries(`${folder} imports ${allowed.join(', ') || 'nothing else of the project'}`, async () => {
+    const imports = await importsOf(`${folder}/**/*.ts`);
+    const strays = imports
+      .filter(({ target }) => target.startsWith('.'))
+      .map(({ file, target, typeOnly }) => ({
+        file,
+        typeOnly,
+        to: folderOf(normalize(join(dirname(file), target))),
+      }))
+      .filter(
+        ({ to, typeOnly }) =>
+          to !== folder && !allowed.includes(to) && !(typeOnly && allowed.includes(`type ${to}`)),
+      )
+      .map(({ file, to }) => `${file} → ${to}`);
+
+    assert.ok(imports.length > 0, 'a folder without imports proves nothing');
+    assert.equal(strays, []);
+  });
+}
+
+boundaries('keeps the packages of HTTP, tRPC and the database in their folders', async () => {
+  const imports = await importsOf('{entities,migrations,routers,src,tests}/**/*.ts');
+  const strays = imports
+    .filter(({ typeOnly }) => !typeOnly)
+    .filter(({ file, target }) =>
+      PACKAGES.some(({ name, folders }) => name.test(target) && !folders.test(file)),
+    )
+    .map(({ file, target }) => `${file} → ${target}`);
+
+  assert.equal(strays, []);
+});
+
+boundaries.run();

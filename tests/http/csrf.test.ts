@@ -1,0 +1,84 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, GRACE, type TestApp } from '../support/test-app.ts';
+
+const csrf = appSuite('csrf');
+
+const PATH = '/hashr/saved_global_filters/';
+let made = 0;
+const post = (app: TestApp, as: string | undefined, header?: string, cookie?: string) => {
+  made += 1;
+  return app.send(`POST ${PATH}`, {
+    ...(as && { as }),
+    payload: { stack_id: 'a0a91e46', hash: `h${made}`, name: 'x' },
+    headers: { 'x-csrftoken': header, cookie: cookie && `csrftoken=${cookie}` },
+  });
+};
+const tokenFor = async (app: TestApp, as?: string, line = 'GET /csrf/') => {
+  const response = await app.send(line, as ? { as } : {});
+  return response.cookies.find(({ name }) => name === 'csrftoken')?.value ?? '';
+};
+
+csrf('gives a token by cookie and body, and by any GET under hashr', async ({ app }) => {
+  const response = await app.send('GET /csrf/', { as: ADA });
+  const cookie = response.cookies[0];
+
+  assert.is(response.json().csrf_token, cookie?.value);
+  assert.is(cookie?.sameSite, 'Lax');
+  assert.ok(await tokenFor(app, ADA, `GET ${PATH}`));
+});
+
+csrf('lets a POST pass with header and cookie of this login, again and again', async ({ app }) => {
+  const token = await tokenFor(app, ADA);
+
+  assert.is((await post(app, ADA, token, token)).statusCode, 201);
+  assert.is((await post(app, ADA, token, token)).statusCode, 201);
+});
+
+csrf('refuses everything else with 403', async ({ app }) => {
+  const ada = await tokenFor(app, ADA);
+  const grace = await tokenFor(app, GRACE);
+  const nobody = await tokenFor(app);
+  const tampered = ada.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+  const pairs: [string | undefined, string | undefined][] = [
+    [undefined, undefined],
+    [ada, undefined],
+    [undefined, ada],
+    [ada, grace],
+    [grace, grace],
+    [nobody, nobody],
+    [tampered, tampered],
+    ['x', 'x'],
+    ['.', '.'],
+    ['', ''],
+  ];
+  for (const [header, cookie] of pairs) {
+    const response = await post(app, ADA, header, cookie);
+    assert.is(response.statusCode, 403, `${header} ${cookie}`);
+    assert.is(response.json().type, 'urn:steward:problem:csrf-failed');
+  }
+});
+
+csrf('asks for the login first', async ({ app }) => {
+  const token = await tokenFor(app);
+
+  assert.is((await post(app, undefined, token, token)).statusCode, 401);
+});
+
+csrf('is not asked of token callers for PUT and DELETE', async ({ app }) => {
+  const payload = { stack_id: 'a0a91e46', hash: 'put', name: 'x' };
+  await app.as(ADA).savedFilters.create(payload);
+
+  assert.is((await app.send(`PUT ${PATH}put/`, { as: ADA, payload })).statusCode, 204);
+  assert.is((await app.send(`DELETE ${PATH}put/`, { as: ADA })).statusCode, 204);
+});
+
+csrf('keeps a good token and replaces one of another login', async ({ app }) => {
+  const token = await tokenFor(app, ADA);
+  const again = (as: string) => app.send('GET /csrf/', { as, headers: { cookie: `csrftoken=${token}` } });
+
+  assert.is((await again(ADA)).json().csrf_token, token);
+  assert.is.not((await again(GRACE)).json().csrf_token, token);
+});
+
+csrf.run();

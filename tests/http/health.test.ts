@@ -1,0 +1,30 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+
+const health = appSuite('health');
+
+health('tells that the process answers and that the database is ready', async ({ app }) => {
+  assert.equal((await app.send('GET !/healthz')).json(), { status: 'ok' });
+  assert.equal((await app.send('GET !/readyz')).json(), { status: 'ready' });
+});
+
+health('is not ready while a migration is missing', async ({ app }) => {
+  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0003-invitations'`);
+  const response = await app.send('GET !/readyz');
+
+  assert.is(response.statusCode, 503);
+  assert.ok(response.headers['retry-after']);
+  assert.is((await app.send('GET !/healthz')).statusCode, 200);
+});
+
+health('draws avatars that hold nothing but their letter', async ({ app }) => {
+  const drawn = await app.send('GET !/avatars/a.svg');
+
+  assert.is(drawn.headers['content-type'], 'image/svg+xml; charset=utf-8');
+  assert.match(drawn.body, />A<\/text>/);
+  for (const file of ['', 'ab3.svg', '%3Cscript%3E.svg', '%3C.svg', 'a.png', '..%2F..%2Fx.svg']) {
+    assert.is((await app.send(`GET !/avatars/${file}`)).statusCode, 404, file);
+  }
+});
+
+health.run();

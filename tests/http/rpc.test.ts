@@ -1,0 +1,120 @@
+import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client';
+import * as assert from 'uvu/assert';
+import { type AppRouter, MAX_BATCH_SIZE, transformer } from '../../src/client.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, IDLE, type TestApp } from '../support/test-app.ts';
+
+const rpc = appSuite('tRPC over HTTP');
+
+const clientOf = async (app: TestApp, as?: string) => {
+  if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const headers = as ? { authorization: `Token ${await app.tokenOf(as)}` } : {};
+  const url = `${app.server.listeningOrigin}/trpc`;
+  return createTRPCClient<AppRouter>({
+    links: [httpBatchLink({ url, transformer, headers, maxItems: MAX_BATCH_SIZE })],
+  });
+};
+const failure = async (promise: Promise<unknown>): Promise<TRPCClientError<AppRouter>> => {
+  const [outcome] = await Promise.allSettled([promise]);
+  if (outcome.status === 'rejected' && outcome.reason instanceof TRPCClientError) return outcome.reason;
+  throw new Error('must fail with an answer of the server');
+};
+
+rpc('gives Dates', async ({ app }) => {
+  const user = await (await clientOf(app, ACME)).users.get.query({ email: ADA });
+
+  assert.equal(user.date_joined, app.clock.now());
+  assert.is(user.last_login, null);
+});
+
+rpc('runs the calls of a batch apart: one that fails takes nothing from another', async ({ app }) => {
+  const client = await clientOf(app, ACME);
+  const outcomes = await Promise.allSettled([
+    client.users.update.mutate({ email: ADA, first_name: 'Batch' }),
+    client.users.update.mutate({ email: IDLE, first_name: 'Lost', apps: ['AAAAAAAA'] }),
+    client.users.create.mutate({ email: 'batched@acme.test' }),
+    client.users.create.mutate({ email: ADA }),
+  ]);
+
+  assert.equal(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+  );
+  assert.is((await client.users.get.query({ email: ADA })).first_name, 'Batch');
+  assert.is((await client.users.get.query({ email: IDLE })).first_name, 'Ida');
+});
+
+rpc('tells a problem by code and fields, and no internals', async ({ app }) => {
+  const client = await clientOf(app, ACME);
+  const invalid = await failure(client.users.create.mutate({ email: 'bad', apps: ['x'] }));
+  const anonymous = await failure((await clientOf(app)).users.list.query({}));
+
+  assert.is(invalid.data?.httpStatus, 400);
+  assert.is(invalid.data?.problem.code, 'invalid-input');
+  assert.equal(Object.keys(invalid.data?.problem.fields ?? {}), ['email', 'apps.0']);
+  assert.is(anonymous.data?.problem.code, 'not-signed-in');
+  assert.not.ok('stack' in (invalid.data ?? {}));
+});
+
+rpc('passes on a user whose extra has keys that superjson refuses, and breaks no list', async ({ app }) => {
+  const extra = '{"deep":[{"__proto__":{"polluted":true}}],"constructor":1}';
+  await app.as(ACME).users.update({ email: ADA, extra: JSON.parse(extra) });
+
+  const answer = await app.send('GET !/trpc/users.list?input={"json":{}}', { as: ACME });
+  const users = await (await clientOf(app, ACME)).users.list.query({});
+
+  assert.ok(answer.body.includes(extra), answer.body);
+  assert.ok(users.some((user) => user.email === ADA));
+  assert.is(Reflect.get({}, 'polluted'), undefined);
+});
+
+rpc('takes the largest bulk alone, and 1 MiB otherwise', async ({ app }) => {
+  const client = await clientOf(app, ACME);
+  const extra = { text: 'x'.repeat(50_000) };
+  const items = Array.from({ length: 40 }, (_, n) => ({ email: `large${n}@x.test`, extra }));
+
+  assert.is((await client.invitations.create.mutate({ items })).length, 40);
+  const headers = { authorization: `Token ${await app.tokenOf(ACME)}`, 'content-type': 'application/json' };
+  const payload = JSON.stringify({ json: { email: ADA, first_name: 'x'.repeat(1_100_000) } });
+  const refused = await app.send('POST !/trpc/users.update', { headers, payload });
+  assert.is(refused.statusCode, 413);
+});
+
+rpc('refuses a batch of more calls than agreed', async ({ app }) => {
+  const path = Array.from({ length: MAX_BATCH_SIZE + 1 }, () => 'sites.list').join(',');
+  const response = await app.send(`GET !/trpc/${path}?batch=1&input={}`, { as: ADA });
+
+  assert.is(response.statusCode, 400);
+});
+
+rpc('lets no form reach a mutation', async ({ app }) => {
+  for (const type of ['multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'text/plain']) {
+    const response = await app.send('POST !/trpc/users.create', {
+      as: ACME,
+      payload: '{"json":{"email":"form@acme.test"}}',
+      headers: { 'content-type': type },
+    });
+    assert.is(response.statusCode, 415, type);
+  }
+  assert.is((await app.send('GET /jb/users/form@acme.test/', { as: ACME })).statusCode, 404);
+});
+
+rpc('answers nonsense with 4xx', async ({ app }) => {
+  const lines = [
+    'GET !/trpc/nothing.here',
+    'GET !/trpc/users.list?input=%7Bbroken',
+    'GET !/trpc/users.create?input={}',
+    'GET !/trpc/__proto__.toString',
+    'GET !/trpc/users.get?input={"json":{"email":7}}',
+    'GET !/trpc/users.get?input={"json":{"email":"a"},"meta":{"values":{"__proto__.x":["Date"]}}}',
+    'GET !/trpc/%E0%A4',
+    'POST !/trpc/users.create',
+  ];
+  for (const line of lines) {
+    const response = await app.send(line, { as: ACME });
+    assert.ok(response.statusCode >= 400 && response.statusCode < 500, `${line}: ${response.statusCode}`);
+    assert.not.match(response.body, /at .*\.(ts|js):\d/);
+  }
+});
+
+rpc.run();
