@@ -4,6 +4,7 @@
  */
 const PROBLEMS = {
   'invalid-input': [400, 'Some of the input is not valid.'],
+  'malformed-request': [400, 'The request is not valid HTTP.'],
   'malformed-body': [400, 'The body cannot be read.'],
   'malformed-path': [400, 'The path is not correctly percent-encoded.'],
   'bad-credentials': [400, 'Unable to log in with provided credentials.'],
@@ -17,10 +18,12 @@ const PROBLEMS = {
   'not-found': [404, 'There is no such thing here.'],
   'method-not-allowed': [405, 'This path does not take that method.'],
   'not-acceptable': [406, 'No form that the Accept header asks for can be served.'],
+  'request-timeout': [408, 'The request took too long to arrive.'],
   'ambiguous-invitation': [409, 'Several pending invitations match: name one with ?client=.'],
   'body-too-large': [413, 'The body is larger than this path takes.'],
   'path-too-long': [414, 'The path is too long.'],
   'unsupported-media-type': [415, 'The body must be application/json.'],
+  'headers-too-large': [431, 'The headers are larger than the service takes.'],
   throttled: [429, 'Too many failed tries. Try again later.'],
   'internal-error': [500, 'The request failed. Quote the request id when asking for help.'],
   'database-away': [503, 'The database cannot be reached at the moment. Try again shortly.'],

@@ -25,20 +25,22 @@ export const sendProblem = (
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
 
-  const fields = errors ?? (problem.fields && errorsByField(problem.fields));
   return reply
     .code(problem.status)
     .type('application/problem+json')
-    .send(
-      JSON.stringify({
-        type: `urn:steward:problem:${problem.code}`,
-        title: titleOf(problem.code),
-        status: problem.status,
-        detail: problem.message,
-        instance: request.id,
-        ...(fields && { errors: fields }),
-      }),
-    );
+    .send(problemDocument(problem, request.id, errors));
+};
+
+export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
+  const members = errors ?? (problem.fields && errorsByField(problem.fields));
+  return JSON.stringify({
+    type: `urn:steward:problem:${problem.code}`,
+    title: titleOf(problem.code),
+    status: problem.status,
+    detail: problem.message,
+    instance: requestId,
+    ...(members && { errors: members }),
+  });
 };
 
 const titleOf = (code: ProblemCode): string => {

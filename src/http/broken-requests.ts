@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { Problem, type ProblemCode } from '../core/problems.ts';
+import { problemDocument } from './problem-document.ts';
+
+/** What Node's parser finds before there is a request, by its codes. All else is a malformed request. */
+const PARSER_FAULTS: Record<string, ProblemCode> = {
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+};
+
+/** Answers what is no HTTP in the form of every other failure, and closes the connection. */
+export const answerBrokenRequest = (error: Error & { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const id = randomUUID();
+  const problem = new Problem(PARSER_FAULTS[error.code ?? ''] ?? 'malformed-request', { cause: error });
+  const body = problemDocument(problem, id);
+  socket.end(
+    [
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+      'Content-Type: application/problem+json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${id}`,
+      'Vary: Accept',
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+};

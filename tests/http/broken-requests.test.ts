@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, type TestApp } from '../support/test-app.ts';
+
+const broken = appSuite('broken requests');
+
+/** Writes bytes to a socket of the listening service, and answers all that comes back. */
+const sendRaw = async (app: TestApp, bytes: string): Promise<string> => {
+  if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = new URL(app.server.listeningOrigin);
+  const socket = connect(Number(port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return text(socket);
+};
+
+broken('answers what is no HTTP with a problem, and closes', async ({ app }) => {
+  const answer = await sendRaw(app, 'HELLO\r\n\r\n');
+
+  assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+  assert.match(answer, 'application/problem+json');
+  assert.match(answer, 'urn:steward:problem:malformed-request');
+});
+
+broken('refuses headers without end with 431', async ({ app }) => {
+  const answer = await sendRaw(app, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(40_000)}\r\n\r\n`);
+
+  assert.match(answer, /^HTTP\/1\.1 431 /);
+});
+
+broken('goes on answering others when a caller hangs up in the middle of a body', async ({ app }) => {
+  await sendRaw(app, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const { port } = new URL(app.server.listeningOrigin);
+  for (let n = 0; n < 50; n += 1) {
+    const socket = connect(Number(port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('POST /api/v1/api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{"user');
+    socket.destroy();
+  }
+
+  assert.is((await app.send('GET /jb/sites/', { as: ADA })).statusCode, 200);
+});
+
+broken.run();
