@@ -8,10 +8,26 @@ export const JSON_FORMS: readonly string[] = ['application/json'];
 /** Registers the `Accept` parser, and says on every answer that it depends on that header. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.header('vary', 'Accept');
+    const { headers } = request.raw;
+    if (headers.accept !== undefined) headers.accept = withoutParameters(headers.accept);
   });
 };
+
+/**
+ * Callers add parameters (`; charset=utf-8`, `; indent=4`) that no answer has, and some write `*` alone. Neither
+ * changes what they can read; the parser would take both for something that is not on offer.
+ */
+const withoutParameters = (accept: string): string =>
+  accept
+    .split(',')
+    .map((range) => {
+      const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+      const weight = parameters.find((parameter) => /^q\s*=/i.test(parameter));
+      return [type === '*' ? '*/*' : type, ...(weight ? [weight] : [])].join(';');
+    })
+    .join(',');
 
 /**
  * The form of the answer that the caller likes best.

@@ -237,7 +237,9 @@ bodies('takes forms on the token endpoint, urlencoded and multipart, and nowhere
 });
 
 answers('takes Accept that allows JSON, and answers 406 to all else', async ({ app }) => {
-  for (const accept of ['*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1', undefined]) {
+  const plain = ['*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1', '', undefined];
+  const odd = ['application/json; charset=utf-8', 'application/json;indent=4;q=0.8', '*', 'APPLICATION/JSON'];
+  for (const accept of [...plain, ...odd]) {
     const response = await app.send('GET /jb/sites/', { as: ADA, headers: { accept } });
     assert.is(response.statusCode, 200, accept);
   }
