@@ -14,7 +14,12 @@ export const InvitationSchema = defineEntity({
       name: 'invitations_one_pending',
       expression: `create unique index invitations_one_pending on invitations (client_id, email) where status = 'pending'`,
     },
-    { properties: ['inviter', 'status'] },
+    {
+      name: 'invitations_pending_email',
+      expression: `create index invitations_pending_email on invitations (email) where status = 'pending'`,
+    },
+    { properties: ['inviter', 'id'] },
+    { properties: ['client', 'id'] },
   ],
   properties: {
     id: p.integer().primary().autoincrement(),

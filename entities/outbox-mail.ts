@@ -23,10 +23,10 @@ export const OutboxMailSchema = defineEntity({
     id: p.bigint('number').primary().autoincrement(),
     kind: p.enum(MAIL_KINDS),
     recipient: p.string().length(254),
-    client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
+    client: () => p.manyToOne(Client).nullable().index().deleteRule('cascade').updateRule('no action'),
     invitation: () =>
       p.manyToOne(Invitation).nullable().index().deleteRule('cascade').updateRule('no action'),
-    user: () => p.manyToOne(User).nullable().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     createdAt: instant(),
     sentAt: instant().nullable(),
   },

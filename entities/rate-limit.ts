@@ -7,7 +7,7 @@ export const RateLimitSchema = defineEntity({
   properties: {
     key: p.string().length(255).primary(),
     points: p.integer().default(0),
-    expire: p.bigint('number').nullable(),
+    expire: p.bigint('number').nullable().index(),
   },
 });
 

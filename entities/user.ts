@@ -32,10 +32,6 @@ export const UserSchema = defineEntity({
 });
 
 export class User extends UserSchema.class {
-  fullName(): string {
-    return `${this.firstName} ${this.lastName}`.trim();
-  }
-
   /** Repeating it keeps the first date. */
   deactivate(now: Date): void {
     if (!this.isActive) return;

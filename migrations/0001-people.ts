@@ -100,5 +100,6 @@ export class People extends Migration {
         expire bigint null,
         primary key (key)
       )`);
+    this.addSql(`create index rate_limits_expire_index on rate_limits (expire)`);
   }
 }

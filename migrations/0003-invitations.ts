@@ -26,7 +26,9 @@ export class Invitations extends Migration {
     this.addSql(`
       create unique index invitations_one_pending on invitations (client_id, email) where status = 'pending'`);
     this.addSql(`
-      create index invitations_inviter_id_status_index on invitations (inviter_id, status)`);
+      create index invitations_pending_email on invitations (email) where status = 'pending'`);
+    this.addSql(`create index invitations_inviter_id_id_index on invitations (inviter_id, id)`);
+    this.addSql(`create index invitations_client_id_id_index on invitations (client_id, id)`);
 
     this.addSql(`
       create table invitation_apps (
@@ -56,6 +58,8 @@ export class Invitations extends Migration {
       )`);
     this.addSql(`
       create index outbox_mails_invitation_id_index on outbox_mails (invitation_id)`);
+    this.addSql(`create index outbox_mails_client_id_index on outbox_mails (client_id)`);
+    this.addSql(`create index outbox_mails_user_id_index on outbox_mails (user_id)`);
     this.addSql(`
       create index outbox_mails_unsent on outbox_mails (id) where sent_at is null`);
   }

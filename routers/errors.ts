@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
-import { type FieldErrors, invalid, Problem } from '../src/core/problems.ts';
+import { type FieldErrors, invalid, Problem, type ProblemCode } from '../src/core/problems.ts';
 import { problemOfDatabaseError } from '../src/services/database-errors.ts';
 
 const CODES: Record<number, TRPCError['code']> = {
@@ -8,6 +8,7 @@ const CODES: Record<number, TRPCError['code']> = {
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
   409: 'CONFLICT',
   413: 'PAYLOAD_TOO_LARGE',
   415: 'UNSUPPORTED_MEDIA_TYPE',
@@ -15,13 +16,23 @@ const CODES: Record<number, TRPCError['code']> = {
   503: 'SERVICE_UNAVAILABLE',
 };
 
+/** What tRPC itself finds wrong with a call. */
+const PROTOCOL_FAULTS: Partial<Record<TRPCError['code'], ProblemCode>> = {
+  BAD_REQUEST: 'malformed-body',
+  PARSE_ERROR: 'malformed-body',
+  NOT_FOUND: 'not-found',
+  METHOD_NOT_SUPPORTED: 'method-not-allowed',
+  PAYLOAD_TOO_LARGE: 'body-too-large',
+  UNSUPPORTED_MEDIA_TYPE: 'unsupported-media-type',
+};
+
 /** What a failed procedure means to its caller. Whatever nobody foresaw is an `internal-error`. */
 export const problemOf = (error: unknown): Problem => {
   const cause = error instanceof TRPCError ? (error.cause ?? error) : error;
   if (cause instanceof Problem) return cause;
-  if (error instanceof TRPCError && error.code === 'BAD_REQUEST') return badInput(cause);
-  if (error instanceof TRPCError && error.code === 'NOT_FOUND')
-    return new Problem('not-found', { cause: error });
+  const code = error instanceof TRPCError ? PROTOCOL_FAULTS[error.code] : undefined;
+  if (code === 'malformed-body') return badInput(cause);
+  if (code) return new Problem(code, { cause });
   return problemOfDatabaseError(cause) ?? new Problem('internal-error', { cause });
 };
 
@@ -35,11 +46,16 @@ export const trpcErrorOf = (problem: Problem): TRPCError =>
 const badInput = (cause: unknown): Problem =>
   cause instanceof ZodError ? invalid(fieldErrors(cause), cause) : new Problem('malformed-body', { cause });
 
-const fieldErrors = (error: ZodError): FieldErrors => {
+/** More than anybody reads, and few enough that a hostile body does not become a hostile answer. */
+const MAX_FAULTS = 1_000;
+
+/** Faults by dotted path; those of the value itself under `body`. */
+export const fieldErrors = ({ issues }: Pick<ZodError, 'issues'>): FieldErrors => {
   const fields: FieldErrors = {};
-  for (const issue of error.issues) {
-    const path = issue.path.map(String).join('.');
-    fields[path] = [...(fields[path] ?? []), issue.message];
+  for (const issue of issues.slice(0, MAX_FAULTS)) {
+    const path = issue.path.map(String).join('.') || 'body';
+    fields[path] ??= [];
+    fields[path].push(issue.message);
   }
   return fields;
 };

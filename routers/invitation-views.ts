@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { shielded } from '../src/core/free-form.ts';
 import type { InvitationRow } from '../src/services/invitation-rows.ts';
-import { AnyObject, freeForm, Instant } from './schemas.ts';
+import { AnyObject, Instant } from './schemas.ts';
 import { UserView, userView } from './user-views.ts';
 
 /** The lists show what is pending unless asked otherwise. */
@@ -32,7 +33,7 @@ export const clientInvitationView = (
   email: invitation.email,
   key: invitation.key,
   initial_apps: invitation.initial_apps,
-  extra: freeForm(invitation.extra),
+  extra: shielded(invitation.extra),
   date_invited: invitation.date_invited,
   invitation_email_count: invitation.email_count,
 });

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { InvitationElement } from '../src/services/invitation-checks.ts';
+import { fieldErrors } from './errors.ts';
 import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
@@ -19,6 +21,11 @@ const InvitationInput = z.object({
   is_demo_user: DemoFlag.optional(),
 });
 
+/** A bad element does not hide the faults of the others: they are told together, each by its index. */
+const Element = InvitationInput.transform((value): InvitationElement => ({ value, faults: {} })).catch(
+  ({ error }) => ({ value: null, faults: fieldErrors(error) }),
+);
+
 const tags = ['Invitations'];
 
 export const invitationsRouter = router({
@@ -36,7 +43,7 @@ export const invitationsRouter = router({
       openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
       rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
     })
-    .input(z.object({ items: z.array(InvitationInput).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
+    .input(z.object({ items: z.array(Element).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
     .output(z.array(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;

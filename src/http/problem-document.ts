@@ -62,7 +62,8 @@ export const errorsByField = (fields: FieldErrors): Record<string, string[]> => 
   for (const [path, messages] of Object.entries(fields)) {
     const [field = '', ...inside] = path.split('.');
     const place = inside.length > 0 ? `${field}.${inside.join('.')}: ` : '';
-    errors[field] = [...(errors[field] ?? []), ...messages.map((message) => place + message)];
+    errors[field] ??= [];
+    for (const message of messages) errors[field].push(place + message);
   }
   return errors;
 };

@@ -55,13 +55,15 @@ const objectBody = (body: unknown): Record<string, unknown> => {
   return { ...body };
 };
 
-const without = (fields: FieldErrors, prefix: string): FieldErrors =>
-  Object.fromEntries(
-    Object.entries(fields).map(([path, messages]) => [
-      path.startsWith(prefix) ? path.slice(prefix.length) : path,
-      messages,
-    ]),
-  );
+/** The same faults by paths without this beginning. Two that meet in one path are both kept. */
+const without = (fields: FieldErrors, prefix: string): FieldErrors => {
+  const bare: FieldErrors = {};
+  for (const [path, messages] of Object.entries(fields)) {
+    const key = path.startsWith(prefix) ? path.slice(prefix.length) : path;
+    bare[key] = [...(bare[key] ?? []), ...messages];
+  }
+  return bare;
+};
 
 const ofOnly = (fields: FieldErrors, many: string): ErrorsMember =>
   errorsByField(without(fields, `${many}.0.`));
@@ -71,9 +73,12 @@ const byIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const elements: Record<string, FieldErrors> = {};
   const rest: FieldErrors = {};
   for (const [path, messages] of Object.entries(without(fields, `${many}.`))) {
-    const [index = '', ...inside] = path.split('.');
-    if (/^\d+$/.test(index)) elements[index] = { ...elements[index], [inside.join('.') || 'body']: messages };
-    else rest[path] = messages;
+    const [, index, inside] = /^(\d+)\.(.+)$/s.exec(path) ?? [];
+    if (index === undefined || inside === undefined) rest[path] = messages;
+    else {
+      elements[index] ??= {};
+      elements[index][inside] = messages;
+    }
   }
   const indexed = Object.entries(elements).map(([index, faults]) => [index, errorsByField(faults)]);
   return { ...errorsByField(rest), ...Object.fromEntries(indexed) };
@@ -89,9 +94,13 @@ const fromTexts = (
 
 type Schema = z.core.$ZodType | undefined;
 
+/** Defaults and options wrap the schema that says the kind, transforms follow it. */
+type Def = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+
 const kindOf = (schema: Schema): string => {
-  const def = schema?._zod.def as { type: string; innerType?: z.core.$ZodType } | undefined; // a wrapper's def has innerType
-  return def?.innerType ? kindOf(def.innerType) : (def?.type ?? 'unknown');
+  const def: Def | undefined = schema?._zod.def;
+  const inner = def?.innerType ?? def?.in;
+  return inner ? kindOf(inner) : (def?.type ?? 'unknown');
 };
 
 /** What is no number or boolean stays text, and the schema says what is wrong with it. */

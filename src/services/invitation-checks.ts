@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type FieldErrors, invalid } from '../core/problems.ts';
-import type { Actor } from './actor.ts';
+import { type Actor, onlyOffice } from './actor.ts';
 import { inChangedClients, tables } from './tables.ts';
 
 export type InvitationInput = {
@@ -11,8 +11,13 @@ export type InvitationInput = {
   initial_apps: string[];
   is_demo_user?: boolean | undefined;
 };
+/** An element as it was sent: its value, or null and what was wrong with its form. */
+export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
 /** An element that broke no rule, with the client it turned out to be for. */
 export type CheckedInvitation = InvitationInput & { client: number };
+
+/** More than anybody reads, and few enough to answer. */
+const MAX_FAULTS = 1_000;
 
 /**
  * Checks all elements and reports every fault at once, by `items.{index}.{field}`. Three statements, whatever
@@ -22,45 +27,60 @@ export type CheckedInvitation = InvitationInput & { client: number };
 export const checkInvitations = async (
   em: SqlEntityManager,
   actor: Actor,
-  items: readonly InvitationInput[],
+  elements: readonly InvitationElement[],
 ): Promise<CheckedInvitation[]> => {
-  const fields: FieldErrors = {};
-  const fault = (index: number, field: string, message: string): void => {
-    const path = `items.${index}.${field}`;
-    fields[path] = [...(fields[path] ?? []), message];
+  const items = elements.flatMap(({ value }) => value ?? []);
+  const known = {
+    clientOfApp: await appClients(em, items),
+    clients: await changeableClients(em, actor, items),
+    members: await activeMembers(em, items),
+    firstOf: new Map<string, number>(),
   };
-  const [onlyOffice, ...moreOffices] = actor.adminOf;
-  const ownClient = moreOffices.length === 0 ? onlyOffice : undefined;
-
-  const clientOfApp = await appClients(em, items);
-  const clients = await changeableClients(em, actor, items);
-  const members = await activeMembers(em, items);
-  const firstOf = new Map<string, number>();
+  const fields: FieldErrors = {};
   const checked: CheckedInvitation[] = [];
 
-  for (const [index, item] of items.entries()) {
-    const twin = firstOf.get(item.email);
-    if (twin === undefined) firstOf.set(item.email, index);
-    else fault(index, 'email', `Element ${twin} invites this address already.`);
-
-    const client = item.client ?? ownClient;
-    if (client === undefined) {
-      fault(index, 'client', 'Name the client that the invitation is for.');
-      continue;
-    }
-    if (!clients.has(client) && client !== ownClient) {
-      fault(index, 'client', `There is no client ${client} that you may invite to.`);
-      continue;
-    }
-    const foreign = item.initial_apps.filter((id) => clientOfApp.get(id) !== client);
-    for (const id of foreign) fault(index, 'initial_apps', `There is no app ${id} of this client.`);
-    if (members.has(`${client} ${item.email}`)) {
-      fault(index, 'email', 'An active user of this client has this address already.');
-    }
-    checked.push({ ...item, client });
+  for (const [index, { value, faults }] of elements.entries()) {
+    const client = value?.client ?? onlyOffice(actor);
+    const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
+    if (value && client !== undefined) checked.push({ ...value, client });
+    for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
+    if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
   }
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return checked;
+};
+
+type Known = {
+  clientOfApp: Map<string, number>;
+  clients: Set<number>;
+  members: Set<string>;
+  /** Address → index of the first element that invites it. */
+  firstOf: Map<string, number>;
+};
+
+const faultsOf = (
+  item: InvitationInput,
+  client: number | undefined,
+  index: number,
+  { clientOfApp, clients, members, firstOf }: Known,
+): FieldErrors => {
+  const faults: FieldErrors = {};
+  const twin = firstOf.get(item.email);
+  if (twin === undefined) firstOf.set(item.email, index);
+  else faults.email = [`Element ${twin} invites this address already.`];
+  if (members.has(`${client} ${item.email}`)) {
+    faults.email = ['An active user of this client has this address already.'];
+  }
+
+  if (client === undefined) faults.client = ['Name the client that the invitation is for.'];
+  else if (item.client !== undefined && !clients.has(client)) {
+    faults.client = [`There is no client ${client} that you may invite to.`];
+  }
+  const foreign = item.initial_apps.filter((id) => !clientOfApp.has(id) || clientOfApp.get(id) !== client);
+  if (foreign.length > 0) {
+    faults.initial_apps = foreign.slice(0, 10).map((id) => `There is no app ${id} of this client.`);
+  }
+  return faults;
 };
 
 /** Every app that is named, whoever's it is: belonging to the invitation's client is what is asked of it. */

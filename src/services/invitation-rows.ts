@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Actor } from './actor.ts';
 import { tables } from './tables.ts';
-import { type UserRow, userRows } from './user-rows.ts';
+import { isSeenUser, type UserRow, userRows } from './user-rows.ts';
 
 export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
 
@@ -47,10 +47,22 @@ export const withInviters = async (
   rows: BareInvitation[],
 ): Promise<InvitationRow[]> => {
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
-  const inviters = await userRows(em, actor).where(sql<boolean>`users.id = any(${ids}::int[])`).execute();
-  const byId = new Map(inviters.map((user) => [user.id, user]));
+  const inviters = await userRows(em, actor)
+    .select(isSeenUser(actor).as('is_seen'))
+    .where(sql<boolean>`users.id = any(${ids}::int[])`)
+    .execute();
+  const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));
   return rows.flatMap((row) => {
     const inviter = byId.get(row.inviter_id);
     return inviter ? [{ ...row, inviter }] : [];
   });
 };
+
+/** Of an inviter whom the actor may not see otherwise, such as a superuser: who it was, and nothing more. */
+const nameOnly = (user: UserRow): UserRow => ({
+  ...user,
+  extra: {},
+  last_login: null,
+  last_activated: null,
+  last_deactivated: null,
+});

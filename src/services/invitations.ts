@@ -5,7 +5,12 @@ import { invalid, notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import { overseenAppId } from './app-rows.ts';
 import { clientRow } from './clients.ts';
-import { type CheckedInvitation, checkInvitations, type InvitationInput } from './invitation-checks.ts';
+import {
+  type CheckedInvitation,
+  checkInvitations,
+  type InvitationElement,
+  type InvitationInput,
+} from './invitation-checks.ts';
 import {
   hasStatus,
   type InvitationRow,
@@ -14,11 +19,10 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { inChangedClients, tables } from './tables.ts';
+import { changePending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; invitationDays: number };
 type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
-type Changes = { extra?: Record<string, unknown> | undefined; initial_apps?: string[] | undefined };
 
 export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
   const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
@@ -54,7 +58,7 @@ export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
      */
     create: async (
       actor: Actor,
-      items: InvitationInput[],
+      items: InvitationElement[],
       { dryRun = false } = {},
     ): Promise<InvitationRow[]> => {
       const checked = await checkInvitations(em, actor, items);
@@ -80,7 +84,9 @@ export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
     ): Promise<InvitationRow> => {
       await clientRow(em, actor, clientId);
       if (!changesClient(actor, clientId)) throw new Problem('not-allowed');
-      const checked = await checkInvitations(em, actor, [{ ...input, client: clientId }]).catch(asSingle);
+      const checked = await checkInvitations(em, actor, [
+        { value: { ...input, client: clientId }, faults: {} },
+      ]).catch(asSingle);
       const [row] = await em.transactional((tx) => write(tx, actor, checked));
       if (!row) throw notFound('invitation');
       return row;
@@ -88,25 +94,17 @@ export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
 
     /**
      * Changes a pending invitation, and mails nobody.
-     * @throws Problem `not-found`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+     * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
      */
     update: (
       actor: Actor,
       email: string,
       client: number | undefined,
-      changes: Changes,
+      changes: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
-        const found = await lockPending(tx, actor, email, client, clock.now());
-        if (changes.initial_apps) await replaceApps(tx, found, changes.initial_apps);
-        if (changes.extra) {
-          await tables(tx)
-            .updateTable('invitations')
-            .set({ extra: sql`${JSON.stringify(changes.extra)}::json` })
-            .where('id', '=', found.id)
-            .execute();
-        }
-        const [row] = await rowsInOrder(tx, actor, [found.id]);
+        const id = await changePending(tx, actor, { email, client, now: clock.now() }, changes);
+        const [row] = await rowsInOrder(tx, actor, [id]);
         if (!row) throw notFound('invitation');
         return row;
       }),
@@ -133,55 +131,4 @@ const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {
   const appId = await overseenAppId(em, actor, slug);
   return sql<boolean>`exists (select from invitation_apps ia
     where ia.invitation_id = invitations.id and ia.app_id = ${appId})`;
-};
-
-/** Of several: the newest of the actor's own. Of several by others, none is more likely to be meant. */
-const lockPending = async (
-  tx: SqlEntityManager,
-  actor: Actor,
-  email: string,
-  client: number | undefined,
-  now: Date,
-): Promise<{ id: number; client_id: number }> => {
-  const candidates = await tables(tx)
-    .selectFrom('invitations')
-    .select(['id', 'client_id', 'inviter_id'])
-    .where('email', '=', email)
-    .where(hasStatus('pending', now))
-    .where(inChangedClients(actor, sql`client_id`))
-    .where(client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${client}`)
-    .orderBy('id', 'desc')
-    .forUpdate()
-    .execute();
-  const own = candidates.find((row) => row.inviter_id === actor.id);
-  const [first, second] = candidates;
-  if (!first) throw notFound('pending invitation');
-  if (!own && second) throw new Problem('ambiguous-invitation');
-  return own ?? first;
-};
-
-const replaceApps = async (
-  tx: SqlEntityManager,
-  invitation: { id: number; client_id: number },
-  appIds: string[],
-): Promise<void> => {
-  const apps = await tables(tx)
-    .selectFrom('apps')
-    .select('id')
-    .where('client_id', '=', invitation.client_id)
-    .where(sql<boolean>`id = any(${appIds}::varchar[])`)
-    .execute();
-  const known = new Set(apps.map((app) => app.id));
-  const foreign = appIds.filter((id) => !known.has(id));
-  if (foreign.length > 0) {
-    throw invalid({ initial_apps: foreign.map((id) => `There is no app ${id} of this client.`) });
-  }
-
-  const db = tables(tx);
-  await db.deleteFrom('invitation_apps').where('invitation_id', '=', invitation.id).execute();
-  if (known.size === 0) return;
-  await db
-    .insertInto('invitation_apps')
-    .values([...known].map((id) => ({ invitation_id: invitation.id, app_id: id })))
-    .execute();
 };

@@ -44,6 +44,32 @@ bulk('reports every bad element, and two of one address', async ({ app }) => {
   });
 });
 
+bulk('reports faults of form and of fact together, each element whole', async ({ app }) => {
+  const response = await app.send('POST /jb/users/invitations/', {
+    as: ACME,
+    payload: [
+      { email: 'bad' },
+      { email: ADA, client: 2, initial_apps: ['AAAAAAAA'] },
+      { initial_apps: [7] },
+      'text',
+    ],
+  });
+  const { errors } = response.json();
+
+  assert.equal(Object.keys(errors), ['0', '1', '2', '3']);
+  assert.equal(Object.keys(errors[1]).sort(), ['client', 'initial_apps']);
+  assert.equal(errors[2].email, ['This field is required.']);
+});
+
+bulk('answers a body of a million faults quickly and shortly', async ({ app }) => {
+  const initial_apps = Array.from({ length: 1000 }, () => 1);
+  const payload = Array.from({ length: 2000 }, (_, n) => ({ email: `f${n}@x.test`, initial_apps }));
+  const response = await app.send('POST /jb/users/invitations/', { as: ACME, payload });
+
+  assert.is(response.statusCode, 400);
+  assert.ok(response.body.length < 1_000_000, `${response.body.length} bytes`);
+});
+
 bulk('tries a dry run and changes nothing', async ({ app }) => {
   const before = await counts(app);
   const response = await app.send('POST /jb/users/invitations/?dry_run=true', {

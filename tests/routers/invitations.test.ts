@@ -166,6 +166,45 @@ repeated('deadlocks not between bulks of the same people in other orders', async
   );
 });
 
+repeated('loses nothing that was said when a full and a bare one come at once', async ({ app }) => {
+  for (let round = 0; round < 5; round += 1) {
+    const email = `meet${round}@x.test`;
+    await Promise.all([
+      invite(app, email),
+      invite(app, email, { extra: { keep: 1 }, is_demo_user: true }),
+      invite(app, email),
+    ]);
+    const [kept] = (await app.as(ACME).invitations.list({})).filter((row) => row.email === email);
+    assert.equal([kept?.extra, kept?.is_demo_user], [{ keep: 1 }, 'true']);
+  }
+});
+
+repeated('waits for no one for ever when changed and invited in two clients at once', async ({ app }) => {
+  const emails = Array.from({ length: 30 }, (_, n) => `dl${n}@x.test`);
+  const both = emails.flatMap((email) => [1, 2].map((client) => ({ email, client })));
+  const halves = [both.filter((item) => item.client === 1), both.filter((item) => item.client === 2)];
+  for (const items of halves) await app.as(ROOT).invitations.create({ items });
+
+  await Promise.all([
+    ...halves.map((items) => app.as(ROOT).invitations.create({ items: items.toReversed() })),
+    ...emails.map((email) => app.as(ROOT).invitations.update({ email, extra: { changed: true } })),
+    ...halves.map((items) => app.as(ROOT).invitations.create({ items })),
+  ]);
+});
+
+repeated('shows of an inviter whom the caller may not see only who it was', async ({ app }) => {
+  const [admin] = await app.as(ROOT).invitations.create({ items: [{ email: 'byroot@x.test', client: 1 }] });
+  await app
+    .db()
+    .updateTable('users')
+    .set({ last_login: app.clock.now() })
+    .where('email', '=', ROOT)
+    .execute();
+  const shown = (await app.as(ACME).clients.invitations({ id: 1 })).find((row) => row.id === admin?.id);
+
+  assert.equal([shown?.user.email, shown?.user.last_login], [ROOT, null]);
+});
+
 update('changes apps and extra, mails nobody', async ({ app }) => {
   await invite(app, 'up@x.test', { initial_apps: ['zylTKNVx'], extra: { a: 1 } });
   const changed = await app.as(ACME).invitations.update({ email: 'UP@x.test', initial_apps: ['Qm3vR8pa'] });
@@ -193,6 +232,13 @@ update('finds none of another client, none that expired, none that never was', a
   await rejectsWith(app.as(ACME).invitations.update({ email: 'never@x.test', extra: {} }), 'not-found');
   app.clock.advance(15 * DAY_MS);
   await rejectsWith(app.as(GLOBEX).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
+});
+
+update('is refused with 403 for one that the caller sees but may not change', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
+  await invite(app, 'seen@x.test', {}, GLOBEX);
+
+  await rejectsWith(app.as(STAFF).invitations.update({ email: 'seen@x.test', extra: {} }), 'not-allowed');
 });
 
 update('prefers the caller’s own, else asks for the client with 409', async ({ app }) => {
