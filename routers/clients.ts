@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ClientRow } from '../src/services/clients.ts';
 import { AppSummaryView, appSummaryView } from './app-views.ts';
 import { ClientInvitationView, clientInvitationView, InvitationStatusFilter } from './invitation-views.ts';
-import { AppIds, Email, Extra, Id, NoInput, Text } from './schemas.ts';
+import { AppIds, Email, Extra, Id, IdKey, NoInput, Text } from './schemas.ts';
 import { SiteView, siteView } from './sites.ts';
 import { administrator, overseer, router, signedIn, superuser } from './trpc.ts';
 import { ClientUserView, clientUserView } from './user-views.ts';
@@ -87,7 +87,7 @@ const ClientChanges = z.object({
 });
 
 const tags = ['Clients'];
-const OneClient = z.object({ id: Id });
+const OneClient = z.object({ id: IdKey });
 
 export const clientsRouter = router({
   list: overseer
@@ -104,7 +104,7 @@ export const clientsRouter = router({
 
   update: administrator
     .meta({ openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags } })
-    .input(ClientChanges.partial().extend({ id: Id }))
+    .input(ClientChanges.partial().extend({ id: IdKey }))
     .output(ClientView)
     .mutation(async ({ ctx, input: { id, ...changes } }) =>
       clientView(await ctx.services.clients.update(ctx.actor, id, changes)),

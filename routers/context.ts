@@ -7,8 +7,6 @@ export type Context = {
   openServices: () => Services;
   /** The caller, or null without valid credentials. Looked up when first asked for. */
   authenticate: () => Promise<Actor | null>;
-  /** Takes note of a failure that no caller can act on. */
-  report: (error: unknown) => void;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EmailKey, Id } from './schemas.ts';
+import { EmailKey, IdKey } from './schemas.ts';
 import { router, superuser } from './trpc.ts';
 import { UserView, userView } from './user-views.ts';
 
@@ -19,7 +19,7 @@ export const rolesRouter = router({
 
   setClientAdmin: superuser
     .meta({ openapi: { method: 'PUT', path: '/jb/clients/{id}/admins/{email}/', tags }, rest })
-    .input(z.object({ id: Id, email: EmailKey, is_admin: z.boolean() }))
+    .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserView)
     .mutation(async ({ ctx, input }) => {
       const { id, email, is_admin: isAdmin } = input;

@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { isJsonObject, reasonAgainst, shielded } from '../src/core/free-form.ts';
+import { isJsonObject, reasonAgainst } from '../src/core/free-form.ts';
+import { wordingOf } from './wording.ts';
 
-// One wording for what is missing; every other message names what was expected.
-z.config({
-  customError: (issue) =>
-    issue.code === 'invalid_type' && issue.input === undefined ? 'This field is required.' : undefined,
-});
+z.config({ customError: wordingOf });
 
 const INT4_MAX = 2_147_483_647;
 
@@ -24,14 +21,35 @@ export const Text = (maxLength: number) =>
 
 export const Id = z.int().min(1).max(INT4_MAX);
 
+/** An id in a path. It is looked up, not judged: a number that is no id names nothing. */
+export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
+
 /** An address to write to. Addresses are the same in any case, and kept in lower case. */
-export const Email = z.email('Must be an email address.').max(254).toLowerCase();
+export const Email = z
+  .email({ error: ({ input }) => (input === undefined ? undefined : 'Must be an email address.') })
+  .max(254)
+  .toLowerCase();
 
 /** An address that names a user. It is looked up, not judged: what is no address names nobody. */
-export const EmailKey = Text(254).toLowerCase();
+export const EmailKey = Text(1024).toLowerCase();
 
-export const AppId = z.string().regex(/^[A-Za-z0-9]{8}$/, 'Must be 8 letters or digits.');
-export const AppIds = z.array(AppId).max(1000);
+const APP_ID = /^[A-Za-z0-9]{8}$/;
+const MAX_APP_IDS = 1000;
+const MAX_APP_ID_FAULTS = 10;
+
+/** Ids of apps, each once. Checked as a whole, so that a hostile list does not become a list of a million faults. */
+export const AppIds = z
+  .custom<string[]>()
+  .superRefine((ids: unknown, context) => {
+    const fault = (message: string, path: number[] = []) =>
+      context.addIssue({ code: 'custom', message, path });
+    if (ids === undefined) return fault('This field is required.');
+    if (!Array.isArray(ids)) return fault('Must be an array of app ids.');
+    if (ids.length > MAX_APP_IDS) return fault(`Must have at most ${MAX_APP_IDS} elements.`);
+    const bad = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
+    for (const index of bad.slice(0, MAX_APP_ID_FAULTS)) fault('Must be 8 letters or digits.', [index]);
+  })
+  .transform((ids) => [...new Set(ids)]);
 
 export const Slug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 of a-z, 0-9, _ and -.');
 
@@ -43,8 +61,5 @@ export const Extra = z.custom<Record<string, unknown>>().superRefine((value, con
 
 /** Free-form data on its way out. */
 export const AnyObject = z.custom<Record<string, unknown>>(isJsonObject, 'Must be an object.');
-
-/** Hands free-form data out so that superjson passes it through rather than refusing a key such as `__proto__`. */
-export const freeForm = (data: Record<string, unknown>): Record<string, unknown> => shielded(data);
 
 export const NoInput = z.object({});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SiteRow } from '../src/services/sites.ts';
-import { Id, NoInput, Text } from './schemas.ts';
+import { IdKey, NoInput, Text } from './schemas.ts';
 import { router, signedIn, superuser } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
@@ -25,7 +25,7 @@ export const sitesRouter = router({
 
   get: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
-    .input(z.object({ id: Id }))
+    .input(z.object({ id: IdKey }))
     .output(SiteView)
     .query(async ({ ctx, input }) => siteView(await ctx.services.sites.get(ctx.actor, input.id))),
 

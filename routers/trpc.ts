@@ -1,10 +1,10 @@
 import { initTRPC } from '@trpc/server';
-import superjson from 'superjson';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
+import { transformer } from './transformer.ts';
 
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
 export type RestMeta = {
@@ -31,7 +31,7 @@ const t = initTRPC
   .context<Context>()
   .meta<OpenApiMeta<RestMeta>>()
   .create({
-    transformer: superjson,
+    transformer,
     isDev: false,
     // What tRPC says of its own accord may quote a library; what a Problem says is written for callers.
     errorFormatter: ({ shape, error }) => {
@@ -43,12 +43,10 @@ const t = initTRPC
 export const { router, createCallerFactory } = t;
 
 /** Turns every failure into a problem, once, at the outside: `next()` never rejects, so the result is asked. */
-const withProblems = t.middleware(async ({ ctx, next }) => {
+const withProblems = t.middleware(async ({ next }) => {
   const result = await next();
   if (result.ok) return result;
-  const problem = problemOf(result.error);
-  if (problem.status >= 500) ctx.report(problem);
-  throw trpcErrorOf(problem);
+  throw trpcErrorOf(problemOf(result.error));
 });
 
 const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));

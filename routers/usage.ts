@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { shielded } from '../src/core/free-form.ts';
 import { DEFAULT_WINDOW_DAYS, type UsageRow } from '../src/services/usage.ts';
 import { AppKey } from './apps.ts';
-import { AnyObject, EmailKey, freeForm, Instant } from './schemas.ts';
+import { AnyObject, EmailKey, Instant } from './schemas.ts';
 import { overseer, router } from './trpc.ts';
 
 const UsageEntryView = z.object({
@@ -19,7 +20,7 @@ const usageEntryView = (entry: UsageRow): z.input<typeof UsageEntryView> => ({
   full_name: entry.full_name,
   timestamp: entry.occurred_at,
   action: entry.action,
-  extra: freeForm(entry.extra),
+  extra: shielded(entry.extra),
 });
 
 /** Whole days. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { shielded } from '../src/core/free-form.ts';
 import type { UserRow } from '../src/services/user-rows.ts';
-import { AnyObject, freeForm, Instant } from './schemas.ts';
+import { AnyObject, Instant } from './schemas.ts';
 
 export const UserView = z.object({
   email: z.string(),
@@ -29,7 +30,7 @@ const commonView = (user: UserRow, baseUrl: string) => ({
   handle: user.handle,
   first_name: user.first_name,
   last_name: user.last_name,
-  extra: freeForm(user.extra),
+  extra: shielded(user.extra),
   is_active: user.is_active,
   is_demo_user: user.is_demo_user,
   profile_color: user.profile_color,

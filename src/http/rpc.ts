@@ -1,9 +1,12 @@
+import type { TRPCError } from '@trpc/server';
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { MAX_BATCH_SIZE } from '../core/limits.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { restEndpoints } from './rest-endpoints.ts';
+import { refuseOtherMethods } from './rest-methods.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
@@ -14,23 +17,41 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) =>
     done(null, text),
   );
+  const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
 
-  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-    await fastifyRequestHandler({
-      router: appRouter,
-      req: request,
-      res: reply,
-      path: decodeURIComponent(request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, '')),
-      createContext: () => contextOf(request, deps),
-      maxBatchSize: MAX_BATCH_SIZE,
-    });
-    return reply;
-  };
-
-  app.route({ method: ['GET', 'POST'], url: '/trpc/:path', handler });
+  // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
+  app.route({ method: ['GET', 'POST'], url: '/trpc/*', handler });
+  refuseOtherMethods(app, new Map([['/trpc/*', ['GET', 'POST']]]));
   // A procedure with a large body of its own, called alone, may send as much as over REST.
   for (const { procedure, rest } of restEndpoints()) {
     if (rest.maxBodyBytes === undefined) continue;
     app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
   }
+};
+
+const answer = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+  await fastifyRequestHandler({
+    router: appRouter,
+    req: request,
+    res: reply,
+    path: decodeURIComponent(request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, '')),
+    createContext: () => contextOf(request, deps),
+    maxBatchSize: MAX_BATCH_SIZE,
+    onError: ({ error, path }) => {
+      const problem = problemOf(error);
+      if (problem.status >= 500) request.log.error({ err: problem, procedure: path }, problem.code);
+    },
+    responseMeta: ({ errors }) => ({ headers: headersFor(errors) }),
+  });
+  return reply;
+};
+
+/** What the status of an answer asks for by HTTP: how to log in, and when to try again. */
+const headersFor = (errors: readonly TRPCError[]): Headers => {
+  const headers = new Headers();
+  const problems = errors.map(problemOf);
+  if (problems.some(({ status }) => status === 401)) headers.set('www-authenticate', 'Token');
+  const waits = problems.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  if (waits.length > 0) headers.set('retry-after', String(Math.max(...waits)));
+  return headers;
 };

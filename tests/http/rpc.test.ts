@@ -99,6 +99,58 @@ rpc('lets no form reach a mutation', async ({ app }) => {
   assert.is((await app.send('GET /jb/users/form@acme.test/', { as: ACME })).statusCode, 404);
 });
 
+rpc(
+  'takes no kinds of values beyond JSON, Date and undefined, before it knows who calls',
+  async ({ app }) => {
+    const send = (json: unknown, meta: unknown, procedure = 'tokens.create') =>
+      app.send(`POST !/trpc/${procedure}`, { as: ACME, payload: { json, meta } });
+    const many = Array.from({ length: 3000 }, (_, n) => n);
+
+    for (const [json, kind] of [
+      [{ username: 2e9, password: 'x' }, ['typed-array', 'Float64Array']],
+      [{ username: '9'.repeat(10_000), password: 'x' }, 'bigint'],
+      [{ username: many, password: 'x' }, 'set'],
+      [{ username: '/(a+)+$/', password: 'x' }, 'regexp'],
+      [{ username: 'http://x.test', password: 'x' }, 'URL'],
+    ] as const) {
+      const response = await send(json, { values: { username: [kind] } });
+      assert.is(response.statusCode, 400, String(kind));
+    }
+    const cyclic = { email: ADA, extra: { a: null, b: null } };
+    const references = { referentialEqualities: { extra: ['extra.a', 'extra.b'] } };
+    assert.is((await send(cyclic, references, 'users.update')).statusCode, 200);
+  },
+);
+
+rpc('saves no extra that would not come back as an object', async ({ app }) => {
+  for (const values of [{ extra: ['Date'] }, { 'extra.when': ['Date'] }]) {
+    const at = '2020-01-01T00:00:00.000Z';
+    const json = { email: ADA, first_name: 'Poisoned', extra: 'extra.when' in values ? { when: at } : at };
+    const response = await app.send('POST !/trpc/users.update', {
+      as: ACME,
+      payload: { json, meta: { values } },
+    });
+    assert.is(response.statusCode, 400);
+  }
+  const users = await app.send('GET /jb/users/', { as: ACME });
+  assert.is(users.statusCode, 200);
+  assert.not.match(users.body, /Poisoned/);
+});
+
+rpc('serves a full batch of the longest names, and says what HTTP has headers for', async ({ app }) => {
+  const full = Array.from({ length: MAX_BATCH_SIZE }, () => 'appPackages.fetch').join(',');
+  const batch = await app.send(`POST !/trpc/${full}?batch=1`, { as: ADA, payload: {} });
+  const anonymous = await app.send('GET !/trpc/users.list?input={"json":{}}');
+  const swapped = await app.send('GET !/trpc/users.create', { as: ACME });
+
+  assert.is(batch.json().length, MAX_BATCH_SIZE);
+  assert.equal([anonymous.statusCode, anonymous.headers['www-authenticate']], [401, 'Token']);
+  assert.equal(
+    [swapped.statusCode, swapped.json().error.json.data.problem.code],
+    [405, 'method-not-allowed'],
+  );
+});
+
 rpc('answers nonsense with 4xx', async ({ app }) => {
   const lines = [
     'GET !/trpc/nothing.here',
