@@ -6,6 +6,7 @@ import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
 import { isMigrated, openDatabase } from './database.ts';
+import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
 import { createServices } from './services/index.ts';
 import { createLoginThrottle } from './services/login-throttle.ts';
@@ -41,9 +42,10 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     openServices,
     baseUrl: config.baseUrl,
     secretKey,
-    trustProxy: config.trustProxy,
+    trustedProxies: config.trustedProxies,
     isReady: () => isMigrated(orm),
   });
+  const drain = createDrain(server.server);
 
   return {
     server,
@@ -54,7 +56,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     openServices,
     /** Finishes the requests under way, then lets go of the database. */
     close: async (): Promise<void> => {
-      await server.close();
+      await drain(() => server.close());
       await orm.close(true);
     },
   };

@@ -5,6 +5,8 @@ import { Problem } from '../core/problems.ts';
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane; about 40 ms. */
 const COST = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
+const ARGON2_FORM = /^\$argon2(id|i|d)\$v=\d+\$[mtp=,\d]+\$[\w+/]+\$[\w+/]+$/;
+
 /** Waiting places for each one at work: 64 of about 40 ms each keep the longest wait under 3 s. */
 const QUEUE_PER_WORKER = 64;
 
@@ -26,9 +28,11 @@ export const createPasswordHasher = async (concurrency: number) => {
   return {
     hash: async (password: string): Promise<string> => queued(() => argon2.hash(password, COST)),
 
-    /** A null hash never verifies, and takes as long as any other. */
-    verify: async (hash: string | null, password: string): Promise<boolean> =>
-      (await queued(() => argon2.verify(hash ?? decoy, password))) && hash !== null,
+    /** No hash, or one of a kind that is not known here, never verifies, and takes as long as any other. */
+    verify: async (hash: string | null, password: string): Promise<boolean> => {
+      const known = hash !== null && ARGON2_FORM.test(hash) ? hash : null;
+      return (await queued(() => argon2.verify(known ?? decoy, password))) && known !== null;
+    },
 
     isOutdated: (hash: string): boolean => argon2.needsRehash(hash, COST),
   };

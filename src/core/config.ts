@@ -20,6 +20,13 @@ const flag = z
   .transform((text) => text === '1' || text === 'true')
   .default(false);
 
+/** A number of proxies in front, or the addresses of those that are to be believed (`10.0.0.0/8,127.0.0.1`). */
+const trustedProxies = z
+  .string()
+  .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
+  .default(0);
+
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
 const databaseUrl = z.string().transform((url, context) => {
@@ -35,7 +42,7 @@ const Settings = z.object({
   PORT: wholeNumber(0, 65_535, 8000),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: httpUrl.optional(),
-  TRUST_PROXY: flag,
+  TRUST_PROXY: trustedProxies,
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default('.steward'),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -80,7 +87,7 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     port: read.PORT,
     host: read.HOST,
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
-    trustProxy: read.TRUST_PROXY,
+    trustedProxies: read.TRUST_PROXY,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
     dataDir,

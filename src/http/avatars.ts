@@ -6,7 +6,7 @@ const SIDE_PX = 96;
 /** Draws the default avatar: a letter or digit on a disc, the same for everybody who starts with it. */
 export const serveAvatars = (app: FastifyInstance): void => {
   app.get<{ Params: { file: string } }>('/avatars/:file', async (request, reply) => {
-    const letter = /^([^\s/<>&]{1,2})\.svg$/u.exec(request.params.file)?.[1];
+    const letter = /^([\p{L}\p{N}])\.svg$/u.exec(request.params.file)?.[1];
     if (!letter) throw notFound('avatar');
     return reply
       .type('image/svg+xml; charset=utf-8')

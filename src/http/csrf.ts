@@ -7,7 +7,8 @@ export const CSRF_COOKIE = 'csrftoken';
 export const CSRF_HEADER = 'x-csrftoken';
 
 const NONCE_BYTES = 16;
-const MAC_HEX_LENGTH = 64;
+/** Nonce and HMAC-SHA-256, both hexadecimal. */
+const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
 export type Csrf = ReturnType<typeof createCsrf>;
 
@@ -20,8 +21,8 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
     createHmac('sha256', secretKey).update(`csrf\0${nonce}\0${login}`).digest('hex');
 
   const isGenuine = (token: string, login: string): boolean => {
-    const [nonce = '', mac = ''] = token.split('.');
-    if (mac.length !== MAC_HEX_LENGTH) return false;
+    const [, nonce, mac] = FORM.exec(token) ?? [];
+    if (nonce === undefined || mac === undefined) return false;
     return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, login)));
   };
 

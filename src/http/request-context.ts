@@ -28,9 +28,8 @@ const newContext = (request: FastifyRequest, { openServices, baseUrl }: ContextD
       actor ??= lookUp();
       return actor;
     },
-    report: (error) => request.log.error({ err: error }, 'procedure failed'),
     baseUrl,
-    host: request.host,
+    host: request.host.toLowerCase(),
     address: request.ip,
   };
 };

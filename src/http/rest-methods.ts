@@ -3,12 +3,16 @@ import type { FastifyInstance } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import type { Endpoint } from './rest-endpoints.ts';
 
+/** Path → the methods that it takes. */
+export type MethodsByPath = ReadonlyMap<string, readonly string[]>;
+
 /**
  * On every known path: `OPTIONS` answers which methods it takes, and all others are refused with 405. As real
  * routes these also keep `PATCH /users/invitations/` from being taken for a user of that name.
  */
-export const refuseOtherMethods = (app: FastifyInstance, endpoints: readonly Endpoint[]): void => {
-  for (const [url, served] of methodsByPath(endpoints)) {
+export const refuseOtherMethods = (app: FastifyInstance, paths: MethodsByPath): void => {
+  for (const [url, methods] of paths) {
+    const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     const allow = [...served, 'OPTIONS'].join(', ');
     app.options(url, async (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
@@ -31,11 +35,8 @@ export const addRareMethods = (app: FastifyInstance): void => {
   }
 };
 
-const methodsByPath = (endpoints: readonly Endpoint[]): Map<string, string[]> => {
+export const methodsByPath = (endpoints: readonly Endpoint[]): MethodsByPath => {
   const methods = new Map<string, string[]>();
-  for (const { url, method } of endpoints) {
-    const known = methods.get(url) ?? [];
-    methods.set(url, [...known, ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-  }
+  for (const { url, method } of endpoints) methods.set(url, [...(methods.get(url) ?? []), method]);
   return methods;
 };

@@ -10,7 +10,7 @@ import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
-import { refuseOtherMethods } from './rest-methods.ts';
+import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -33,7 +33,7 @@ export const serveRest = async (app: FastifyInstance, deps: Deps): Promise<void>
       handler: (request, reply) => answer(endpoint, request, reply, deps),
     });
   }
-  refuseOtherMethods(app, endpoints);
+  refuseOtherMethods(app, methodsByPath(endpoints));
 };
 
 /** Whatever can be refused by the headers alone is refused before the body is read. */

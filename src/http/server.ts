@@ -10,7 +10,7 @@ import { negotiate } from './negotiation.ts';
 import { sendProblem } from './problem-document.ts';
 import type { ContextDeps } from './request-context.ts';
 import { serveRest } from './rest.ts';
-import { addRareMethods } from './rest-methods.ts';
+import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -18,10 +18,14 @@ const MAX_PARAMETER_LENGTH = 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
+/** What is served beside the procedures. */
+const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/'];
+
 export type ServerDeps = ContextDeps & {
   logger: FastifyBaseLogger;
   secretKey: string;
-  trustProxy: boolean;
+  /** How many proxies in front, or which, are believed about the caller's address and host. */
+  trustedProxies: number | string[];
   isReady: Readiness;
 };
 
@@ -33,7 +37,7 @@ export const createServer = async (deps: ServerDeps) => {
     genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    trustProxy: deps.trustProxy,
+    trustProxy: proxyRule(deps.trustedProxies),
     // Requests that come while the service stops are still answered; only idle connections are cut.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -56,6 +60,7 @@ export const createServer = async (deps: ServerDeps) => {
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveCsrf(app, csrf);
+  refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((rpc) => serveRpc(rpc, deps));
   return app;
@@ -63,6 +68,10 @@ export const createServer = async (deps: ServerDeps) => {
 
 export type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook' | 'get'>;
+
+/** Counted from the service outwards: what a caller writes into `X-Forwarded-For` stands beyond the last one. */
+const proxyRule = (trusted: number | string[]) =>
+  typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;

@@ -18,5 +18,9 @@ export const mayChange = (actor: Actor): boolean => actor.isSuperuser || actor.a
 
 export const mayOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
 
+/** The client that goes without saying: the one they administer, when it is one. */
+export const onlyOffice = (actor: Actor): number | undefined =>
+  actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
+
 export const changesClient = (actor: Actor, clientId: number): boolean =>
   actor.isSuperuser || actor.adminOf.includes(clientId);

@@ -6,26 +6,23 @@ import { inChangedClients, tables } from './tables.ts';
 
 export type GrantableApp = { id: string; client_id: number };
 
-/**
- * The apps of these ids, all of which the actor may grant.
- * @throws Problem `invalid-input` on `apps`, the same for an unknown app and for one of another client
- */
-export const grantableApps = async (
+/** The apps of these ids that the actor may grant, and the ids that name none: unknown or of another client. */
+export const findGrantable = async (
   em: SqlEntityManager,
   actor: Actor,
   appIds: readonly string[],
-): Promise<GrantableApp[]> => {
-  const found = await tables(em)
+): Promise<{ apps: GrantableApp[]; unknown: string[] }> => {
+  const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
     .where(inChangedClients(actor, sql`client_id`))
     .execute();
-  const known = new Set(found.map(({ id }) => id));
-  const unknown = appIds.filter((id) => !known.has(id));
-  if (unknown.length > 0) throw invalid({ apps: unknown.map((id) => `There is no app ${id} to grant.`) });
-  return found;
+  const known = new Set(apps.map(({ id }) => id));
+  return { apps, unknown: appIds.filter((id) => !known.has(id)) };
 };
+
+export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
 /** Gives a user these apps, and with each the membership of its client. */
 export const grantApps = async (
@@ -62,11 +59,9 @@ export const replaceApps = async (
   appIds: readonly string[],
 ): Promise<void> => {
   const foreign = await foreignGrants(em, actor, userId);
-  const wanted = await grantableApps(
-    em,
-    actor,
-    appIds.filter((id) => !foreign.has(id)),
-  );
+  const asked = appIds.filter((id) => !foreign.has(id));
+  const { apps: wanted, unknown } = await findGrantable(em, actor, asked);
+  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 
   await sql`
     delete from app_grants g using apps a

@@ -91,9 +91,9 @@ const clientOfNewApp = async (
       throw new Problem('bad-package', { detail: `app.yaml names client ${named}, which does not exist.` });
     return client;
   }
-  const client =
-    (await tx.findOne(Client, { site: { domain: host } })) ??
-    (await tx.findOne(Client, { id: { $ne: null } }, { orderBy: { site: { id: 'asc' } } }));
+  // Reached under a name that is no site's, the service is taken to be asked for its first one.
+  const [first] = await tx.find(Client, {}, { orderBy: { site: { id: 'asc' } }, limit: 1 });
+  const client = (await tx.findOne(Client, { site: { domain: host } })) ?? first;
   if (!client)
     throw new Problem('bad-package', { detail: 'There is no client that the app could belong to.' });
   return client;

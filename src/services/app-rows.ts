@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { notFound } from '../core/problems.ts';
+import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, seesAll } from './actor.ts';
 import { inSeenClients, tables } from './tables.ts';
 
@@ -43,24 +43,22 @@ export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Pr
   return row;
 };
 
-/** As `appRow`, for what only those who administer or oversee the app's client may see. */
-export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {
-  const row = await appRow(em, actor, id);
-  if (!row.shows_usage) throw notFound('app');
+/**
+ * As `appRow`, for what only those who administer or oversee the app's client may see.
+ * @throws Problem `not-found`, `not-allowed`
+ */
+export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> =>
+  requireOverseen(await appRow(em, actor, id));
+
+const requireOverseen = (row: AppRow | undefined): AppRow => {
+  if (!row) throw notFound('app');
+  if (!row.shows_usage) throw new Problem('not-allowed');
   return row;
 };
 
 /**
  * The id behind a slug that filters a list of people.
- * @throws Problem `not-found`, also for an app of a client the actor may not see
+ * @throws Problem `not-found`, `not-allowed`
  */
-export const overseenAppId = async (em: SqlEntityManager, actor: Actor, slug: string): Promise<string> => {
-  const app = await tables(em)
-    .selectFrom('apps')
-    .select('id')
-    .where('slug', '=', slug)
-    .where(inSeenClients(actor, sql`client_id`))
-    .executeTakeFirst();
-  if (!app) throw notFound('app');
-  return app.id;
-};
+export const overseenAppId = async (em: SqlEntityManager, actor: Actor, slug: string): Promise<string> =>
+  requireOverseen(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;

@@ -26,7 +26,7 @@ const SOCKET_FAILURES = new Set([
 ]);
 /** node-postgres gives these no code. */
 const LOST_CONNECTION =
-  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered a connection)/;
+  /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client has encountered a connection)/;
 
 /** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
@@ -44,4 +44,8 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
 };
 
 const isLostConnection = (error: Error, code: string): boolean =>
-  LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && 'syscall' in error);
+  LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && isOfSocket(error));
+
+/** Errors of the file system share the codes, but name a path. A host of several addresses fails at all of them. */
+const isOfSocket = (error: Error): boolean =>
+  error instanceof AggregateError || ('syscall' in error && !('path' in error));

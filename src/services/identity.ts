@@ -68,7 +68,7 @@ const failLogin = async (throttle: LoginThrottle, email: string, address: string
 
 /** A username is any text: PostgreSQL must not be asked for one that it cannot hold. */
 const credentialsOf = async (em: SqlEntityManager, email: string) =>
-  email.includes('\0')
+  email.includes('\0') || !email.isWellFormed()
     ? undefined
     : tables(em)
         .selectFrom('users')

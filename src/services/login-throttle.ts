@@ -29,8 +29,8 @@ export const createLoginThrottle = (pool: Pool) => {
   /** @throws Problem `throttled` */
   const refuse = async (username: string, address: string): Promise<void> => {
     const counts = await Promise.all([
-      accounts.get(accountKey(username)).then((count) => waitOf(count, FAILURES_PER_ACCOUNT)),
-      addresses.get(address).then((count) => waitOf(count, FAILURES_PER_ADDRESS)),
+      accounts.get(keyOf(username)).then((count) => waitOf(count, FAILURES_PER_ACCOUNT)),
+      addresses.get(keyOf(networkOf(address))).then((count) => waitOf(count, FAILURES_PER_ADDRESS)),
     ]);
     const waitSeconds = Math.max(...counts);
     if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });
@@ -39,24 +39,46 @@ export const createLoginThrottle = (pool: Pool) => {
   return {
     refuse,
 
+    /**
+     * Of a burst of guesses that passed `refuse` together, those past the limit are told so, wrong or right
+     * (see `recordSuccess`): whichever answer stood out would give the password away.
+     * @throws Problem `throttled`
+     */
     recordFailure: async (username: string, address: string): Promise<void> => {
-      await Promise.all([accounts.penalty(accountKey(username)), addresses.penalty(address)]);
+      const [account, network] = await Promise.all([
+        accounts.penalty(keyOf(username)),
+        addresses.penalty(keyOf(networkOf(address))),
+      ]);
+      const waitSeconds = Math.max(
+        waitOf(account, FAILURES_PER_ACCOUNT + 1),
+        waitOf(network, FAILURES_PER_ADDRESS + 1),
+      );
+      if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });
     },
 
     /**
-     * Clears the account's count, unless enough other tries failed while this one was being verified: a burst
-     * of guesses that passed `refuse` together must not get through by the one that was right.
+     * Clears the account's count, unless enough other tries failed while this one was being verified.
      * @throws Problem `throttled`
      */
     recordSuccess: async (username: string, address: string): Promise<void> => {
       await refuse(username, address);
-      await accounts.delete(accountKey(username));
+      await accounts.delete(keyOf(username));
     },
   };
 };
 
-/** Hashed, because a username is any text of any length and need not be kept. */
-const accountKey = (username: string): string => createHash('sha256').update(username).digest('hex');
+/** Hashed, because what callers send is any text of any length and need not be kept. */
+const keyOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Of IPv6 the /64 that one customer is given: they have as many addresses in it as they like. */
+const networkOf = (address: string): string => {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head.split(':').filter(Boolean);
+  const trailing = tail.split(':').filter(Boolean);
+  const zeros = Array(Math.max(0, 8 - groups.length - trailing.length)).fill('0');
+  return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 4).join(':');
+};
 
 const waitOf = (count: { consumedPoints: number; msBeforeNext: number } | null, limit: number): number =>
   count !== null && count.consumedPoints >= limit ? Math.max(1, Math.ceil(count.msBeforeNext / 1000)) : 0;

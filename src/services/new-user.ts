@@ -31,12 +31,15 @@ export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): 
 
 /**
  * `@` and the address's local part, made unique by the lowest free number from 2. Whoever asks for the same
- * base waits for the other's transaction to end, or both would find the same handle free.
+ * base, digits at its end aside (`@ada` and `@ada2` both lead to `@ada22`), waits for the other's transaction to
+ * end, or both would find the same handle free.
  */
 const freeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
   const base = `@${email.slice(0, email.indexOf('@')).slice(0, HANDLE_BASE_LENGTH)}`;
   const db = tables(tx);
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base}`}, 0))`.execute(db);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base.replace(/\d+$/, '')}`}, 0))`.execute(
+    db,
+  );
   const found = await sql<{ handle: string }>`
     select handle from (
       select ${base}::text as handle, 1 as n

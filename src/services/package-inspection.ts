@@ -76,6 +76,6 @@ const refuseOtherName = (manifest: PackageManifest, expected: PackageName): void
     .join(' and ');
   throw new Problem('bad-package', {
     detail: `${MANIFEST_FILE} has ${told}.`,
-    fields: Object.fromEntries(fields.map((f) => [`${MANIFEST_FILE}: ${f}`, [`must be ${expected[f]}`]])),
+    fields: Object.fromEntries(fields.map((f) => [f, [`must be ${expected[f]}`]])),
   });
 };

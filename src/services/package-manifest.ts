@@ -102,8 +102,9 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
   const faults = issues.slice(0, MAX_FAULTS).map(({ path, message }) => ({ field: path.join('.'), message }));
   const fields: FieldErrors = {};
   for (const { field, message } of faults) {
-    const key = field === '' ? MANIFEST_FILE : `${MANIFEST_FILE}: ${field}`;
-    fields[key] = [...(fields[key] ?? []), message];
+    const key = field === '' ? 'app_yaml' : field;
+    fields[key] ??= [];
+    fields[key].push(message);
   }
   const told = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
   const more = issues.length > told.length ? `, and ${issues.length - told.length} more` : '';

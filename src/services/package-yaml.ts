@@ -29,7 +29,7 @@ type Refuse = (why: string, cause?: unknown) => Problem;
  */
 export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
   const refuse: Refuse = (why, cause) =>
-    new Problem('bad-package', { detail: `${file} ${why}.`, fields: { [file]: [why] }, cause });
+    new Problem('bad-package', { detail: `${file} ${why}.`, fields: { app_yaml: [why] }, cause });
 
   if (bytes.length > MAX_YAML_BYTES) throw refuse('is larger than 1 MiB');
   const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuse);

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Clock } from '../core/clock.ts';
-import { invalid, notFound } from '../core/problems.ts';
+import { type FieldErrors, invalid, notFound } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import { isSeenApp } from './app-rows.ts';
 import { tables } from './tables.ts';
@@ -28,7 +28,7 @@ export const createSavedFilters = ({ em, clock }: { em: SqlEntityManager; clock:
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      await refuseForeignStack(tx, actor, input.stack_id);
+      await refuseFaults(tx, actor, input);
       const now = clock.now();
       await tables(tx)
         .insertInto('saved_filters')
@@ -38,19 +38,21 @@ export const createSavedFilters = ({ em, clock }: { em: SqlEntityManager; clock:
     }),
 
   /**
-   * May move the filter to another hash or stack.
+   * May move the filter to another hash or stack. One that stays where it is may be of a stack no longer offered.
    * @throws Problem `not-found`, `invalid-input` on `stack_id`, `hash`
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      await filterRow(tx, actor, hash);
-      await refuseForeignStack(tx, actor, input.stack_id);
-      await tables(tx)
+      const before = await filterRow(tx, actor, hash);
+      await refuseFaults(tx, actor, input, before);
+      const replaced = await tables(tx)
         .updateTable('saved_filters')
         .set({ ...input, modified: clock.now() })
         .where('user_id', '=', actor.id)
         .where('hash', '=', hash)
-        .execute();
+        .executeTakeFirst();
+      // Another request has moved or removed it since it was read.
+      if (replaced.numUpdatedRows === 0n) throw notFound('saved filter');
       return filterRow(tx, actor, input.hash);
     }),
 
@@ -70,7 +72,7 @@ const filterRows = (em: SqlEntityManager, actor: Actor) =>
     .selectFrom('saved_filters')
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select(['hash', 'saved_filters.name', 'created', 'modified'])
+    .select(['hash', 'stack_id', 'saved_filters.name', 'created', 'modified'])
     .select(['stacks.label as stack_label', 'apps.label as app_label'])
     .where('saved_filters.user_id', '=', actor.id)
     .orderBy('saved_filters.id');
@@ -95,8 +97,20 @@ const isOfferedStack = async (em: SqlEntityManager, actor: Actor, stackId: strin
   return stack !== undefined;
 };
 
-const refuseForeignStack = async (em: SqlEntityManager, actor: Actor, stackId: string): Promise<void> => {
-  if (!(await isOfferedStack(em, actor, stackId))) {
-    throw invalid({ stack_id: [`There is no stack ${stackId} of an app that you can open.`] });
+/** The unique constraint has the last word on the hash; this one says all there is to say at once. */
+const refuseFaults = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  input: SavedFilterInput,
+  before?: SavedFilterRow,
+): Promise<void> => {
+  const fields: FieldErrors = {};
+  if (input.stack_id !== before?.stack_id && !(await isOfferedStack(em, actor, input.stack_id))) {
+    fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   }
+  const holder = filterRows(em, actor).where('hash', '=', input.hash);
+  if (input.hash !== before?.hash && (await holder.executeTakeFirst())) {
+    fields.hash = ['You have a saved filter of this hash already.'];
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
 };

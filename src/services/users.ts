@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../entities/outbox-mail.ts';
 import type { Clock } from '../core/clock.ts';
-import { invalid, Problem } from '../core/problems.ts';
-import { type Actor, changesClient } from './actor.ts';
-import { grantApps, grantableApps, joinClients, replaceApps } from './app-access.ts';
+import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
+import { type Actor, changesClient, onlyOffice } from './actor.ts';
+import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
 import { overseenAppId } from './app-rows.ts';
 import { addUser } from './new-user.ts';
 import { tables } from './tables.ts';
@@ -53,10 +53,7 @@ export const createUsers = ({ em, clock }: Deps) => ({
    */
   create: (actor: Actor, input: UserInput): Promise<UserRow> =>
     em.transactional(async (tx) => {
-      const apps = await grantableApps(tx, actor, input.apps);
-      const clients = clientsOf(actor, input.client, apps);
-      await refuseTaken(tx, input.email);
-
+      const { apps, clients } = await placeOf(tx, actor, input);
       const now = clock.now();
       const user = await addUser(
         tx,
@@ -106,25 +103,28 @@ export const createUsers = ({ em, clock }: Deps) => ({
     }),
 });
 
-/** A new user belongs to the clients of its apps, to the one named, else to the only one of the caller's office. */
-const clientsOf = (actor: Actor, named: number | undefined, apps: { client_id: number }[]): Set<number> => {
-  if (named !== undefined && !changesClient(actor, named)) {
-    throw invalid({ client: [`There is no client ${named} to which you may add users.`] });
-  }
-  const [only, ...more] = actor.adminOf;
-  const own = named ?? (more.length === 0 ? only : undefined);
+/**
+ * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.
+ * That the address is free is decided by the unique constraint; here it is said along with all other faults.
+ */
+const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+  const fields: FieldErrors = {};
+  const { apps, unknown } = await findGrantable(tx, actor, input.apps);
+  if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
+  if (await isTaken(tx, input.email)) fields.email = ['A user with this email address already exists.'];
+
   const clients = new Set(apps.map((app) => app.client_id));
+  const own = input.client ?? onlyOffice(actor);
   if (own !== undefined) clients.add(own);
-  if (clients.size === 0) throw invalid({ client: ['Name the client that the user is to belong to.'] });
-  return clients;
+  if (input.client !== undefined && !changesClient(actor, input.client)) {
+    fields.client = [`There is no client ${input.client} to which you may add users.`];
+  } else if (clients.size === 0 && unknown.length === 0) {
+    fields.client = ['Name the client that the user is to belong to.'];
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return { apps, clients };
 };
 
-/** Said before the work; the unique constraint decides when two come at once. */
-const refuseTaken = async (tx: SqlEntityManager, email: string): Promise<void> => {
-  const taken = await tables(tx)
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirst();
-  if (taken) throw invalid({ email: ['A user with this email address already exists.'] });
-};
+const isTaken = async (tx: SqlEntityManager, email: string): Promise<boolean> =>
+  (await tables(tx).selectFrom('users').select('id').where('email', '=', email).executeTakeFirst()) !==
+  undefined;

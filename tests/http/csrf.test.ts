@@ -51,6 +51,8 @@ csrf('refuses everything else with 403', async ({ app }) => {
     ['x', 'x'],
     ['.', '.'],
     ['', ''],
+    [`${ada}.x`, `${ada}.x`],
+    [`a.${'é'.repeat(64)}`, `a.${'é'.repeat(64)}`],
   ];
   for (const [header, cookie] of pairs) {
     const response = await post(app, ADA, header, cookie);
@@ -79,6 +81,12 @@ csrf('keeps a good token and replaces one of another login', async ({ app }) => 
 
   assert.is((await again(ADA)).json().csrf_token, token);
   assert.is.not((await again(GRACE)).json().csrf_token, token);
+});
+
+csrf('takes a cookie of any bytes for no token', async ({ app }) => {
+  for (const cookie of [`csrftoken=a.${'é'.repeat(64)}`, 'csrftoken=%', 'csrftoken', '=;=']) {
+    assert.is((await app.send('GET /csrf/', { as: ADA, headers: { cookie } })).statusCode, 200, cookie);
+  }
 });
 
 csrf.run();

@@ -76,6 +76,16 @@ paths('answers HEAD as GET without a body, and OPTIONS with Allow', async ({ app
   assert.is(options.headers.allow, 'GET, HEAD, PATCH, OPTIONS');
 });
 
+paths('answers the same beside the API', async ({ app }) => {
+  for (const path of ['/healthz', '/readyz', '/avatars/a.svg', '/api/v1/csrf/']) {
+    const wrong = await app.send(`POST !${path}`);
+    const options = await app.send(`OPTIONS !${path}`);
+    assert.equal([wrong.statusCode, wrong.headers.allow], [405, 'GET, HEAD, OPTIONS'], path);
+    assert.is(options.headers.allow, 'GET, HEAD, OPTIONS');
+  }
+  assert.is((await app.send('PUT !/trpc/users.list')).headers.allow, 'GET, HEAD, POST, OPTIONS');
+});
+
 paths('survives odd paths', async ({ app }) => {
   for (const url of ['//', '/api/v1//jb/sites/', '/api/v1/jb/sites//', '/%00', `/${'a'.repeat(5000)}`]) {
     const response = await app.send(`GET !${url}`, { as: ADA });
@@ -90,10 +100,13 @@ paths('finds nobody under an over-long or impossible address', async ({ app }) =
 });
 
 paths('reads numbers of the path strictly', async ({ app }) => {
-  for (const id of ['abc', '1.5', '0x1', '1e0', '99999999999', '-1', '0', '%201']) {
+  for (const id of ['abc', '1.5', '0x1', '1e0', '%201']) {
     const response = await app.send(`GET /jb/clients/${id}/`, { as: ROOT });
     assert.is(response.statusCode, 400, id);
     assert.ok(response.json().errors.id, id);
+  }
+  for (const id of ['0', '-1', '9', '99999999999']) {
+    assert.is((await app.send(`GET /jb/clients/${id}/`, { as: ROOT })).statusCode, 404, id);
   }
 });
 

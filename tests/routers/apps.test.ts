@@ -122,6 +122,16 @@ usage('answers 404 for whom or what the caller may not see, and 403 to members',
   await rejectsWith(app.as(ADA).usage.ofApp({ app_id: 'zylTKNVx' }), 'not-allowed');
 });
 
+usage('is refused with 403 for an app that the caller may open but not oversee', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+  const admin = app.as(EDSGER);
+
+  await rejectsWith(admin.usage.ofApp({ app_id: 'Hb7cW2ke' }), 'not-allowed');
+  await rejectsWith(admin.users.list({ app: 'fleet' }), 'not-allowed');
+  await rejectsWith(admin.apps.update({ app_id: 'Hb7cW2ke', label: 'x' }), 'not-allowed');
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
+});
+
 usage('keeps the rollup equal to a recount, whichever month, many at once', async ({ app }) => {
   const batches = Array.from({ length: 8 }, (_, n) =>
     Array.from({ length: 50 }, (_, k) => entry(app, (n * 50 + k) % 300, `u${k % 7}@x.test`)),

@@ -63,7 +63,7 @@ throttle('counts each login of a batch', async ({ app }) => {
   await rejectsWith(caller.tokens.create({ username: 'guess@acme.test', password: 'again' }), 'throttled');
 });
 
-throttle('lets no right guess of a burst through once ten others have failed', async ({ app }) => {
+throttle('answers a burst of guesses so that the right one does not stand out', async ({ app }) => {
   const username = 'burst@acme.test';
   await app.as('admin@acme.test').users.create({ email: username });
   const hash = await app.hasher.hash(DEMO_PASSWORD);
@@ -73,8 +73,11 @@ throttle('lets no right guess of a burst through once ten others have failed', a
   const answers = await Promise.all(
     passwords.map((password, n) => send(app, username, password, `10.0.1.${n}`)),
   );
+  const statuses = answers.map((answer) => answer.statusCode);
 
-  assert.is(answers.at(-1)?.statusCode, 429);
+  assert.is(statuses.at(-1), 429);
+  assert.is(statuses.filter((status) => status === 400).length, 10);
+  assert.is(statuses.filter((status) => status === 429).length, 31);
 });
 
 throttle('refuses an address after a hundred failures, whomever they were for', async ({ app }) => {
@@ -84,6 +87,28 @@ throttle('refuses an address after a hundred failures, whomever they were for', 
 
   assert.is((await send(app, 'fresh@acme.test', 'wrong', address)).statusCode, 429);
   assert.is((await send(app, 'fresh@acme.test', 'wrong', '10.0.2.2')).statusCode, 400);
+});
+
+throttle('counts an IPv6 customer as one address', async ({ app }) => {
+  const { config, connection } = app;
+  const settings = { config: { ...config, trustedProxies: 1 }, connection, clock: app.clock };
+  const proxied = await createApp({ ...settings, secretKey: 'x'.repeat(32), logger: createLogger('silent') });
+  const fail = (n: number, forwarded: string) =>
+    proxied.server.inject({
+      method: 'POST',
+      url: '/api/v1/api-token-auth/',
+      payload: { username: `v6-${n}@acme.test`, password: 'wrong' },
+      headers: { 'x-forwarded-for': forwarded },
+    });
+
+  const tries = Array.from({ length: 100 }, (_, n) => fail(n, `10.9.9.${n}, 2001:db8::${n.toString(16)}:1`));
+  await Promise.all(tries);
+  const same = await fail(100, '10.9.8.1, 2001:db8:0:0:ffff::1');
+  const other = await fail(101, '10.9.8.1, 2001:db8:0:1::1');
+  const long = await fail(102, `${'a'.repeat(5000)}`);
+  await proxied.close();
+
+  assert.equal([same.statusCode, other.statusCode, long.statusCode], [429, 400, 400]);
 });
 
 throttle.run();

@@ -98,6 +98,42 @@ filters('takes the hash of the path for the filter, of the body for its new name
   assert.is((await app.send('GET /hashr/saved_global_filters/body/', { as: ADA })).json().name, 'y');
 });
 
+filters('tells all but one of those who move it at once that it is gone', async ({ app }) => {
+  const mine = app.as(GRACE).savedFilters;
+  for (let round = 0; round < 5; round += 1) {
+    await mine.create({ stack_id: 'a0a91e46', hash: `r${round}`, name: 'x' });
+    const moves = ['one', 'two', 'three'].map((name) =>
+      mine.replace({ hash: `r${round}`, filter: { stack_id: 'a0a91e46', hash: `r${round}n`, name } }),
+    );
+    const outcomes = await Promise.allSettled(moves);
+    const [won, ...more] = outcomes.flatMap((outcome) =>
+      outcome.status === 'fulfilled' ? [outcome.value] : [],
+    );
+    assert.is(more.length, 0);
+    assert.is((await mine.get({ hash: `r${round}n` })).name, won?.name);
+  }
+});
+
+filters('names a foreign stack and a taken hash together', async ({ app }) => {
+  const mine = app.as(GRACE).savedFilters;
+  await mine.create({ stack_id: 'a0a91e46', hash: 'taken', name: 'x' });
+  const attempt = mine.create({ stack_id: 'd3d64b79', hash: 'taken', name: 'x' });
+
+  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), ['stack_id', 'hash']);
+});
+
+filters('can be renamed when its stack is offered no more', async ({ app }) => {
+  const mine = app.as(GRACE).savedFilters;
+  await mine.create({ stack_id: 'b1b82f57', hash: 'old', name: 'x' });
+  await app.db().updateTable('stacks').set({ is_offered: false }).where('id', '=', 'b1b82f57').execute();
+
+  const renamed = await mine.replace({
+    hash: 'old',
+    filter: { stack_id: 'b1b82f57', hash: 'old', name: 'y' },
+  });
+  assert.is(renamed.name, 'y');
+});
+
 filters('is deleted once', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'gone', name: 'x' });
   const remove = () => app.send('DELETE /hashr/saved_global_filters/gone/', { as: ADA });

@@ -33,18 +33,31 @@ tokens('gives a new token for each login, and by the email alias as well', async
   assert.match(aliased.json().token, /^[0-9a-f]{40}$/);
 });
 
-tokens('says the same of a wrong password, an unknown and an inactive user', async ({ app }) => {
-  for (const [username, password] of [
-    [GRACE, 'wrong'],
-    ['nobody@acme.test', DEMO_PASSWORD],
-    [IDLE, DEMO_PASSWORD],
-    ['not an address \0', DEMO_PASSWORD],
-  ] as const) {
-    const problem = await rejectsWith(login(app, username, password), 'bad-credentials');
-    assert.is(problem.message, 'Unable to log in with provided credentials.');
-    assert.is(problem.status, 400);
-  }
-});
+tokens(
+  'says the same of a wrong password, an unknown and an inactive user, and a hash of no known kind',
+  async ({ app }) => {
+    await app.as(ACME).users.create({ email: 'django@acme.test' });
+    const hash = 'pbkdf2_sha256$1000$salt$aGFzaA==';
+    await app
+      .db()
+      .updateTable('users')
+      .set({ password_hash: hash })
+      .where('email', '=', 'django@acme.test')
+      .execute();
+    for (const [username, password] of [
+      [GRACE, 'wrong'],
+      ['nobody@acme.test', DEMO_PASSWORD],
+      [IDLE, DEMO_PASSWORD],
+      ['not an address \0', DEMO_PASSWORD],
+      ['half \ud800 of a pair', DEMO_PASSWORD],
+      ['django@acme.test', DEMO_PASSWORD],
+    ] as const) {
+      const problem = await rejectsWith(login(app, username, password), 'bad-credentials');
+      assert.is(problem.message, 'Unable to log in with provided credentials.');
+      assert.is(problem.status, 400);
+    }
+  },
+);
 
 tokens('names the missing fields', async ({ app }) => {
   const response = await app.send('POST /api-token-auth/');

@@ -125,6 +125,28 @@ create('gives parallel users of one local part handles of their own', async ({ a
   assert.is(new Set(created.map((user) => user.handle)).size, 10);
 });
 
+create('gives handles that meet by their numbers to one each', async ({ app }) => {
+  for (let round = 0; round < 4; round += 1) {
+    const base = `qz${round}x`;
+    await app.as(ACME).users.create({ email: `${base}@h1.test` });
+    const made = await Promise.all([
+      app.as(ACME).users.create({ email: `${base}@h2.test` }),
+      app.as(ACME).users.create({ email: `${base}2@h3.test` }),
+    ]);
+    assert.is(new Set(made.map((user) => user.handle)).size, 2);
+  }
+});
+
+create('names every fault at once, whether of form or of fact', async ({ app }) => {
+  const attempt = app.as(ACME).users.create({ email: ADA, apps: ['AAAAAAAA'], client: 2 });
+
+  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}).sort(), [
+    'apps',
+    'client',
+    'email',
+  ]);
+});
+
 create('is refused to members and staff', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'not-allowed');
   await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'not-allowed');

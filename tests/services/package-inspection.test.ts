@@ -191,7 +191,7 @@ inspection('refuses an app.yaml that is not YAML', () =>
 inspection('names all missing fields of app.yaml at once', async () => {
   const problem = await problemOf(inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'stacks: []' }))));
 
-  assert.equal(Object.keys(problem.fields ?? {}), ['app.yaml: slug', 'app.yaml: version', 'app.yaml: label']);
+  assert.equal(Object.keys(problem.fields ?? {}), ['slug', 'version', 'label']);
 });
 
 inspection('refuses another slug or version inside than asked for', async () => {
@@ -199,7 +199,7 @@ inspection('refuses another slug or version inside than asked for', async () => 
 
   const slug = await inside({ slug: 'churn' });
   assert.is(slug.message, 'app.yaml has slug churn instead of sales.');
-  assert.equal(slug.fields, { 'app.yaml: slug': ['must be sales'] });
+  assert.equal(slug.fields, { slug: ['must be sales'] });
   const both = await inside({ slug: 'churn', version: '1.0.1' });
   assert.is(both.message, 'app.yaml has slug churn instead of sales and version 1.0.1 instead of 1.0.0.');
 });

@@ -164,7 +164,7 @@ packing('refuses a folder without app.yaml, or with a bad one', async () => {
   await refuses(packDirectory(fresh(), fresh()), /no app\.yaml in/);
 
   const problem = await problemOf(packDirectory(await folderOf({ 'app.yaml': 'slug: a' }), fresh()));
-  assert.equal(Object.keys(problem.fields ?? {}), ['app.yaml: version', 'app.yaml: label']);
+  assert.equal(Object.keys(problem.fields ?? {}), ['version', 'label']);
 });
 
 packing('leaves nothing behind a package that a fetch would refuse', async () => {

@@ -78,7 +78,6 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
       createCaller({
         openServices: app.openServices,
         authenticate: async () => (email ? app.openServices().identity.actorOf(await tokenOf(email)) : null),
-        report: () => {},
         baseUrl: config.baseUrl,
         host: 'localhost:8000',
         address: '127.0.0.1',
