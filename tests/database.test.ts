@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { entities } from '../entities/index.ts';
 import { migrations } from '../migrations/index.ts';
 import { migrateDatabase, openDatabase } from '../src/database.ts';
+import { BROKEN_CONSTRAINTS } from '../src/services/database-errors.ts';
 import { tables } from '../src/services/tables.ts';
 import { writeUsage } from '../src/services/usage-log.ts';
 import { startTestApp } from './support/test-app.ts';
@@ -79,6 +80,20 @@ database('refuses by itself what no row may say', async () => {
     values (1, 'x@y.test', md5(random()::text), 1, now(), now())`;
   await refuses(`${invitation}; ${invitation}`, /invitations_one_pending/);
   await app.close();
+});
+
+database('has every constraint that an answer to callers is written for', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const orm = await openDatabase(connection);
+  const rows: { name: string }[] = await orm.em.execute('select conname as name from pg_constraint');
+  await orm.close();
+  await drop();
+  const names = new Set(rows.map((row) => row.name));
+
+  assert.equal(
+    Object.keys(BROKEN_CONSTRAINTS).filter((name) => !names.has(name)),
+    [],
+  );
 });
 
 database('gives back the times that were put in, to the millisecond', async () => {

@@ -106,10 +106,18 @@ const replaceStacks = async (tx: SqlEntityManager, app: App, wanted: readonly St
   const existing = new Map((await tx.find(Stack, { app })).map((stack) => [stack.slug, stack]));
   for (const stack of existing.values()) stack.isOffered = false;
 
-  return wanted.map(({ slug, label }) => {
-    const stack = existing.get(slug) ?? tx.create(Stack, { id: newStackId(), app, slug, label });
+  const offered: { id: string; slug: string; label: string }[] = [];
+  for (const { slug, label } of wanted) {
+    const stack = existing.get(slug) ?? tx.create(Stack, { id: await freeStackId(tx), app, slug, label });
     stack.label = label;
     stack.isOffered = true;
-    return { id: stack.id, slug, label };
-  });
+    offered.push({ id: stack.id, slug, label });
+  }
+  return offered;
+};
+
+/** 32 random bits are few enough that a platform of many stacks will meet one that is taken. */
+const freeStackId = async (tx: SqlEntityManager): Promise<string> => {
+  const id = newStackId();
+  return (await tx.count(Stack, { id })) === 0 ? id : freeStackId(tx);
 };

@@ -1,7 +1,7 @@
 import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
 
 /** What it means to a caller when the database refuses a row. */
-const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
+export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   users_email_unique: { email: ['A user with this email address already exists.'] },
   sites_domain_unique: { domain: ['There is a site of this domain already.'] },
   clients_name_unique: { name: ['There is a client of this name already.'] },

@@ -14,7 +14,7 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
  *
  * Of superusers all are locked, always in the order of their ids: two who deactivate each other take turns,
  * neither waits for the other for ever, and whoever comes second sees what the first has done.
- * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`
+ * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`, `not-signed-in`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const seen = await tables(tx)
@@ -24,7 +24,7 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
     .where(isSeenUser(actor))
     .executeTakeFirst();
   if (!seen) throw notFound('user');
-  if (seen.is_superuser) await lockSuperusers(tx);
+  if (seen.is_superuser) await lockSuperusers(tx, actor);
   const user = await tx.findOneOrFail(User, seen.id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
   const memberships = await tables(tx)
@@ -48,14 +48,18 @@ const mayChangeUser = (actor: Actor, { user, clientIds, adminOf }: LockedUser): 
   return clientIds.some((id) => changesClient(actor, id)) && adminOf.every((id) => changesClient(actor, id));
 };
 
-const lockSuperusers = (tx: SqlEntityManager) =>
-  tables(tx)
+/** @throws Problem `not-signed-in` when the actor was one, and was ended while this waited for the lock */
+const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+  const superusers = await tables(tx)
     .selectFrom('users')
-    .select('id')
+    .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
     .orderBy('id')
     .forUpdate()
     .execute();
+  const self = superusers.find(({ id }) => id === actor.id);
+  if (actor.isSuperuser && !self?.is_active) throw new Problem('not-signed-in');
+};
 
 /**
  * Ends a user's access: no login, no token. Repeating it keeps the first date.

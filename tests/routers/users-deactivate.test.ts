@@ -75,6 +75,19 @@ deactivate('is refused to a client admin for superusers and staff who share the 
   }
 });
 
+deactivate('stops a superuser in the middle of what they were about to do', async ({ app }) => {
+  const [x, y, z] = ['x@acme.test', 'y@acme.test', 'z@acme.test'] as const;
+  for (const email of [x, y, z]) await makeSuperuser(app, email);
+
+  const outcomes = await Promise.allSettled([
+    app.as(x).users.deactivate({ email: y }),
+    app.as(y).users.deactivate({ email: z }),
+    app.as(z).users.deactivate({ email: x }),
+  ]);
+
+  assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+});
+
 deactivate('lets one of two superusers win who deactivate each other', async ({ app }) => {
   const others = app.db().updateTable('users').set({ is_superuser: false }).where('email', '<>', ROOT);
   await others.execute();
