@@ -1,10 +1,10 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** JSON lines on standard output. What could hold a secret is struck out wherever it would appear. */
-export const createLogger = (level: string): Logger =>
-  pino({
+/** JSON lines, on standard output unless told otherwise. What could hold a secret is struck out. */
+export const createLogger = (level: string, destination?: DestinationStream): Logger => {
+  const options = {
     level,
     redact: {
       paths: [
@@ -18,4 +18,6 @@ export const createLogger = (level: string): Logger =>
       ],
       censor: '[secret]',
     },
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
+};

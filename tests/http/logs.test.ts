@@ -1,0 +1,66 @@
+import * as assert from 'uvu/assert';
+import { createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
+
+const logs = appSuite('logs');
+
+logs(
+  'holds no password, token, cookie or query, at any level, of what works and what fails',
+  async ({ app }) => {
+    const lines: string[] = [];
+    const logger = createLogger('trace', { write: (line) => lines.push(line) });
+    const { config, connection, clock } = app;
+    const logged = await createApp({
+      config,
+      connection,
+      clock,
+      logger,
+      secretKey: 'the secret key of this test run',
+    });
+    const inject = (url: string, token: string, payload?: object) =>
+      logged.server.inject({
+        method: payload ? 'POST' : 'GET',
+        url,
+        headers: { authorization: `Token ${token}`, cookie: 'csrftoken=cookie-secret' },
+        ...(payload && { payload }),
+      });
+
+    const login = { username: ADA, password: DEMO_PASSWORD };
+    const { token } = (await inject('/api/v1/api-token-auth/', 'header-secret', login)).json();
+    await inject('/api/v1/api-token-auth/', 'header-secret', { ...login, password: 'wrong-secret' });
+    await inject('/api/v1/jb/sites/?password=query-secret', token);
+    await inject('/trpc/users.get?input={"json":{"email":"input-secret"}}', token);
+    await app.orm.em.fork().execute('alter table sites rename to sites_away');
+    const failed = await inject('/api/v1/jb/sites/', token);
+    await app.orm.em.fork().execute('alter table sites_away rename to sites');
+    await logged.close();
+
+    const log = lines.join('');
+    assert.is(failed.statusCode, 500);
+    assert.not.match(failed.body, /sites_away|relation|select/);
+    assert.match(log, /relation .*sites.* does not exist/);
+    for (const secret of [token, DEMO_PASSWORD, 'secret']) {
+      assert.not.ok(log.includes(secret), `${secret} is in the log`);
+    }
+  },
+);
+
+logs('has a line for each answer, with its request id', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const { config, connection, clock } = app;
+  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+
+  await logged.server.inject({ url: '/api/v1/jb/sites/?a=1', headers: { 'x-request-id': 'r-1' } });
+  await logged.close();
+  const answered = lines.map((line) => JSON.parse(line)).find((line) => line.msg === 'answered');
+
+  assert.equal(
+    [answered?.reqId, answered?.method, answered?.path, answered?.status],
+    ['r-1', 'GET', '/api/v1/jb/sites/', 401],
+  );
+});
+
+logs.run();
