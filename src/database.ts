@@ -6,6 +6,7 @@ import type { Connection } from './core/connection.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
+const LOCK_OPTIONS = { application_name: 'steward migrate', connectionTimeoutMillis: 5_000 };
 
 /** Opens the pool and proves that the server answers. */
 export const openDatabase = async (connection: Connection, warn?: (line: string) => void) => {
@@ -20,7 +21,9 @@ export type Orm = Awaited<ReturnType<typeof openDatabase>>;
  * has no lock, so one is held on a connection of its own, and dies with it.
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
-  const lock = new pg.Client({ ...connection, application_name: 'steward migrate' });
+  const lock = new pg.Client({ ...connection, ...LOCK_OPTIONS });
+  // A lost connection shows at the next statement; without a listener it would end the process on the spot.
+  lock.on('error', () => {});
   await lock.connect();
   try {
     await lock.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);

@@ -3,8 +3,9 @@ import { createApp } from './app.ts';
 import type { Config } from './core/config.ts';
 import { createLogger } from './core/logger.ts';
 import { migrateDatabase } from './database.ts';
-import { fillDemo } from './demo/fill.ts';
+import { fillDemo, isEmpty } from './demo/fill.ts';
 import { publishDemoPackages } from './demo/packages.ts';
+import { listening, withFreeAddress } from './listening.ts';
 import { prepareFirstStart } from './services/first-start.ts';
 import { openWorkplace } from './workplace.ts';
 
@@ -19,22 +20,25 @@ const say = (line: string): void => {
 const STOP_TIMEOUT_MS = 10_000;
 
 /** Runs the service until it is told to stop: settings → database → migrations → first start → listen. */
-export const serve = async (config: Config): Promise<void> => {
-  const logger = createLogger(config.logLevel);
+export const serve = async (settings: Config): Promise<void> => {
+  const logger = createLogger(settings.logLevel);
   // A promise that nobody awaited is a bug of ours, and no reason to drop everybody's requests.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+  // From the beginning: a container's first process would not hear a signal that it has no handler for.
+  const signal = stopSignal();
 
-  const place = await openWorkplace(config);
+  const place = await openWorkplace(settings);
   const closing = [place.stop];
   try {
+    const config = await withFreeAddress(settings);
     await migrateDatabase(place.connection);
     const app = await createApp({ config, ...place, logger });
     closing.push(app.close);
     await (config.demo ? startDemo(app, config) : startFirst(app, config));
-    await app.server.listen({ port: config.port, host: config.host });
+    await listening(app.server.listen({ port: config.port, host: config.host }));
     say(`Steward listens on ${config.baseUrl}`);
 
-    const reason = await Promise.race([stopSignal(), place.lost.then(() => 'the embedded database ended')]);
+    const reason = await Promise.race([signal, place.lost.then(() => 'the embedded database ended')]);
     say(`Stopping: ${reason}`);
     if (!reason.startsWith('SIG')) process.exitCode = 1;
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
@@ -69,8 +73,9 @@ const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<
 const startDemo = async (app: App, config: Config): Promise<void> => {
   const { orm, hasher, clock, store } = app;
   const password = config.demoPassword;
+  // The packages first: a start that is cut short in between leaves the database empty, and the next one does both.
+  if (await isEmpty(orm.em.fork())) await publishDemoPackages(store);
   const isFilled = await fillDemo({ em: orm.em.fork(), hasher, password, now: clock.now() });
   if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
-  await publishDemoPackages(store);
   say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
 };

@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { createPasswordHasher } from '../adapters/password-hasher.ts';
-import { systemClock } from '../core/clock.ts';
 import { readConfig } from '../core/config.ts';
 import { invalid } from '../core/problems.ts';
-import { migrateDatabase, openDatabase } from '../database.ts';
-import { createAdmin } from '../services/first-start.ts';
-import { inWorkplace } from '../workplace.ts';
 
 const HELP = `
 The password is read from ADMIN_PASSWORD. Without it one is made and shown once.
@@ -24,16 +19,8 @@ export const addAdminCommands = (program: Command): void => {
       const email = readEmail(argument);
       const password = config.adminPassword ?? randomBytes(12).toString('base64url');
 
-      await inWorkplace(config, async ({ connection }) => {
-        await migrateDatabase(connection);
-        const orm = await openDatabase(connection);
-        try {
-          const hasher = await createPasswordHasher(config.argon2Concurrency);
-          await createAdmin(orm.em.fork(), hasher, { email, password, now: systemClock.now() });
-        } finally {
-          await orm.close(true);
-        }
-      });
+      const { makeAdmin } = await import('./make-admin.ts');
+      await makeAdmin(config, email, password);
       process.stdout.write(`${email} is a superuser.\n`);
       if (!config.adminPassword) process.stdout.write(`Its password, shown this once: ${password}\n`);
     });

@@ -1,6 +1,8 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres.ts';
 import { BadSettings } from '../core/config.ts';
 import { Problem } from '../core/problems.ts';
+import { CannotListen } from '../listening.ts';
+import { problemOfDatabaseError } from '../services/database-errors.ts';
 
 /** Exit codes: 1 for what failed, 2 for what was called or set wrongly. */
 const FAILED = 1;
@@ -15,20 +17,26 @@ export const reportFailure = (error: unknown): void => {
 const linesOf = (error: unknown): string[] => {
   if (error instanceof BadSettings) return error.lines.map((line) => `Bad setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
-  if (error instanceof DataDirInUse || error instanceof EmbeddedPostgresError) return [error.message];
   if (!(error instanceof Error)) return [String(error)];
-  return [knownFailure(error) ?? error.stack ?? error.message];
+  if (SELF_EXPLANATORY.some((kind) => error instanceof kind)) return [error.message];
+  if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
+  // Errors of the file system name the file.
+  return ['path' in error ? error.message : (error.stack ?? error.message)];
 };
 
-const fieldLines = ({ fields = {} }: Problem): string[] =>
-  Object.entries(fields).flatMap(([field, messages]) => messages.map((message) => `  ${field}: ${message}`));
+const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, CannotListen];
 
-const knownFailure = (error: Error): string | null => {
-  const code = 'code' in error ? String(error.code) : '';
-  if (code === 'EADDRINUSE') return 'PORT is in use by another process. Stop it, or set another PORT.';
-  if (code === 'EACCES' && 'port' in error) return 'PORT may not be opened by this user. Set another PORT.';
-  if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|28|3D|08|57)/.test(code)) {
-    return `DATABASE_URL: the database cannot be used (${error.message}).`;
-  }
-  return 'path' in error ? error.message : null;
-};
+/** What the sentence itself has told already is not told again. */
+const fieldLines = ({ message: told, fields = {} }: Problem): string[] =>
+  Object.entries(fields).flatMap(([field, messages]) =>
+    messages.filter((message) => !told.includes(message)).map((message) => `  ${field}: ${message}`),
+  );
+
+/** Refused logins (SQLSTATE 28…) and unknown databases (3D000) are no outage, but the operator's all the same. */
+const isDatabaseFailure = (error: Error): boolean =>
+  problemOfDatabaseError(error)?.code === 'database-away' ||
+  ('code' in error && /^(28|3D)/.test(String(error.code)));
+
+/** A host of several addresses fails at each of them, and says nothing by itself. */
+const reasonOf = (error: Error): string =>
+  error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;

@@ -1,27 +1,32 @@
 import type { Command } from 'commander';
 import { readConfig } from '../core/config.ts';
-import { migrateDatabase } from '../database.ts';
-import { serve } from '../main.ts';
-import { inWorkplace } from '../workplace.ts';
+
+/** Loaded when a command is run: help and refused settings need not wait for the whole service. */
+const loadService = () => import('../main.ts');
 
 export const addServiceCommands = (program: Command): void => {
   program
     .command('serve')
     .description('run the service until it is told to stop')
-    .action(() => serve(readConfig(process.env)));
+    .action(async () => {
+      const config = readConfig(process.env);
+      await (await loadService()).serve(config);
+    });
 
   program
     .command('demo')
     .description('run the service, on an empty database with the demo workspace')
-    .action(() => serve({ ...readConfig(process.env), demo: true }));
+    .action(async () => {
+      const config = readConfig(process.env);
+      await (await loadService()).serve({ ...config, demo: true });
+    });
 
   program
     .command('migrate')
     .description('bring the database to the newest schema, and end')
     .action(async () => {
-      const names = await inWorkplace(readConfig(process.env), ({ connection }) =>
-        migrateDatabase(connection),
-      );
-      process.stdout.write(names.length > 0 ? `Applied ${names.join(', ')}\n` : 'Nothing to apply.\n');
+      const config = readConfig(process.env);
+      const { migrate } = await import('./migrate.ts');
+      await migrate(config);
     });
 };

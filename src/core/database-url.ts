@@ -5,8 +5,11 @@ import type { Connection } from './connection.ts';
  * @throws TypeError when it is no such URL; the message never repeats the URL, which holds a password
  */
 export const parseDatabaseUrl = (url: string): Connection => {
-  if (!URL.canParse(url)) throw new TypeError('must have the form postgres://user:password@host/database');
-  const parsed = new URL(url);
+  // For sockets libpq leaves the host out, which a URL with a user may not.
+  const complete = url.replace('@/', '@localhost/');
+  if (!URL.canParse(complete))
+    throw new TypeError('must have the form postgres://user:password@host/database');
+  const parsed = new URL(complete);
   if (!/^postgres(ql)?:$/.test(parsed.protocol)) throw new TypeError('must start with postgres://');
   const database = decodeURIComponent(parsed.pathname.slice(1));
   if (database === '') throw new TypeError('must end in the name of a database');

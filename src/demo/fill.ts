@@ -21,12 +21,15 @@ type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; no
 export const fillDemo = ({ em, hasher, password, now }: Deps): Promise<boolean> =>
   em.transactional(async (tx) => {
     await takeFirstStart(tx);
-    if ((await tx.count(User)) > 0 || (await tx.count(Site)) > 0) return false;
+    if (!(await isEmpty(tx))) return false;
     await addTenants(tx, now);
     await addPeople(tx, hasher, password, now);
     await writeUsage(tx, demoUsage(now));
     return true;
   });
+
+export const isEmpty = async (em: SqlEntityManager): Promise<boolean> =>
+  (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
 const addTenants = async (tx: SqlEntityManager, now: Date): Promise<void> => {
   for (const site of SITES) tx.create(Site, site);

@@ -66,6 +66,7 @@ config('reads a database URL, a Unix socket included', () => {
     database: 'steward',
   });
   assert.is(read('postgresql://me@localhost/steward?host=/run/pg')?.host, '/run/pg');
+  assert.is(read('postgres://me:p@/steward?host=/run/pg')?.host, '/run/pg');
 });
 
 config('counts an empty setting as absent', () => {

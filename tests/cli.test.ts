@@ -1,0 +1,99 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRefused, STACK } from './support/refusals.ts';
+import { makeScratchFolder } from './support/scratch-folder.ts';
+import { runCommand } from './support/service-process.ts';
+
+const help = suite('steward --help');
+
+for (const [command, described] of [
+  ['', 'Commands:'],
+  ['serve', 'run the service'],
+  ['demo', 'demo workspace'],
+  ['migrate', 'newest schema'],
+  ['create-admin', 'ADMIN_PASSWORD'],
+  ['apps', 'publish'],
+  ['apps pack', 'app.yaml'],
+  ['apps publish', 'APP_STORE'],
+] as const) {
+  help(`describes \`steward ${command}\``, async () => {
+    const { code, stdout, stderr } = await runCommand([...command.split(' ').filter(Boolean), '--help']);
+
+    assert.is(code, 0);
+    assert.match(stdout, `Usage: steward${command && ` ${command}`}`);
+    assert.match(stdout, described);
+    assert.is(stderr, '');
+  });
+}
+
+for (const args of [['explode'], ['apps', 'explode'], ['create-admin'], ['serve', '--loudly']]) {
+  help(`comes with the refusal of \`steward ${args.join(' ')}\``, async () => {
+    const { code, stdout, stderr } = await runCommand(args);
+
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, /^error: .+\n\nUsage: steward/);
+    assert.not.match(stderr, STACK);
+  });
+}
+
+help.run();
+
+const mistakes = suite('mistakes with app packages');
+
+const withManifest = async (folder: { join(name: string): string }, text: string): Promise<string> => {
+  const dir = folder.join('app');
+  await mkdir(dir);
+  await writeFile(join(dir, 'app.yaml'), text);
+  return dir;
+};
+
+mistakes('names the folder that is missing', async () => {
+  await using folder = await makeScratchFolder();
+
+  const outcome = await runCommand(['apps', 'pack', folder.join('none')]);
+
+  isRefused(outcome, 1);
+  assert.match(outcome.stderr, folder.join('none'));
+});
+
+mistakes('tells the line on which app.yaml is broken', async () => {
+  await using folder = await makeScratchFolder();
+  const dir = await withManifest(folder, 'slug: sales\nversion: [\n');
+
+  const outcome = await runCommand(['apps', 'pack', dir, '--out', folder.path]);
+
+  isRefused(outcome, 1);
+  assert.match(outcome.stderr, /app\.yaml is not valid YAML at line \d/);
+});
+
+mistakes('names every field of app.yaml that is wrong', async () => {
+  await using folder = await makeScratchFolder();
+  const dir = await withManifest(folder, 'slug: Not A Slug\nversion: one\n');
+
+  const { code, stdout, stderr } = await runCommand(['apps', 'pack', dir, '--out', folder.path]);
+
+  assert.is(code, 1);
+  assert.is(stdout, '');
+  for (const field of ['slug', 'version', 'label']) assert.match(stderr, field);
+  assert.not.match(stderr, STACK);
+});
+
+for (const [what, name, content] of [
+  ['is missing', 'sales-1.0.0.tgz', null],
+  ['has no name of a package', 'sales.zip', 'text'],
+  ['is no archive', 'sales-1.0.0.tgz', 'text'],
+] as const) {
+  mistakes(`refuses to publish a file that ${what}`, async () => {
+    await using folder = await makeScratchFolder();
+    if (content !== null) await writeFile(folder.join(name), content);
+
+    const outcome = await runCommand(['apps', 'publish', folder.join(name)], { DATA_DIR: folder.path });
+
+    isRefused(outcome, 1);
+  });
+}
+
+mistakes.run();

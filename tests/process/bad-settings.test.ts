@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRefused } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand } from '../support/service-process.ts';
+
+const SECRET_KEY = 'a secret key that only tests ever use';
+
+const settings = suite('settings');
+
+settings('are refused all at once, a line each, without their values', async () => {
+  const bad = {
+    PORT: 'port-value',
+    BASE_URL: 'ftp://base-value',
+    DATABASE_URL: 'postgres://user:database-value@host:99999999/',
+    SECRET_KEY: 'key-value',
+    ADMIN_EMAIL: 'email-value',
+    ADMIN_PASSWORD: 'pw-valu',
+    DEMO: 'demo-value',
+    DEMO_PASSWORD: 'dpw-val',
+    TOKEN_IDLE_DAYS: 'idle-value',
+    INVITATION_DAYS: '0',
+    ARGON2_CONCURRENCY: '65',
+    APP_STORE: 'ftp://store-value',
+    LOG_LEVEL: 'level-value',
+  };
+
+  const outcome = await runCommand(['serve'], bad);
+
+  isRefused(outcome, Object.keys(bad).length, 2);
+  for (const name of Object.keys(bad))
+    assert.match(outcome.stderr, new RegExp(`^Bad setting ${name}: `, 'm'));
+  assert.not.match(outcome.stderr, /-valu?/);
+});
+
+settings('need a key with a database of their own', async () => {
+  const outcome = await runCommand(['migrate'], { DATABASE_URL: 'postgres://u:hidden@localhost/x' });
+
+  isRefused(outcome, 1, 2);
+  assert.is(outcome.stderr, 'Bad setting SECRET_KEY: is required with DATABASE_URL\n');
+});
+
+for (const [what, url] of [
+  ['refuses the connection', 'postgres://u:hidden@127.0.0.1:1/x'],
+  ['has no such socket', 'postgres://u:hidden@localhost/x?host=/nowhere'],
+  ['has no address', 'postgres://u:hidden@host.invalid/x'],
+] as const) {
+  settings(`name DATABASE_URL when the host ${what}`, async () => {
+    const outcome = await runCommand(['migrate'], { DATABASE_URL: url, SECRET_KEY });
+
+    isRefused(outcome, 1);
+    assert.match(outcome.stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.\n$/);
+    assert.not.match(outcome.stderr, 'hidden');
+  });
+}
+
+settings('name the folder when DATA_DIR is a file', async () => {
+  await using folder = await makeScratchFolder();
+  const DATA_DIR = folder.join('file');
+  await writeFile(DATA_DIR, '');
+
+  const outcome = await runCommand(['migrate'], { DATA_DIR });
+
+  isRefused(outcome, 1);
+  assert.match(outcome.stderr, DATA_DIR);
+});
+
+settings.run();

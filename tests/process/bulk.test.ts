@@ -1,0 +1,102 @@
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import manifest from '../../package.json' with { type: 'json' };
+import { startExternalDatabase } from '../support/external-database.ts';
+import { peakMemoryMb } from '../support/server-processes.ts';
+import { type Service, startService } from '../support/service-process.ts';
+
+const SIZE = 10_000;
+/** Only to end a hanging run: the time itself is printed, as machines differ. */
+const HANG_MS = 20_000;
+const MAX_PEAK_MB = 300;
+
+/**
+ * The environment and options of `npm run demo`, which hold back two habits that cost more memory than the work
+ * itself. glibc keeps the 19 MiB of a password hash for each thread that ever made one, as it raises this
+ * threshold when the first is freed; V8 lets its young generation grow to 96 MB before it looks for garbage.
+ */
+const [, threshold = '', options = ''] =
+  /^MALLOC_MMAP_THRESHOLD_=(\d+) node (--\S+) src\/cli\.ts demo$/.exec(manifest.scripts.demo) ?? [];
+const FRUGAL = { MALLOC_MMAP_THRESHOLD_: threshold, NODE_OPTIONS: options };
+
+const invitation = (index: number) => ({
+  email: `guest-${index}@bulk.test`,
+  client: 1,
+  extra: { index },
+  initial_apps: ['zylTKNVx'],
+  is_demo_user: 'false',
+});
+const INVITATIONS = Array.from({ length: SIZE }, (_, index) => invitation(index));
+
+type Context = { database: Client; service: Service; token: string; release: () => Promise<void> };
+
+const bulk = suite<Context>(`${SIZE} invitations in one request`);
+
+bulk.before(async (context) => {
+  const server = await startExternalDatabase();
+  const { settings, connection } = await server.makeDatabase();
+  context.service = await startService('demo', { ...settings, ...FRUGAL });
+  context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
+  context.database = new Client(connection);
+  await context.database.connect();
+  context.release = () => server[Symbol.asyncDispose]();
+});
+bulk.after(async ({ database, service, release }) => {
+  await database.end();
+  await service[Symbol.asyncDispose]();
+  await release();
+});
+
+const countRows = async ({ database }: Context) => {
+  const { rows } = await database.query(`
+    select (select count(*)::int from invitations) as invitations,
+      (select count(*)::int from invitation_apps) as apps, (select count(*)::int from outbox_mails) as mails`);
+  return rows[0];
+};
+
+bulk('are made as one, in little memory', async (context) => {
+  const { service, token } = context;
+  const started = performance.now();
+
+  const answer = await service.send('POST /jb/users/invitations/', { token, body: INVITATIONS });
+  const ms = Math.round(performance.now() - started);
+  const peakMb = await peakMemoryMb(service.pid);
+
+  console.log(`${SIZE} invitations: ${ms} ms; peak memory ${peakMb ?? 'unknown'} MB`);
+  assert.is(answer.status, 200, answer.text.slice(0, 500));
+  assert.is(answer.json.length, SIZE);
+  assert.is(answer.json[SIZE - 1].email, `guest-${SIZE - 1}@bulk.test`);
+  assert.equal(await countRows(context), { invitations: SIZE, apps: SIZE, mails: SIZE });
+  assert.ok(ms < HANG_MS);
+  assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
+});
+
+bulk('leave nothing behind when one of them is bad, which the answer names', async (context) => {
+  const { service, token } = context;
+  const before = await countRows(context);
+  const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));
+  body[7654] = { ...invitation(0), email: 'no address' };
+
+  const answer = await service.send('POST /jb/users/invitations/', { token, body });
+
+  assert.is(answer.status, 400);
+  assert.equal(Object.keys(answer.json.errors), ['7654']);
+  assert.equal(Object.keys(answer.json.errors[7654]), ['email']);
+  assert.equal(await countRows(context), before);
+});
+
+bulk('leave nothing behind when one of them breaks a rule that only the database tells', async (context) => {
+  const { service, token } = context;
+  const before = await countRows(context);
+  const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));
+  body[9999] = { ...invitation(0), email: 'ada@acme.test' };
+
+  const answer = await service.send('POST /jb/users/invitations/', { token, body });
+
+  assert.is(answer.status, 400);
+  assert.equal(Object.keys(answer.json.errors), ['9999']);
+  assert.equal(await countRows(context), before);
+});
+
+bulk.run();

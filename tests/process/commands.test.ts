@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, type Settings, startService } from '../support/service-process.ts';
+
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+type Server = Awaited<ReturnType<typeof startExternalDatabase>>;
+
+const commands = suite<{ folder: Folder; server: Server; settings: Settings; database: Client }>(
+  'steward commands on a database',
+);
+
+commands.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.server = await startExternalDatabase();
+  const { settings, connection } = await context.server.makeDatabase();
+  context.settings = { ...settings, APP_STORE: `file:${context.folder.join('store')}` };
+  context.database = new Client(connection);
+  await context.database.connect();
+});
+commands.after(async ({ folder, server, database }) => {
+  await database.end();
+  await server[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+commands('migrate applies everything once', async ({ settings }) => {
+  const first = await runCommand(['migrate'], settings);
+  const second = await runCommand(['migrate'], settings);
+
+  assert.is(first.code, 0, first.stderr);
+  assert.match(first.stdout, /^Applied \S+/);
+  assert.is(second.code, 0);
+  assert.is(second.stdout, 'Nothing to apply.\n');
+  assert.is(first.stderr + second.stderr, '');
+});
+
+commands('create-admin makes a superuser, and tells the password it made', async ({ settings, database }) => {
+  const { code, stdout } = await runCommand(['create-admin', 'New@Example.test'], settings);
+
+  const { rows } = await database.query(`select email, is_superuser, is_active from users`);
+  assert.is(code, 0);
+  assert.match(stdout, /^new@example\.test is a superuser\.\nIts password, shown this once: \S{16}\n$/);
+  assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
+});
+
+commands('create-admin promotes and reactivates a user who is there', async ({ settings, database }) => {
+  await database.query(`
+    insert into users (email, handle, profile_color, date_joined, last_password_set, is_active)
+    values ('idle@example.test', '@idle', '000000', now(), now(), false)`);
+
+  const admin = { ADMIN_PASSWORD: 'correct horse battery' };
+  const { code, stdout } = await runCommand(['create-admin', 'idle@example.test'], { ...settings, ...admin });
+
+  const { rows } = await database.query(`
+    select is_superuser, is_active from users where email = 'idle@example.test'`);
+  assert.is(code, 0);
+  assert.is(stdout, 'idle@example.test is a superuser.\n');
+  assert.equal(rows, [{ is_superuser: true, is_active: true }]);
+});
+
+commands('create-admin refuses what is no address', async ({ settings }) => {
+  const { code, stdout, stderr } = await runCommand(['create-admin', 'nobody'], settings);
+
+  assert.is(code, 1);
+  assert.is(stdout, '');
+  assert.match(stderr, 'email: Must be an email address.');
+  assert.not.match(stderr, /^\s+at /m);
+});
+
+commands('apps pack and publish bring an app to the running service', async ({ folder, settings }) => {
+  await mkdir(folder.join('routes'));
+  await writeFile(folder.join('routes', 'app.yaml'), 'slug: routes\nversion: 2.0.1\nlabel: Routes\n');
+  await writeFile(folder.join('routes', 'index.html'), '<h1>Routes</h1>\n');
+  await using service = await startService('serve', settings);
+  const { token } = await service.logIn('idle@example.test', 'correct horse battery');
+
+  const packed = await runCommand(['apps', 'pack', 'routes'], settings, folder.path);
+  const published = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
+  const again = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
+  const fetched = await service.send('POST /app/fetch/routes/', { token, body: {} });
+  const loaded = await service.send('POST /app/load/routes/', { token });
+  const { json } = await service.send('GET /jb/apps/', { token });
+
+  assert.is(packed.code, 0, packed.stderr);
+  assert.match(packed.stdout, /^routes-2\.0\.1\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
+  assert.is(published.code, 0, published.stderr);
+  assert.match(published.stdout, /^Published routes 2\.0\.1\nSHA-256 [0-9a-f]{64}\n$/);
+  assert.is(again.code, 0, 'publishing the same bytes again changes nothing');
+  assert.is(fetched.json.message, 'Loaded routes version 2.0.1');
+  assert.is(loaded.status, 204, loaded.text);
+  assert.equal(
+    json.map(({ slug, label }: { slug: string; label: string }) => [slug, label]),
+    [['routes', 'Routes']],
+  );
+});
+
+commands.run();

@@ -1,0 +1,156 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { peakMemoryMb } from '../support/server-processes.ts';
+import { type Service, startService } from '../support/service-process.ts';
+
+const PASSWORD = 'steward-demo-1';
+const DAY_MS = 86_400_000;
+
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+
+/** These columns of a list. */
+const table = (rows: { [column: string]: unknown }[], ...columns: string[]): unknown[][] =>
+  rows.map((row) => columns.map((column) => row[column]));
+
+const demo = suite<{ folder: Folder; service: Service; root: string }>('steward demo');
+
+demo.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.service = await startService('demo', { DATA_DIR: context.folder.path });
+  context.root = (await context.service.logIn('root@steward.test', PASSWORD)).token;
+  const { startMs, pid } = context.service;
+  console.log(`demo listens after ${startMs} ms; peak memory ${await peakMemoryMb(pid)} MB`);
+});
+demo.after(async ({ folder, service }) => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+demo('refuses callers without a token', async ({ service }) => {
+  const { status, headers } = await service.send('GET /jb/sites/');
+
+  assert.is(status, 401);
+  assert.is(headers.get('www-authenticate'), 'Token');
+});
+
+demo('has the two sites and their clients', async ({ service, root }) => {
+  const sites = await service.send('GET /jb/sites/', { token: root });
+  const clients = await service.send('GET /jb/clients/', { token: root });
+
+  assert.equal(table(sites.json, 'id', 'domain'), [
+    [1, 'localhost:8000'],
+    [2, 'globex.localhost:8000'],
+  ]);
+  assert.equal(table(clients.json, 'id', 'name'), [
+    [1, 'Acme Analytics'],
+    [2, 'Globex Data'],
+  ]);
+});
+
+demo('has the eight people with their roles and apps', async ({ service, root }) => {
+  const { json } = await service.send('GET /jb/users/', { token: root });
+
+  assert.equal(table(json, 'email', 'is_active', 'clientadmin_of', 'apps').sort(), [
+    ['ada@acme.test', true, [], ['zylTKNVx', 'Qm3vR8pa']],
+    ['admin@acme.test', true, [1], []],
+    ['admin@globex.test', true, [2], []],
+    ['edsger@globex.test', true, [], ['Hb7cW2ke']],
+    ['grace@acme.test', true, [], ['zylTKNVx']],
+    ['idle@acme.test', false, [], []],
+    ['root@steward.test', true, [], []],
+    ['staff@steward.test', true, [], []],
+  ]);
+});
+
+demo('lets everybody in but who is inactive', async ({ service }) => {
+  const emails = ['staff@steward.test', 'admin@globex.test', 'edsger@globex.test', 'idle@acme.test'];
+  const logins = await Promise.all(emails.map((email) => service.logIn(email, PASSWORD)));
+
+  assert.equal(
+    logins.map(({ status }) => status),
+    [200, 200, 200, 400],
+  );
+});
+
+demo('has the three apps of the two clients', async ({ service, root }) => {
+  const { json } = await service.send('GET /jb/apps/', { token: root });
+  const ofGlobex = await service.send('GET /jb/clients/2/apps/', { token: root });
+
+  assert.equal(table(json, 'id', 'slug'), [
+    ['zylTKNVx', 'sales'],
+    ['Qm3vR8pa', 'churn'],
+    ['Hb7cW2ke', 'fleet'],
+  ]);
+  assert.equal(table(ofGlobex.json, 'id'), [['Hb7cW2ke']]);
+});
+
+for (const [id, email, name] of [
+  ['a0a91e46', 'ada@acme.test', 'Overview for Sales App'],
+  ['b1b82f57', 'ada@acme.test', 'Trends for Sales App'],
+  ['c2c73a68', 'ada@acme.test', 'Churn for Churn App'],
+  ['d3d64b79', 'edsger@globex.test', 'Fleet for Fleet App'],
+] as const) {
+  demo(`has the stack ${id}`, async ({ service }) => {
+    const { token } = await service.logIn(email, PASSWORD);
+    const { headers, json: csrf } = await service.send('GET !/api/v1/csrf/', { token });
+    const [cookie = ''] = (headers.get('set-cookie') ?? '').split(';');
+
+    const { status, json } = await service.send('POST /hashr/saved_global_filters/', {
+      token,
+      body: { stack_id: id, hash: `of-${id}`, name: 'Mine' },
+      headers: { cookie, 'x-csrftoken': csrf.csrf_token },
+    });
+
+    assert.is(status, 201);
+    assert.is(json.stack, name);
+  });
+}
+
+for (const [email, appId] of [
+  ['ada@acme.test', 'zylTKNVx'],
+  ['grace@acme.test', 'zylTKNVx'],
+  ['edsger@globex.test', 'Hb7cW2ke'],
+] as const) {
+  demo(`has 120 days of usage by ${email}`, async ({ service, root }) => {
+    const { json } = await service.send(`GET /jb/users/${email}/usage/${appId}/?window=3650`, {
+      token: root,
+    });
+
+    const ages = table(json, 'timestamp').map(([at]) =>
+      Math.floor((Date.now() - Date.parse(String(at))) / DAY_MS),
+    );
+    assert.is(Math.max(...ages), 119);
+    assert.is(Math.min(...ages), 0);
+  });
+}
+
+demo('has the packages in the store', async ({ service, root }) => {
+  const fetched = async (slug: string, version: string) => {
+    const body = { app_version: version };
+    return (await service.send(`POST /app/fetch/${slug}/`, { token: root, body })).json.message;
+  };
+
+  assert.is(await fetched('sales', '1.0.0'), 'Loaded sales version 1.0.0');
+  assert.is(await fetched('sales', 'latest'), 'Loaded sales version 1.1.0');
+  assert.is(await fetched('vcdashboard', '0.9.0'), 'Loaded vcdashboard version 0.9.0');
+  assert.is(await fetched('vcdashboard', 'latest'), 'Loaded vcdashboard version 1.0.0');
+  assert.is(await fetched('vcdashboard', '1.1.0-beta.1'), 'Loaded vcdashboard version 1.1.0-beta.1');
+});
+
+demo('keeps what is there at the next start, and says so', async ({ folder, service, root }) => {
+  const made = { email: 'kept@acme.test', client: 1, apps: ['zylTKNVx'] };
+  assert.is((await service.send('POST /jb/users/', { token: root, body: made })).status, 200);
+  await service.kill('SIGTERM');
+
+  await using second = await startService('demo', { DATA_DIR: folder.path });
+  console.log(`demo listens after ${second.startMs} ms on a folder that has a database`);
+  const { status } = await second.send('GET /jb/users/kept@acme.test/', { token: root });
+  const { json } = await second.send('GET /jb/users/', { token: root });
+
+  assert.match(second.output.stdout, 'The database is not empty');
+  assert.is(status, 200);
+  assert.is(json.length, 9);
+});
+
+demo.run();

@@ -1,0 +1,103 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
+
+const TOLD = /^Its password, shown this once: (\S+)$/m;
+
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+
+/** At the most talkative level, where a secret in the log would show. */
+const settingsOf = (folder: Folder) => ({ DATA_DIR: folder.path, LOG_LEVEL: 'trace' });
+const outputOf = ({ output }: Service): string => output.stdout + output.stderr;
+
+const first = suite<{ folder: Folder; service: Service; password: string }>(
+  'steward serve on an empty folder',
+);
+
+first.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.service = await startService('serve', settingsOf(context.folder));
+  context.password = TOLD.exec(context.service.output.stdout)?.[1] ?? '';
+});
+first.after(async ({ folder, service }) => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+first('makes a site, a client and a superuser', async ({ service, password }) => {
+  const { status, token } = await service.logIn('admin@localhost', password);
+  const sites = await service.send('GET /jb/sites/', { token });
+  const clients = await service.send('GET /jb/clients/', { token });
+  const users = await service.send('GET /jb/users/', { token });
+
+  assert.is(status, 200);
+  assert.is(sites.json.length, 1);
+  assert.is(`http://${sites.json[0].domain}`, service.address);
+  assert.is(clients.json.length, 1);
+  assert.is(users.json.length, 1);
+  assert.not.match(outputOf(service), token);
+});
+
+first('refuses a second service on the same folder, and the first does not notice', async (context) => {
+  const { folder, service } = context;
+  const PORT = new URL(service.address).port;
+
+  const outcomes = [
+    await runCommand(['serve'], settingsOf(folder)),
+    await runCommand(['serve'], { ...settingsOf(folder), PORT }),
+    await runCommand(['create-admin', 'late@example.test'], settingsOf(folder)),
+  ];
+
+  for (const { code, stdout, stderr } of outcomes) {
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, /^Steward is already running on DATA_DIR .+\n$/);
+    assert.match(stderr, folder.path);
+  }
+  assert.is((await service.send('GET !/readyz')).status, 200);
+  assert.ok(service.isRunning());
+});
+
+first('tells that the port is in use before it makes a superuser', async ({ service }) => {
+  await using other = await makeScratchFolder();
+  const PORT = new URL(service.address).port;
+
+  const { code, stdout, stderr } = await runCommand(['serve'], { DATA_DIR: other.path, PORT });
+
+  assert.is(code, 1);
+  assert.is(stdout, '');
+  assert.is(stderr, 'PORT is in use by another process. Stop it, or set another PORT.\n');
+});
+
+first('tells the password exactly once, and never at a later start', async (context) => {
+  const { folder, service, password } = context;
+  await service.kill('SIGTERM');
+
+  await using second = await startService('serve', settingsOf(folder));
+  const { status, token } = await second.logIn('admin@localhost', password);
+
+  assert.is(status, 200);
+  assert.is(outputOf(service).split(password).length - 1, 1);
+  assert.not.match(outputOf(second), password);
+  assert.not.match(outputOf(second), 'superuser');
+  assert.not.match(outputOf(second), token);
+});
+
+first('makes the superuser that the settings name, and never tells the password', async () => {
+  await using folder = await makeScratchFolder();
+  const [email, password] = ['Chief@Example.test', 'correct horse battery'];
+
+  const admin = { ADMIN_EMAIL: email, ADMIN_PASSWORD: password };
+  await using service = await startService('serve', { ...settingsOf(folder), ...admin });
+  const { status, token } = await service.logIn(email, password);
+  const { json } = await service.send('GET /jb/users/', { token });
+
+  assert.is(status, 200);
+  assert.is(json.length, 1);
+  assert.is(json[0].email, 'chief@example.test');
+  assert.match(service.output.stdout, 'Made the first superuser: chief@example.test');
+  assert.not.match(outputOf(service), password);
+});
+
+first.run();

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { serverProcesses } from '../support/server-processes.ts';
+import { type Service, startService } from '../support/service-process.ts';
+
+const REQUESTS = 8;
+const INVITATIONS_EACH = 400;
+/** Keeps its connections for as long as the server lets it. */
+const agent = new Agent({ keepAlive: true, timeout: 0 });
+
+/** Sends a request but for its body's last byte. `Expect` makes the server say that it has begun with it. */
+const beginRequest = async (service: Service, token: string, body: string) => {
+  const outgoing = request(`${service.address}/api/v1/jb/users/invitations/`, {
+    method: 'POST',
+    agent,
+    headers: {
+      authorization: `Token ${token}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+    },
+  });
+  outgoing.flushHeaders();
+  const answered = once(outgoing, 'response');
+  await once(outgoing, 'continue');
+  outgoing.write(body.slice(0, -1));
+
+  return async () => {
+    outgoing.end(body.slice(-1));
+    const [response] = await answered;
+    return { status: response.statusCode, body: await text(response) };
+  };
+};
+
+const bulkOf = (signal: string, index: number): string =>
+  JSON.stringify(
+    Array.from({ length: INVITATIONS_EACH }, (_, count) => ({
+      email: `${signal.toLowerCase()}-${index}-${count}@guest.test`,
+      client: 1,
+      initial_apps: ['zylTKNVx'],
+    })),
+  );
+
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+const stopping = suite<{ folder: Folder }>('a service that is told to stop');
+
+stopping.before(async (context) => {
+  context.folder = await makeScratchFolder();
+});
+stopping.after(({ folder }) => folder[Symbol.asyncDispose]());
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  stopping(`answers what is under way at ${signal}, and leaves no process behind`, async ({ folder }) => {
+    await using service = await startService('demo', { DATA_DIR: folder.path });
+    const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
+    const requests = await Promise.all(
+      Array.from({ length: REQUESTS }, (_, index) => beginRequest(service, token, bulkOf(signal, index))),
+    );
+
+    const started = performance.now();
+    const ending = service.kill(signal);
+    await until('the service is stopping', () => service.output.stdout.includes(`Stopping: ${signal}`));
+    const answers = await Promise.all(requests.map((finish) => finish()));
+    const { code, stderr } = await ending;
+
+    for (const { status, body } of answers) {
+      assert.is(status, 200, body);
+      assert.is(JSON.parse(body).length, INVITATIONS_EACH);
+    }
+    assert.is(code, 0);
+    assert.is(stderr, '');
+    assert.equal(await serverProcesses(folder.path), []);
+    console.log(`stopped ${Math.round(performance.now() - started)} ms after ${signal}`);
+  });
+}
+
+stopping('does not wait for connections that carry no request', async ({ folder }) => {
+  await using service = await startService('demo', { DATA_DIR: folder.path });
+  const { hostname: host, port } = new URL(service.address);
+  const sockets = ['', 'GET /healthz HT', 'GET /healthz HTTP/1.1\r\nhost: x\r\n'].map((start) => {
+    const socket = connect(Number(port), host);
+    if (start !== '') socket.write(start);
+    return socket.on('error', () => {});
+  });
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  assert.is((await service.send('GET !/healthz')).status, 200);
+
+  const { code } = await service.kill('SIGTERM');
+
+  // Had it waited for them, it would have been ended by its own deadline, with 1.
+  assert.is(code, 0);
+  for (const socket of sockets) socket.destroy();
+});
+
+stopping.run();

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { rm, symlink } from 'node:fs/promises';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
+import { makeScratchFolder } from './scratch-folder.ts';
+import type { Settings } from './service-process.ts';
+import { administer } from './test-server.ts';
+
+/**
+ * A PostgreSQL server that belongs to no service. Each start of it gets a socket directory of its own; services
+ * are told a link to that, so that a restart is one to them, too.
+ */
+export const startExternalDatabase = async () => {
+  const folder = await makeScratchFolder();
+  const socketLink = folder.join('socket');
+  let server: EmbeddedPostgres | undefined;
+
+  const start = async (): Promise<void> => {
+    server = await startEmbeddedPostgres({
+      dataDir: folder.join('database'),
+      postgresSettings: { fsync: 'off' },
+    });
+    await rm(socketLink, { force: true });
+    await symlink(server.connection.host, socketLink);
+  };
+  const connection = () => {
+    if (!server) throw new Error('The server was never started.');
+    return server.connection;
+  };
+  await start();
+
+  return {
+    start,
+    stop: async (): Promise<void> => server?.stop(),
+
+    /** An empty database, as the settings of a service name it and as a connection. */
+    makeDatabase: async () => {
+      const database = `test_${randomBytes(4).toString('hex')}`;
+      await administer(connection(), `create database ${database}`);
+      const { user, password } = connection();
+      const settings: Settings = {
+        DATABASE_URL: `postgres://${user}:${password}@localhost/${database}?host=${socketLink}`,
+        SECRET_KEY: 'a secret key that only tests ever use',
+      };
+      return { settings, connection: { ...connection(), database } };
+    },
+
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await server?.stop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+};

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const INTERVAL_MS = 25;
+
+/** Asks again and again until the answer is true; fails, saying what was waited for, at the deadline. */
+export const until = async (
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> => {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain: ${what}`);
+    await sleep(INTERVAL_MS);
+  }
+};

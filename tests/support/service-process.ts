@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createRestClient } from './rest-client.ts';
+
+export type Settings = Record<string, string>;
+
+/** How a command ended. */
+export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
+
+const CLI = join(import.meta.dirname, '../../src/cli.ts');
+const LISTENS = /^Steward listens on (\S+)$/m;
+/** A first start takes about 3 s on an idle machine. */
+const START_TIMEOUT_MS = 60_000;
+
+/** Nothing of the test's own environment but what a program needs to run: a setting left over there would be obeyed. */
+const environment = (settings: Settings): NodeJS.ProcessEnv => {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), PORT: '0', LOG_LEVEL: 'warn', ...settings };
+};
+
+const spawnCommand = (args: string[], settings: Settings, cwd: string | undefined) => {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: environment(settings),
+    ...(cwd !== undefined && { cwd }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const read = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      read[name] += text;
+    });
+  }
+  const ended = once(child, 'close').then(
+    ([code, signal]: unknown[]) => ({ ...read, code, signal }) as Outcome, // of node's `close` event
+  );
+  return { child, read, ended };
+};
+
+/** Runs `steward ARGS…` to its end. */
+export const runCommand = async (args: string[], settings: Settings = {}, cwd?: string): Promise<Outcome> =>
+  spawnCommand(args, settings, cwd).ended;
+
+/** Resolves with the address once the service tells it; fails with what it wrote should it end before. */
+const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`${why}\n${read.stdout}${read.stderr}`));
+    const timer = setTimeout(() => fail('The service did not start in time.'), START_TIMEOUT_MS);
+    child.once('close', () => fail('The service ended instead of starting.'));
+    child.once('close', () => clearTimeout(timer));
+    child.stdout?.on('data', () => {
+      const [, address] = LISTENS.exec(read.stdout) ?? [];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+  });
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+/** Starts `steward serve` or `steward demo` and waits until it listens. Disposing of it kills it if need be. */
+export const startService = async (command: 'serve' | 'demo', settings: Settings) => {
+  const started = performance.now();
+  const { child, read, ended } = spawnCommand([command], settings, undefined);
+  const kill = async (signal: NodeJS.Signals): Promise<Outcome> => {
+    child.kill(signal);
+    return ended;
+  };
+  const address = await addressOf(child, read).catch(async (error: unknown) => {
+    await kill('SIGKILL');
+    throw error;
+  });
+
+  return {
+    ...createRestClient(address),
+    address,
+    pid: child.pid ?? 0,
+    startMs: Math.round(performance.now() - started),
+    /** What it has written so far. */
+    output: read,
+    ended,
+    isRunning: (): boolean => child.exitCode === null && child.signalCode === null,
+    /** Sends the signal and waits for the end. */
+    kill,
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await kill('SIGKILL');
+    },
+  };
+};
