@@ -10,9 +10,10 @@ export class CannotListen extends Error {
 }
 
 const reasonOf = (cause: unknown): string => {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'EADDRINUSE') return 'PORT is in use by another process. Stop it, or set another PORT.';
-  if (code === 'EACCES') return 'PORT may not be opened by this user. Set another PORT.';
+  const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
+  if (code === 'EADDRINUSE')
+    return `PORT ${port} is in use by another process. Stop it, or set another PORT.`;
+  if (code === 'EACCES') return `PORT ${port} may not be opened by this user. Set another PORT.`;
   return `HOST cannot be listened at (${cause instanceof Error ? cause.message : String(cause)}).`;
 };
 

@@ -4,7 +4,7 @@ import type { Connection } from '../core/connection.ts';
 import { serverAccount } from './embedded-postgres/account.ts';
 import { locateBinaries } from './embedded-postgres/binaries.ts';
 import { ensureCluster } from './embedded-postgres/cluster.ts';
-import { ClusterBusy, DataDirInUse } from './embedded-postgres/errors.ts';
+import { ClusterBusy, DataDirInUse, EmbeddedPostgresError } from './embedded-postgres/errors.ts';
 import { type InitdbOptions, USER } from './embedded-postgres/initdb.ts';
 import { acquireInstanceLock } from './embedded-postgres/instance-lock.ts';
 import { openLogFile } from './embedded-postgres/log-file.ts';
@@ -74,7 +74,9 @@ const start = async (dataDir: string, settings: Record<string, string>, closing:
  */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
+    throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
+  });
   const closing = new AsyncDisposableStack();
   try {
     const { connection, server } = await start(dataDir, options.postgresSettings ?? {}, closing);

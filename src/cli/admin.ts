@@ -5,7 +5,8 @@ import { readConfig } from '../core/config.ts';
 import { invalid } from '../core/problems.ts';
 
 const HELP = `
-The password is read from ADMIN_PASSWORD. Without it one is made and shown once.
+The password is read from ADMIN_PASSWORD. Without it, one who has a password keeps it, and for anybody else one
+is made and shown once.
 With the embedded database the service must not be running on the same DATA_DIR.`;
 
 export const addAdminCommands = (program: Command): void => {
@@ -17,12 +18,12 @@ export const addAdminCommands = (program: Command): void => {
     .action(async (argument: string) => {
       const config = readConfig(process.env);
       const email = readEmail(argument);
-      const password = config.adminPassword ?? randomBytes(12).toString('base64url');
+      const offered = randomBytes(12).toString('base64url');
 
       const { makeAdmin } = await import('./make-admin.ts');
-      await makeAdmin(config, email, password);
+      const isOfferedSet = await makeAdmin(config, email, offered);
       process.stdout.write(`${email} is a superuser.\n`);
-      if (!config.adminPassword) process.stdout.write(`Its password, shown this once: ${password}\n`);
+      if (isOfferedSet) process.stdout.write(`Its password, shown this once: ${offered}\n`);
     });
 };
 

@@ -5,13 +5,20 @@ import { migrateDatabase, openDatabase } from '../database.ts';
 import { createAdmin } from '../services/first-start.ts';
 import { inWorkplace } from '../workplace.ts';
 
-export const makeAdmin = (config: Config, email: string, password: string): Promise<void> =>
+/** Returns whether the offered password was set: see `createAdmin`. */
+export const makeAdmin = (config: Config, email: string, offered: string): Promise<boolean> =>
   inWorkplace(config, async ({ connection }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection);
     try {
       const hasher = await createPasswordHasher(config.argon2Concurrency);
-      await createAdmin(orm.em.fork(), hasher, { email, password, now: systemClock.now() });
+      const password = config.adminPassword;
+      return await createAdmin(orm.em.fork(), hasher, {
+        email,
+        offered,
+        now: systemClock.now(),
+        ...(password && { password }),
+      });
     } finally {
       await orm.close(true);
     }

@@ -72,12 +72,24 @@ const setPassword = (tx: SqlEntityManager, userId: number, hash: string, now: Da
     .where('id', '=', userId)
     .execute();
 
-/** What `create-admin` does: the whole of it in one transaction. */
+/**
+ * What `create-admin` does. Without a password to set, one who can log in already keeps theirs, and anybody else
+ * gets the one on offer. Returns whether that one was set.
+ */
 export const createAdmin = async (
   em: SqlEntityManager,
   hasher: PasswordHasher,
-  { email, password, now }: { email: string; password: string; now: Date },
-): Promise<void> => {
-  const passwordHash = await hasher.hash(password);
-  await em.transactional((tx) => makeSuperuser(tx, email, passwordHash, now));
+  { email, password, offered, now }: { email: string; password?: string; offered: string; now: Date },
+): Promise<boolean> => {
+  const hashes = { given: password && (await hasher.hash(password)), offered: await hasher.hash(offered) };
+  return em.transactional(async (tx) => {
+    const existing = await tables(tx)
+      .selectFrom('users')
+      .select('password_hash')
+      .where('email', '=', email)
+      .executeTakeFirst();
+    const passwordHash = hashes.given || existing?.password_hash;
+    await makeSuperuser(tx, email, passwordHash ?? hashes.offered, now);
+    return !passwordHash;
+  });
 };

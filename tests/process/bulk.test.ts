@@ -17,7 +17,7 @@ const MAX_PEAK_MB = 300;
  * threshold when the first is freed; V8 lets its young generation grow to 96 MB before it looks for garbage.
  */
 const [, threshold = '', options = ''] =
-  /^MALLOC_MMAP_THRESHOLD_=(\d+) node (--\S+) src\/cli\.ts demo$/.exec(manifest.scripts.demo) ?? [];
+  /^MALLOC_MMAP_THRESHOLD_=(\d+) exec node (--\S+) src\/cli\.ts demo$/.exec(manifest.scripts.demo) ?? [];
 const FRUGAL = { MALLOC_MMAP_THRESHOLD_: threshold, NODE_OPTIONS: options };
 
 const invitation = (index: number) => ({

@@ -62,6 +62,25 @@ commands('create-admin promotes and reactivates a user who is there', async ({ s
   assert.equal(rows, [{ is_superuser: true, is_active: true }]);
 });
 
+commands(
+  'create-admin leaves a password that is there, and makes one where there is none',
+  async (context) => {
+    const { settings, database } = context;
+    const hashes = async () => (await database.query('select password_hash from users order by id')).rows;
+    await database.query(`
+    insert into users (email, handle, profile_color, date_joined, last_password_set)
+    values ('bare@example.test', '@bare', '000000', now(), now())`);
+    const before = await hashes();
+
+    const kept = await runCommand(['create-admin', 'new@example.test'], settings);
+    const made = await runCommand(['create-admin', 'bare@example.test'], settings);
+
+    assert.is(kept.stdout, 'new@example.test is a superuser.\n');
+    assert.match(made.stdout, /shown this once/);
+    assert.equal((await hashes()).slice(0, 2), before.slice(0, 2));
+  },
+);
+
 commands('create-admin refuses what is no address', async ({ settings }) => {
   const { code, stdout, stderr } = await runCommand(['create-admin', 'nobody'], settings);
 

@@ -67,7 +67,7 @@ first('tells that the port is in use before it makes a superuser', async ({ serv
 
   assert.is(code, 1);
   assert.is(stdout, '');
-  assert.is(stderr, 'PORT is in use by another process. Stop it, or set another PORT.\n');
+  assert.is(stderr, `PORT ${PORT} is in use by another process. Stop it, or set another PORT.\n`);
 });
 
 first('tells the password exactly once, and never at a later start', async (context) => {
