@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Clock } from '../core/clock.ts';
-import { Problem } from '../core/problems.ts';
+import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import { type AppRow, appRow, appRows } from './app-rows.ts';
 import { clientRow } from './clients.ts';
-import { tables } from './tables.ts';
+import { givenColumns, tables } from './tables.ts';
 import { type UsageWindows, usageWindows } from './usage-windows.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
@@ -27,8 +27,9 @@ export const createApps = ({ em, clock }: { em: SqlEntityManager; clock: Clock }
     return apps.map((app) => ({ ...app, usage: app.shows_usage ? windowsOf(app.id) : {} }));
   };
   const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
-    const app = await appRow(tx, actor, id);
-    return { ...app, usage: app.shows_usage ? (await usageWindows(tx, [id], clock.now()))(id) : {} };
+    const [app] = await withUsage(tx, [await appRow(tx, actor, id)]);
+    if (!app) throw notFound('app');
+    return app;
   };
 
   return {
@@ -49,11 +50,8 @@ export const createApps = ({ em, clock }: { em: SqlEntityManager; clock: Clock }
         const app = await appRow(tx, actor, id);
         if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
 
-        const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-        if (given.length > 0) {
-          const values: AppChanges = Object.fromEntries(given);
-          await tables(tx).updateTable('apps').set(values).where('id', '=', id).execute();
-        }
+        const given = givenColumns(changes);
+        if (given) await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
         return one(tx, actor, id);
       }),
   };

@@ -4,7 +4,7 @@ import { Client } from '../../entities/client.ts';
 import { Site } from '../../entities/site.ts';
 import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
-import { inSeenClients, tables } from './tables.ts';
+import { givenColumns, inSeenClients, tables } from './tables.ts';
 import { type UserRow, userRows } from './user-rows.ts';
 
 /** The texts a new client starts with, until somebody writes better ones. */
@@ -56,11 +56,8 @@ export const createClients = ({ em }: { em: SqlEntityManager }) => ({
       await clientRow(tx, actor, id);
       if (!changesClient(actor, id)) throw new Problem('not-allowed');
 
-      const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-      if (given.length > 0) {
-        const values: ClientChanges = Object.fromEntries(given);
-        await tables(tx).updateTable('clients').set(values).where('id', '=', id).execute();
-      }
+      const given = givenColumns(changes);
+      if (given) await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
       return clientRow(tx, actor, id);
     }),
 

@@ -16,3 +16,10 @@ export const inSeenClients = (actor: Actor, clientId: RawBuilder<number>): RawBu
 /** SQL that holds for the rows whose client the actor may change. */
 export const inChangedClients = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
   actor.isSuperuser ? sql`true` : sql`${clientId} = any(${[...actor.adminOf]}::int[])`;
+
+/** Without the columns that were left out, which an update must not touch; null when that is all of them. */
+export const givenColumns = <T extends object>(changes: T): Partial<T> | null => {
+  const given: Partial<T> = { ...changes };
+  for (const column in given) if (given[column] === undefined) delete given[column];
+  return Object.keys(given).length > 0 ? given : null;
+};
