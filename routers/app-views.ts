@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shielded } from '../src/core/free-form.ts';
 import type { AppRow } from '../src/services/app-rows.ts';
 import type { AppWithUsage } from '../src/services/apps.ts';
 import { AnyObject } from './schemas.ts';
@@ -40,7 +41,7 @@ export const appSummaryView = (app: AppRow): z.input<typeof AppSummaryView> => (
 export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
   ...appSummaryView(app),
   usage: app.usage,
-  package_info: app.package_info,
+  package_info: shielded(app.package_info),
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppView, appView } from './app-views.ts';
-import { NoInput, Text } from './schemas.ts';
+import { Name, NoInput, Text } from './schemas.ts';
 import { administrator, router, signedIn } from './trpc.ts';
 
 const Html = Text(100_000);
@@ -26,7 +26,7 @@ export const appsRouter = router({
     .input(
       z.object({
         app_id: AppKey,
-        label: Text(255).min(1).optional(),
+        label: Name(255).optional(),
         description: Text(10_000).optional(),
         help_html: Html.optional(),
         footer_html: Html.optional(),

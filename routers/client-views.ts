@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClientRow } from '../src/services/clients.ts';
-import { Text } from './schemas.ts';
+import { EmailAddress, Text } from './schemas.ts';
 
 export const ClientView = z.object({
   id: z.int(),
@@ -50,17 +50,16 @@ export const clientView = (client: ClientRow): z.input<typeof ClientView> => ({
   password_expiration_days: client.password_expiration_days,
 });
 
-export const Line = Text(255).regex(/^[^\r\n]*$/, 'Must be one line.');
+const Line = Text(255).regex(/^[^\r\n]*$/, 'Must be one line.');
+export const ClientName = Line.regex(/\S/, 'Must not be empty.');
 const Html = Text(100_000);
 /** An address to send from or write to; empty takes it away. */
-const EmailOrNone = z
-  .union([z.literal(''), z.email()], 'Must be an email address, or empty.')
-  .refine((address) => address.length <= 254, 'Must have at most 254 characters.');
+const EmailOrNone = z.union([z.literal(''), EmailAddress], 'Must be an email address, or empty.');
 /** A path of the platform or a web address: nothing else is safe to send a browser to. */
 const Location = Text(2048).regex(/^(\/(?![/\\])|https?:\/\/)\S*$/, 'Must be a path or an http(s) address.');
 
 export const ClientChanges = z.object({
-  name: Line.min(1),
+  name: ClientName,
   default_from_email: EmailOrNone,
   invitation_subject: Line,
   invitation_body: Html,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppSummaryView, appSummaryView } from './app-views.ts';
-import { ClientChanges, ClientView, clientView, Line } from './client-views.ts';
+import { ClientChanges, ClientName, ClientView, clientView } from './client-views.ts';
 import { ClientInvitationView, clientInvitationView, InvitationStatusFilter } from './invitation-views.ts';
 import { AppIds, Email, Extra, Id, IdKey, NoInput } from './schemas.ts';
 import { SiteView, siteView } from './sites.ts';
@@ -79,7 +79,7 @@ export const clientsRouter = router({
       openapi: { method: 'POST', path: '/jb/clients/', tags },
       rest: { status: 201, extension: true },
     })
-    .input(z.object({ name: Line.min(1), site: Id }))
+    .input(z.object({ name: ClientName, site: Id }))
     .output(ClientView)
     .mutation(async ({ ctx, input }) => clientView(await ctx.services.clients.create(ctx.actor, input))),
 });

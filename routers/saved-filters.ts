@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SavedFilterRow } from '../src/services/saved-filters.ts';
-import { Instant, NoInput, Text } from './schemas.ts';
+import { Instant, Name, NoInput, Text } from './schemas.ts';
 import { router, signedIn } from './trpc.ts';
 
 const SavedFilterView = z.object({
@@ -24,7 +24,7 @@ const savedFilterView = (filter: SavedFilterRow, owner: string): z.input<typeof 
 const SavedFilterInput = z.object({
   stack_id: Text(255),
   hash: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'Must be 1 to 64 of A-Z, a-z, 0-9, _ and -.'),
-  name: Text(255).min(1),
+  name: Name(255),
 });
 const OneFilter = z.object({ hash: Text(255) });
 

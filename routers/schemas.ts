@@ -19,16 +19,24 @@ export const Text = (maxLength: number) =>
       'Must not contain NUL or broken characters.',
     );
 
+/** Text that says something. */
+export const Name = (maxLength: number) => Text(maxLength).regex(/\S/, 'Must not be empty.');
+
 export const Id = z.int().min(1).max(INT4_MAX);
 
 /** An id in a path. It is looked up, not judged: a number that is no id names nothing. */
 export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
 
+/** The form that HTML gives addresses, which allows `%` and hosts without a dot. */
+export const EmailAddress = z
+  .email({
+    pattern: z.regexes.html5Email,
+    error: ({ code }) => (code === 'invalid_format' ? 'Must be an email address.' : undefined),
+  })
+  .max(254, 'Must have at most 254 characters.');
+
 /** An address to write to. Addresses are the same in any case, and kept in lower case. */
-export const Email = z
-  .email({ error: ({ input }) => (input === undefined ? undefined : 'Must be an email address.') })
-  .max(254)
-  .toLowerCase();
+export const Email = EmailAddress.toLowerCase();
 
 /** An address that names a user. It is looked up, not judged: what is no address names nobody. */
 export const EmailKey = Text(1024).toLowerCase();

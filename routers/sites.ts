@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SiteRow } from '../src/services/sites.ts';
-import { IdKey, NoInput, Text } from './schemas.ts';
+import { IdKey, Name, NoInput, Text } from './schemas.ts';
 import { router, signedIn, superuser } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
@@ -34,7 +34,7 @@ export const sitesRouter = router({
       openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
       rest: { status: 201, extension: true },
     })
-    .input(z.object({ domain: Domain, name: Text(255).min(1) }))
+    .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)
     .mutation(async ({ ctx, input }) => siteView(await ctx.services.sites.create(input))),
 });

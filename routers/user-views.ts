@@ -24,6 +24,9 @@ export const UserView = z.object({
 /** As a client's user list shows a user: when the password was set, and no word of other offices. */
 export const ClientUserView = UserView.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
 
+/** The first letter or digit, which is what the service draws. */
+const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
+
 /** Lists every field by hand: a new column stays private until someone names it here. */
 const commonView = (user: UserRow, baseUrl: string) => ({
   email: user.email,
@@ -34,7 +37,7 @@ const commonView = (user: UserRow, baseUrl: string) => ({
   is_active: user.is_active,
   is_demo_user: user.is_demo_user,
   profile_color: user.profile_color,
-  profile_avatar: user.profile_avatar ?? `${baseUrl}/avatars/${user.email.charAt(0)}.svg`,
+  profile_avatar: user.profile_avatar ?? `${baseUrl}/avatars/${initialOf(user.email)}.svg`,
   apps: user.apps,
   last_login: user.last_login,
   date_joined: user.date_joined,

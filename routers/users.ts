@@ -3,7 +3,7 @@ import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
 import { UserView, userView } from './user-views.ts';
 
-const Name = Text(150);
+const PersonName = Text(150);
 const tags = ['Users'];
 
 export const usersRouter = router({
@@ -29,8 +29,8 @@ export const usersRouter = router({
     .input(
       z.object({
         email: Email,
-        first_name: Name.default(''),
-        last_name: Name.default(''),
+        first_name: PersonName.default(''),
+        last_name: PersonName.default(''),
         extra: Extra.default({}),
         is_demo_user: z.boolean().default(false),
         apps: AppIds.default([]),
@@ -48,8 +48,8 @@ export const usersRouter = router({
     .input(
       z.object({
         email: EmailKey,
-        first_name: Name.optional(),
-        last_name: Name.optional(),
+        first_name: PersonName.optional(),
+        last_name: PersonName.optional(),
         extra: Extra.optional(),
         is_active: z.boolean().optional(),
         is_demo_user: z.boolean().optional(),

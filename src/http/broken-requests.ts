@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem, type ProblemCode } from '../core/problems.ts';
 import { problemDocument } from './problem-document.ts';
@@ -11,24 +11,38 @@ const PARSER_FAULTS: Record<string, ProblemCode> = {
 };
 
 /** Answers what is no HTTP in the form of every other failure, and closes the connection. */
-export const answerBrokenRequest = (error: Error & { code?: string }, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
+export const createBrokenRequests = () => {
+  const underWay = new WeakMap<Socket, ServerResponse>();
+  return {
+    watch: (server: Server): void => {
+      server.on('request', (request, response) => {
+        underWay.set(request.socket, response);
+        response.once('close', () => underWay.delete(request.socket));
+      });
+    },
+
+    answer: (error: Error & { code?: string }, socket: Socket): void => {
+      const earlier = underWay.get(socket);
+      if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+      // Answers come in the order of the requests: this one must not be taken for that of a whole one before.
+      else if (earlier?.req.complete) earlier.once('close', () => socket.destroy());
+      else socket.end(answerTo(error));
+    },
+  };
+};
+
+const answerTo = (error: Error & { code?: string }): string => {
   const id = randomUUID();
   const problem = new Problem(PARSER_FAULTS[error.code ?? ''] ?? 'malformed-request', { cause: error });
   const body = problemDocument(problem, id);
-  socket.end(
-    [
-      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
-      'Content-Type: application/problem+json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${id}`,
-      'Vary: Accept',
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  return [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${id}`,
+    'Vary: Accept',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
 };

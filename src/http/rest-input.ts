@@ -36,6 +36,8 @@ export const restInput = (endpoint: Endpoint, { params, query, body }: Parts): R
     return { input: { ...addressed, [many]: items }, isSingle, errors };
   }
   const content = objectBody(body);
+  // They are the query's: in the body they are keys like all others that nobody knows.
+  for (const key of queryKeys ?? []) delete content[key];
   return single(
     whole === undefined ? { ...content, ...addressed } : { ...addressed, [whole]: content },
     whole,
@@ -74,7 +76,8 @@ const byIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const rest: FieldErrors = {};
   for (const [path, messages] of Object.entries(without(fields, `${many}.`))) {
     const [, index, inside] = /^(\d+)\.(.+)$/s.exec(path) ?? [];
-    if (index === undefined || inside === undefined) rest[path] = messages;
+    // What is wrong with the array itself: the key is the procedure's, and nothing the caller has sent.
+    if (index === undefined || inside === undefined) rest[path === many ? 'body' : path] = messages;
     else {
       elements[index] ??= {};
       elements[index][inside] = messages;
@@ -106,7 +109,11 @@ const kindOf = (schema: Schema): string => {
 /** What is no number or boolean stays text, and the schema says what is wrong with it. */
 const fromText = (kind: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
-  if (kind === 'number' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (kind === 'number' && /^-?\d+$/.test(text)) return withinSafe(Number(text));
   if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   return text;
 };
+
+/** A number too large to be one exactly is too large for any id or count, and that is all it has to be. */
+const withinSafe = (number: number): number =>
+  Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));

@@ -11,8 +11,7 @@ export type MethodsByPath = ReadonlyMap<string, readonly string[]>;
  * routes these also keep `PATCH /users/invitations/` from being taken for a user of that name.
  */
 export const refuseOtherMethods = (app: FastifyInstance, paths: MethodsByPath): void => {
-  for (const [url, methods] of paths) {
-    const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  for (const [url, served] of paths) {
     const allow = [...served, 'OPTIONS'].join(', ');
     app.options(url, async (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
@@ -37,6 +36,9 @@ export const addRareMethods = (app: FastifyInstance): void => {
 
 export const methodsByPath = (endpoints: readonly Endpoint[]): MethodsByPath => {
   const methods = new Map<string, string[]>();
-  for (const { url, method } of endpoints) methods.set(url, [...(methods.get(url) ?? []), method]);
+  for (const { url, method } of endpoints) {
+    const own = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    methods.set(url, [...(methods.get(url) ?? []), ...own]);
+  }
   return methods;
 };

@@ -20,7 +20,7 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
 
   // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
-  app.route({ method: ['GET', 'POST'], url: '/trpc/*', handler });
+  app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
   refuseOtherMethods(app, new Map([['/trpc/*', ['GET', 'POST']]]));
   // A procedure with a large body of its own, called alone, may send as much as over REST.
   for (const { procedure, rest } of restEndpoints()) {

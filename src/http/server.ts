@@ -3,7 +3,7 @@ import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import { serveAvatars } from './avatars.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
+import { createBrokenRequests } from './broken-requests.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
@@ -31,6 +31,7 @@ export type ServerDeps = ContextDeps & {
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
+  const broken = createBrokenRequests();
   const app = fastify({
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -42,12 +43,13 @@ export const createServer = async (deps: ServerDeps) => {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: broken.answer,
     frameworkErrors: (error, request, reply) => {
       reply.header('vary', 'Accept').header('x-request-id', request.id);
       sendProblem(request, reply, error);
     },
   });
+  broken.watch(app.server);
   addRareMethods(app);
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error));
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, new Problem('not-found')));
@@ -60,7 +62,7 @@ export const createServer = async (deps: ServerDeps) => {
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveCsrf(app, csrf);
-  refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET']])));
+  refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((rpc) => serveRpc(rpc, deps));
   return app;

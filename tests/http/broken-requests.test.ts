@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
 
 const broken = appSuite('broken requests');
 
@@ -42,6 +42,21 @@ broken('goes on answering others when a caller hangs up in the middle of a body'
   }
 
   assert.is((await app.send('GET /jb/sites/', { as: ADA })).statusCode, 200);
+});
+
+broken('does not answer the request before it by what comes after', async ({ app }) => {
+  const body = JSON.stringify({ username: ADA, password: DEMO_PASSWORD });
+  const login = `POST /api/v1/api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const answer = await sendRaw(app, `${login}GARBAGE\r\n\r\n`);
+
+  assert.match(answer, /^HTTP\/1\.1 200 OK/);
+  assert.match(answer, /"token":"[0-9a-f]{40}"/);
+});
+
+broken('answers at once when the body itself is broken', async ({ app }) => {
+  const head = 'POST /api/v1/api-token-auth/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  assert.match(await sendRaw(app, `${head}no chunk\r\n`), /^HTTP\/1\.1 400 /);
 });
 
 broken.run();

@@ -122,6 +122,24 @@ rpc(
   },
 );
 
+rpc('refuses annotations whose paths add up to seconds', async ({ app }) => {
+  const children = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [n, ['undefined']]));
+  const values = { [`${'a.'.repeat(100_000)}a`]: children };
+  const response = await app.send('POST !/trpc/sites.list', { payload: { json: {}, meta: { values } } });
+
+  const problems = await app.send('POST !/trpc/sites.create', { payload: { json: {}, meta: { values } } });
+
+  assert.is(response.statusCode, 405);
+  assert.ok([401, 413].includes(problems.statusCode), problems.body);
+  const anonymous = await app.send('POST !/trpc/tokens.createByEmail', {
+    payload: {
+      json: { email: 'x', password: 'y' },
+      meta: { values: { [`${'a.'.repeat(3000)}a`]: { 0: ['undefined'] } } },
+    },
+  });
+  assert.is(anonymous.statusCode, 413);
+});
+
 rpc('saves no extra that would not come back as an object', async ({ app }) => {
   for (const values of [{ extra: ['Date'] }, { 'extra.when': ['Date'] }]) {
     const at = '2020-01-01T00:00:00.000Z';

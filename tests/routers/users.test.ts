@@ -61,6 +61,23 @@ create('makes a user with the defaults of a new one', async ({ app }) => {
   assert.equal(user.date_joined, app.clock.now());
 });
 
+create('takes every address that HTML takes, and draws an avatar for each', async ({ app }) => {
+  for (const email of ['a%b+c@x.com', "o'hara&sons/x@x.com", '_x@localhost', '%@x.com']) {
+    const user = await app.as(ACME).users.create({ email });
+    assert.is(user.email, email);
+    assert.is(
+      (await app.send(`GET /jb/users/${encodeURIComponent(email)}/`, { as: ACME })).json().email,
+      email,
+    );
+    const { pathname } = new URL(user.profile_avatar);
+    assert.is((await app.send(`GET !${pathname}`)).statusCode, 200, user.profile_avatar);
+  }
+  const long = app.as(ACME).users.create({ email: `${'a'.repeat(300)}@x.com` });
+  assert.equal((await rejectsWith(long, 'invalid-input')).fields?.email, [
+    'Must have at most 254 characters.',
+  ]);
+});
+
 create('owes the mail to set a password, unless told not to', async ({ app }) => {
   await app.as(ACME).users.create({ email: 'mailed@acme.test' });
   await app.as(ACME).users.create({ email: 'unmailed@acme.test', send_email: false });
