@@ -18,6 +18,7 @@ const say = (line: string): void => {
 
 /** How long running requests get to finish; past it the process ends all the same. */
 const STOP_TIMEOUT_MS = 10_000;
+const ECHO_MS = 1_000;
 
 /** Runs the service until it is told to stop: settings → database → migrations → first start → listen. */
 export const serve = async (settings: Config): Promise<void> => {
@@ -47,13 +48,18 @@ export const serve = async (settings: Config): Promise<void> => {
   }
 };
 
-/** The first SIGTERM or SIGINT. A second one does not wait. */
+/**
+ * The first SIGTERM or SIGINT. One that comes later does not wait; one that comes at once is the same again: npm
+ * hands on what the terminal or a supervisor has sent to the whole group already.
+ */
 const stopSignal = (): Promise<string> =>
   new Promise((resolve) => {
+    let firstAt: number | undefined;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
+      process.on(signal, () => {
+        firstAt ??= Date.now();
+        if (Date.now() - firstAt > ECHO_MS) process.exit(130);
         resolve(signal);
-        process.once(signal, () => process.exit(130));
       });
     }
   });

@@ -66,6 +66,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const started = performance.now();
     const ending = service.kill(signal);
     await until('the service is stopping', () => service.output.stdout.includes(`Stopping: ${signal}`));
+    // As npm does, which hands on a signal that the whole group has had already.
+    process.kill(service.pid, signal);
     const answers = await Promise.all(requests.map((finish) => finish()));
     const { code, stderr } = await ending;
 
@@ -79,6 +81,24 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     console.log(`stopped ${Math.round(performance.now() - started)} ms after ${signal}`);
   });
 }
+
+stopping('waits no longer when it is told again after a while', async ({ folder }) => {
+  await using service = await startService('demo', { DATA_DIR: folder.path });
+  const { hostname: host, port } = new URL(service.address);
+  const socket = connect(Number(port), host).on('error', () => {});
+  socket.write(
+    'POST /api/v1/api-token-auth/ HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n',
+  );
+  await once(socket, 'data');
+
+  const ending = service.kill('SIGTERM');
+  const repeated = setInterval(() => process.kill(service.pid, 'SIGTERM'), 200);
+  const { code } = await ending.finally(() => clearInterval(repeated));
+
+  assert.is(code, 130);
+  socket.destroy();
+  await until('the database has stopped', async () => (await serverProcesses(folder.path)).length === 0);
+});
 
 stopping('does not wait for connections that carry no request', async ({ folder }) => {
   await using service = await startService('demo', { DATA_DIR: folder.path });
