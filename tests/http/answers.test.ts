@@ -1,0 +1,127 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+const answers = appSuite('answers');
+
+answers('takes Accept that allows JSON, and answers 406 to all else', async ({ app }) => {
+  const plain = ['*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1', '', undefined];
+  const odd = ['application/json; charset=utf-8', 'application/json;indent=4;q=0.8', '*', 'APPLICATION/JSON'];
+  for (const accept of [...plain, ...odd]) {
+    const response = await app.send('GET /jb/sites/', { as: ADA, headers: { accept } });
+    assert.is(response.statusCode, 200, accept);
+  }
+  for (const accept of ['application/xml', 'image/png', 'application/json;q=0']) {
+    const response = await app.send('GET /jb/sites/', { as: ADA, headers: { accept } });
+    assert.is(response.statusCode, 406, accept);
+  }
+});
+
+answers('refuses an unacceptable request before it does anything', async ({ app }) => {
+  const response = await app.send('POST /jb/users/', {
+    as: ACME,
+    payload: { email: 'unmade@acme.test' },
+    headers: { accept: 'image/png' },
+  });
+
+  assert.is(response.statusCode, 406);
+  assert.is((await app.send('GET /jb/users/unmade@acme.test/', { as: ACME })).statusCode, 404);
+});
+
+answers('offers the environment as text/json first, and as application/json by name', async ({ app }) => {
+  const typeFor = async (accept?: string) =>
+    (await app.send('GET /jb/env/', { as: ROOT, headers: { accept } })).headers['content-type'];
+
+  assert.is(await typeFor(), 'text/json; charset=utf-8');
+  assert.is(await typeFor('*/*'), 'text/json; charset=utf-8');
+  assert.is(await typeFor('application/json'), 'application/json; charset=utf-8');
+});
+
+answers('carries Vary and a request id always, and keeps a well-formed id', async ({ app }) => {
+  const headers = { 'x-request-id': 'caller-7' };
+  const lines = [
+    'GET /jb/sites/',
+    'GET /nowhere/',
+    'DELETE /jb/sites/',
+    'GET /jb/users/%E0/',
+    'GET !/healthz',
+  ];
+  for (const line of lines) {
+    const response = await app.send(line, { as: ADA, headers });
+    assert.match(String(response.headers.vary), 'Accept', line);
+    assert.is(response.headers['x-request-id'], 'caller-7', line);
+  }
+  const forged = await app.send('GET /jb/sites/', { as: ADA, headers: { 'x-request-id': 'a b\tc' } });
+  assert.match(String(forged.headers['x-request-id']), /^[0-9a-f-]{36}$/);
+});
+
+answers('tells a failure as problem+json with every field at once', async ({ app }) => {
+  const response = await app.send('POST /jb/users/', {
+    as: ACME,
+    payload: { email: 'no address', is_demo_user: 'yes', apps: ['zylTKNVx', 'bad'] },
+    headers: { 'x-request-id': 'r1' },
+  });
+  const { errors, ...problem } = response.json();
+
+  assert.is(response.statusCode, 400);
+  assert.is(response.headers['content-type'], 'application/problem+json; charset=utf-8');
+  assert.equal(problem, {
+    type: 'urn:steward:problem:invalid-input',
+    title: 'Invalid input',
+    status: 400,
+    detail: 'Some of the input is not valid.',
+    instance: 'r1',
+  });
+  assert.equal(Object.keys(errors).sort(), ['apps', 'email', 'is_demo_user']);
+  assert.match(errors.apps[0], /^apps\.1: /);
+});
+
+answers('asks for a token with 401, whichever scheme or fault', async ({ app }) => {
+  const token = await app.tokenOf(ADA);
+  for (const authorization of [undefined, 'Token', 'Token wrong', `Basic ${token}`, `Token ${token}x`]) {
+    const response = await app.send('GET /jb/sites/', { headers: { authorization } });
+    assert.is(response.statusCode, 401, authorization);
+    assert.is(response.headers['www-authenticate'], 'Token');
+  }
+  for (const scheme of ['Token', 'token', 'TOKEN', 'Bearer', 'JWT']) {
+    const response = await app.send('GET /jb/sites/', { headers: { authorization: `${scheme} ${token}` } });
+    assert.is(response.statusCode, 200, scheme);
+  }
+});
+
+answers('refuses the unknown caller before reading what they send', async ({ app }) => {
+  const response = await app.send('POST /jb/users/invitations/', { payload: '{broken', headers: JSON_TYPE });
+
+  assert.is(response.statusCode, 401);
+});
+
+answers('ignores Authorization where tokens are made', async ({ app }) => {
+  const response = await app.send('POST /api-token-auth/', {
+    payload: { username: ADA, password: DEMO_PASSWORD },
+    headers: { authorization: 'Token 0000' },
+  });
+
+  assert.is(response.statusCode, 200);
+});
+
+answers('answers a PUT with the new filter where that is preferred', async ({ app }) => {
+  await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'p1', name: 'One' });
+  const payload = { stack_id: 'a0a91e46', hash: 'p2', name: 'Two' };
+
+  const preferred = await app.send('PUT /hashr/saved_global_filters/p1/', {
+    as: ADA,
+    payload,
+    headers: { prefer: 'return=representation' },
+  });
+  const plain = await app.send('PUT /hashr/saved_global_filters/p2/', { as: ADA, payload });
+
+  assert.is(preferred.statusCode, 200);
+  assert.is(preferred.json().hash, 'p2');
+  assert.is(preferred.headers['preference-applied'], 'return=representation');
+  assert.is(plain.statusCode, 204);
+  assert.is(plain.body, '');
+});
+
+answers.run();
