@@ -12,8 +12,12 @@ export const ApiTokenSchema = defineEntity({
     user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
     /** SHA-256 of the token, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
+    /** Given to those made by name; a login's token has none. */
+    name: p.string().length(100).default(''),
     createdAt: instant(),
     lastUsed: instant(),
+    /** Network address of the last use. */
+    lastAddress: p.string().length(45).default(''),
   },
 });
 

@@ -2,14 +2,17 @@ import type { InferKyselyDB } from '@mikro-orm/sql';
 import { ApiToken, type ApiTokenSchema } from './api-token.ts';
 import { App, type AppSchema } from './app.ts';
 import { AppGrant, type AppGrantSchema } from './app-grant.ts';
+import { AuditEntry, type AuditEntrySchema } from './audit-entry.ts';
 import { Client, type ClientSchema } from './client.ts';
 import { FetchedPackage, type FetchedPackageSchema } from './fetched-package.ts';
 import { Invitation, type InvitationSchema } from './invitation.ts';
 import { InvitationApp, type InvitationAppSchema } from './invitation-app.ts';
 import { Membership, type MembershipSchema } from './membership.ts';
 import { OutboxMail, type OutboxMailSchema } from './outbox-mail.ts';
+import { PasswordLink, type PasswordLinkSchema } from './password-link.ts';
 import { RateLimit, type RateLimitSchema } from './rate-limit.ts';
 import { SavedFilter, type SavedFilterSchema } from './saved-filter.ts';
+import { Session, type SessionSchema } from './session.ts';
 import { Site, type SiteSchema } from './site.ts';
 import { Stack, type StackSchema } from './stack.ts';
 import { UsageDay, type UsageDaySchema } from './usage-day.ts';
@@ -23,6 +26,8 @@ export const entities = [
   User,
   Membership,
   ApiToken,
+  Session,
+  PasswordLink,
   RateLimit,
   App,
   AppGrant,
@@ -34,6 +39,7 @@ export const entities = [
   InvitationApp,
   OutboxMail,
   SavedFilter,
+  AuditEntry,
 ];
 
 /** The same tables as Kysely sees them: names and column types come from the entities. */
@@ -43,6 +49,8 @@ export type Database = InferKyselyDB<
   | typeof UserSchema
   | typeof MembershipSchema
   | typeof ApiTokenSchema
+  | typeof SessionSchema
+  | typeof PasswordLinkSchema
   | typeof RateLimitSchema
   | typeof AppSchema
   | typeof AppGrantSchema
@@ -54,4 +62,5 @@ export type Database = InferKyselyDB<
   | typeof InvitationAppSchema
   | typeof OutboxMailSchema
   | typeof SavedFilterSchema
+  | typeof AuditEntrySchema
 >;

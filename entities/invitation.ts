@@ -32,6 +32,8 @@ export const InvitationSchema = defineEntity({
     status: p.enum(INVITATION_STATUSES).default('pending'),
     dateInvited: instant(),
     expiresAt: instant(),
+    /** When it was accepted or revoked. */
+    closedAt: instant().nullable(),
     /** Mails that the mail server has taken, not mails that are queued. */
     emailCount: p.integer().default(0).check('email_count >= 0'),
   },

@@ -1,10 +1,16 @@
 import { People } from './0001-people.ts';
 import { Apps } from './0002-apps.ts';
 import { Invitations } from './0003-invitations.ts';
+import { Access } from './0004-access.ts';
+import { MailDelivery } from './0005-mail-delivery.ts';
+import { AuditTrail } from './0006-audit-trail.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
   { name: '0001-people', class: People },
   { name: '0002-apps', class: Apps },
   { name: '0003-invitations', class: Invitations },
+  { name: '0004-access', class: Access },
+  { name: '0005-mail-delivery', class: MailDelivery },
+  { name: '0006-audit-trail', class: AuditTrail },
 ];

@@ -123,8 +123,8 @@ const addApps = async (tx: SqlEntityManager, written: Written[]): Promise<void> 
 
 const oweMails = (tx: SqlEntityManager, written: Written[], now: Date) =>
   sql`
-    insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at)
-    select 'invitation', mail.email, mail.client_id, mail.invitation_id, ${now}::timestamptz
+    insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at)
+    select 'invitation', mail.email, mail.client_id, mail.invitation_id, ${now}::timestamptz, ${now}::timestamptz
     from unnest(
       ${written.map((item) => item.email)}::varchar[],
       ${written.map((item) => item.client)}::int[],

@@ -67,7 +67,13 @@ export const createUsers = ({ em, clock }: Deps) => ({
         now,
       );
       if (input.send_email) {
-        tx.create(OutboxMail, { kind: 'password-setup', recipient: user.email, user, createdAt: now });
+        tx.create(OutboxMail, {
+          kind: 'password-setup',
+          recipient: user.email,
+          user,
+          createdAt: now,
+          nextAttemptAt: now,
+        });
       }
       await tx.flush();
       await joinClients(tx, user.id, clients);

@@ -1,0 +1,34 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Who did what to whom, when and from where: rows that are added and never changed. */
+export class AuditTrail extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table audit_entries (
+        id bigserial primary key,
+        occurred_at timestamptz(3) not null,
+        action varchar(64) not null,
+        actor_email varchar(254) not null default '',
+        target varchar(255) not null default '',
+        client_ids int[] not null default '{}',
+        details json not null default '{}',
+        request_id varchar(128) null,
+        address varchar(45) null
+      )`);
+    this.addSql(`create index audit_entries_target_id_index on audit_entries (target, id)`);
+    this.addSql(`create index audit_entries_actor_email_id_index on audit_entries (actor_email, id)`);
+    this.addSql(`create index audit_entries_client_ids on audit_entries using gin (client_ids)`);
+    this.addSql(`create index audit_entries_occurred_at on audit_entries using brin (occurred_at)`);
+
+    this.addSql(`
+      create function audit_entries_append_only_fn() returns trigger language plpgsql as $$
+      begin raise exception 'The audit trail is only ever added to.'; end $$`);
+    this.addSql(`
+      create trigger append_only before update or delete on audit_entries
+      for each statement execute function audit_entries_append_only_fn()`);
+    // Apart from the other, as the ORM does not know triggers of this event.
+    this.addSql(`
+      create trigger append_only_truncate before truncate on audit_entries
+      for each statement execute function audit_entries_append_only_fn()`);
+  }
+}
