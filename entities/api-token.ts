@@ -6,7 +6,13 @@ import { User } from './user.ts';
 export const ApiTokenSchema = defineEntity({
   name: 'ApiToken',
   tableName: 'api_tokens',
-  indexes: [{ properties: ['user', 'createdAt'] }],
+  indexes: [
+    { properties: ['user', 'createdAt'] },
+    {
+      name: 'api_tokens_user_id_name',
+      expression: `create unique index api_tokens_user_id_name on api_tokens (user_id, name) where name <> ''`,
+    },
+  ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
     user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),

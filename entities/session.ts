@@ -14,7 +14,7 @@ export const SessionSchema = defineEntity({
     createdAt: instant(),
     lastUsed: instant(),
     /** Network address of the last use. */
-    address: p.string().length(45).default(''),
+    lastAddress: p.string().length(45).default(''),
     userAgent: p.string().length(255).default(''),
   },
 });

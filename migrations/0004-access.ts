@@ -7,6 +7,8 @@ export class Access extends Migration {
       alter table api_tokens
         add column name varchar(100) not null default '',
         add column last_address varchar(45) not null default ''`);
+    this.addSql(`
+      create unique index api_tokens_user_id_name on api_tokens (user_id, name) where name <> ''`);
 
     this.addSql(`
       create table sessions (
@@ -15,7 +17,7 @@ export class Access extends Migration {
         digest varchar(64) not null,
         created_at timestamptz(3) not null,
         last_used timestamptz(3) not null,
-        address varchar(45) not null default '',
+        last_address varchar(45) not null default '',
         user_agent varchar(255) not null default '',
         constraint sessions_digest_unique unique (digest),
         constraint sessions_user_id_foreign foreign key (user_id) references users (id) on delete cascade

@@ -11,7 +11,11 @@ export const appPackagesRouter = router({
     .input(OneApp.extend({ app_version: Text(128).min(1).optional() }))
     .output(z.object({ message: z.string() }))
     .mutation(async ({ ctx, input }) => {
-      const { slug, version } = await ctx.services.appPackages.fetch(input.app_slug, input.app_version);
+      const { slug, version } = await ctx.services.appPackages.fetch(
+        ctx.actor,
+        input.app_slug,
+        input.app_version,
+      );
       return { message: `Loaded ${slug} version ${version}` };
     }),
 
@@ -19,5 +23,5 @@ export const appPackagesRouter = router({
     .meta({ openapi: { method: 'POST', path: '/app/load/{app_slug}/', tags }, rest: { status: 204 } })
     .input(OneApp)
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.appPackages.load(input.app_slug, ctx.host)),
+    .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),
 });

@@ -7,10 +7,23 @@ export type Context = {
   openServices: () => Services;
   /** The caller, or null without valid credentials. Looked up when first asked for. */
   authenticate: () => Promise<Actor | null>;
+  /** The browser's session, which logging in and out changes. */
+  browser: Browser;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */
   host: string;
-  /** Network address of the caller. */
-  address: string;
+};
+
+export type Browser = {
+  /** What the caller's program calls itself. */
+  userAgent: string;
+  /**
+   * Asked before anything that would set a cookie: pages of other sites must not log anybody in.
+   * @throws Problem `cross-site`
+   */
+  refuseCrossSite: () => void;
+  /** Keeps the secret of a new session, and answers the CSRF token that goes with it. */
+  keepSession: (secret: string) => string;
+  forgetSession: () => void;
 };

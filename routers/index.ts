@@ -1,10 +1,14 @@
 import { appPackagesRouter } from './app-packages.ts';
 import { appsRouter } from './apps.ts';
+import { auditRouter } from './audit.ts';
+import { brandingRouter } from './branding.ts';
 import { clientsRouter } from './clients.ts';
 import { environmentRouter } from './environment.ts';
 import { invitationsRouter } from './invitations.ts';
+import { passwordsRouter } from './passwords.ts';
 import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
+import { sessionsRouter } from './sessions.ts';
 import { sitesRouter } from './sites.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
@@ -13,6 +17,9 @@ import { usersRouter } from './users.ts';
 
 export const appRouter = router({
   tokens: tokensRouter,
+  sessions: sessionsRouter,
+  passwords: passwordsRouter,
+  branding: brandingRouter,
   sites: sitesRouter,
   clients: clientsRouter,
   users: usersRouter,
@@ -23,6 +30,7 @@ export const appRouter = router({
   savedFilters: savedFiltersRouter,
   appPackages: appPackagesRouter,
   environment: environmentRouter,
+  audit: auditRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
+import type { InvitationDetails } from '../src/services/invitation-details.ts';
 import type { InvitationRow } from '../src/services/invitation-rows.ts';
+import type { MailedInvitation } from '../src/services/mailed-invitation.ts';
 import { AnyObject, Instant } from './schemas.ts';
 import { UserView, userView } from './user-views.ts';
+
+const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
 
 /** The lists show what is pending unless asked otherwise. */
 export const InvitationStatusFilter = z
@@ -45,3 +49,60 @@ export const invitationView = (
   ...clientInvitationView(invitation, baseUrl),
   is_demo_user: invitation.is_demo_user ? 'true' : 'false',
 });
+
+/** With where it is in its life, for those who look after invitations. */
+export const InvitationDetailsView = InvitationView.extend({
+  client: z.int(),
+  status: InvitationStatus,
+  expires_at: Instant,
+  /** When it was accepted or revoked. */
+  closed_at: Instant.nullable(),
+});
+
+export const invitationDetailsView = (
+  invitation: InvitationDetails,
+  baseUrl: string,
+): z.input<typeof InvitationDetailsView> => ({
+  ...invitationView(invitation, baseUrl),
+  client: invitation.client_id,
+  status: invitation.status,
+  expires_at: invitation.expires_at,
+  closed_at: invitation.closed_at,
+});
+
+/** What the person invited is shown. */
+export const InvitationPageView = z.object({
+  status: InvitationStatus,
+  email: z.string(),
+  client_name: z.string(),
+  invitation_body: z.string(),
+  support_email: z.string(),
+  inviter_name: z.string(),
+  /** Labels of the apps. */
+  apps: z.array(z.string()),
+  expires_at: Instant,
+  closed_at: Instant.nullable(),
+  /** What accepting takes: a password for somebody new, else a login by the invited address. */
+  needs: z.enum(['password', 'login', 'nothing']),
+  home_location: z.string(),
+  rules: z.array(z.object({ rule: z.string(), message: z.string() })),
+});
+
+type Opened = { invitation: MailedInvitation; needs: 'password' | 'login' | 'nothing' };
+
+export const invitationPageView = ({ invitation, needs }: Opened) => ({
+  status: invitation.status,
+  email: invitation.email,
+  client_name: invitation.client_name,
+  invitation_body: invitation.invitation_body,
+  support_email: invitation.support_email,
+  inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
+  apps: invitation.app_labels,
+  expires_at: invitation.expires_at,
+  closed_at: invitation.closed_at,
+  needs,
+  home_location: invitation.home_location,
+});
+
+/** Null should the user's access have been ended in the moment after. */
+export const AcceptedView = z.object({ user: UserView.nullable(), home_location: z.string() });

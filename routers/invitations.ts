@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InvitationElement } from '../src/services/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
+import { invitationCare } from './invitation-care.ts';
 import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
@@ -29,6 +30,8 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
 const tags = ['Invitations'];
 
 export const invitationsRouter = router({
+  ...invitationCare,
+
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
     .input(z.object({ app: Slug.optional(), status: InvitationStatusFilter }))

@@ -27,6 +27,18 @@ export const Id = z.int().min(1).max(INT4_MAX);
 /** An id in a path. It is looked up, not judged: a number that is no id names nothing. */
 export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
 
+/** Ids of what there may be more of than an int4 counts: tokens, sessions, mails, audit entries. */
+export const LongIdKey = z.int().transform((id) => Math.max(0, id));
+
+/** Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. */
+export const Login = {
+  username: z.string().min(1, 'This field is required.').max(1024),
+  password: z.string().min(1, 'This field is required.').max(1024),
+};
+
+/** What a password is to be. The policy says more; this keeps it to what can be logged in with. */
+export const NewPassword = z.string().min(1, 'This field is required.').max(1024);
+
 /** The form that HTML gives addresses, which allows `%` and hosts without a dot. */
 export const EmailAddress = z
   .email({
@@ -71,3 +83,9 @@ export const Extra = z.custom<Record<string, unknown>>().superRefine((value, con
 export const AnyObject = z.custom<Record<string, unknown>>(isJsonObject, 'Must be an object.');
 
 export const NoInput = z.object({});
+
+/** A bound in time: a `Date` over tRPC, ISO 8601 in a query. */
+export const InstantKey = z.date();
+
+/** How many a page has. */
+export const Limit = z.int().min(1).max(200).default(50);

@@ -36,5 +36,5 @@ export const sitesRouter = router({
     })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)
-    .mutation(async ({ ctx, input }) => siteView(await ctx.services.sites.create(input))),
+    .mutation(async ({ ctx, input }) => siteView(await ctx.services.sites.create(ctx.actor, input))),
 });

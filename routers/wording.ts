@@ -9,6 +9,7 @@ const KINDS: Record<string, string> = {
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',
+  date: 'a date, as 2026-01-31 or 2026-01-31T12:00:00Z',
 };
 
 /** One wording for the faults of all inputs, in the words of callers rather than of the library. */

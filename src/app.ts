@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { createCommonPasswords } from './adapters/common-passwords.ts';
 import { createFolderPackageStore } from './adapters/folder-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -8,8 +9,11 @@ import type { Logger } from './core/logger.ts';
 import { isMigrated, openDatabase } from './database.ts';
 import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
+import { NO_ORIGIN } from './services/audit.ts';
 import { createServices } from './services/index.ts';
+import { createLinks } from './services/links.ts';
 import { createLoginThrottle } from './services/login-throttle.ts';
+import { createResetThrottle } from './services/reset-throttle.ts';
 
 type AppDeps = {
   config: Config;
@@ -26,16 +30,20 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
   const orm = await openDatabase(connection, (line) => logger.warn(line));
   const hasher = await createPasswordHasher(config.argon2Concurrency);
   const store = createFolderPackageStore({ dir: config.packagesDir });
+  const pool = await orm.em.getConnection().getNativeClient();
   const serviceDeps = {
     clock,
     hasher,
     store,
-    throttle: createLoginThrottle(await orm.em.getConnection().getNativeClient()),
+    commonPasswords: createCommonPasswords(),
+    throttle: createLoginThrottle(pool),
+    resetThrottle: createResetThrottle(pool),
+    links: createLinks({ secretKey, baseUrl: config.baseUrl }),
     tokenIdleDays: config.tokenIdleDays,
     invitationDays: config.invitationDays,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
-  const openServices = () => createServices(orm.em.fork(), serviceDeps);
+  const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
 
   const server = await createServer({
     logger: logger satisfies FastifyBaseLogger,

@@ -29,6 +29,12 @@ const trustedProxies = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
+const emailAddress = z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' });
+
+const smtpUrl = z
+  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…' })
+  .refine((url) => URL.parse(url)?.hostname, 'must name a host');
+
 const databaseUrl = z.string().transform((url, context) => {
   try {
     return parseDatabaseUrl(url);
@@ -46,14 +52,15 @@ const Settings = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default('.steward'),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
-  ADMIN_EMAIL: z
-    .email({ pattern: z.regexes.html5Email, error: 'must be an email address' })
-    .default('admin@localhost'),
+  ADMIN_EMAIL: emailAddress.default('admin@localhost'),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   DEMO: flag,
   DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
   INVITATION_DAYS: wholeNumber(1, 3650, 14),
+  SMTP_URL: smtpUrl.optional(),
+  MAIL_FROM: emailAddress.optional(),
+  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0),
   ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()),
   APP_STORE: z.string().startsWith('file:', 'must have the form file:FOLDER').optional(),
   ENVIRONMENT: z.string().max(255).default('development'),
@@ -99,6 +106,11 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     /** Days after its last use at which a token dies; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     invitationDays: read.INVITATION_DAYS,
+    /** Absent: mails are kept, and read by those who may. */
+    smtpUrl: read.SMTP_URL,
+    mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
+    /** Mails that all instances together may send in any minute; 0 means no bound. */
+    mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
     packagesDir: read.APP_STORE
       ? resolve(read.APP_STORE.slice('file:'.length))
@@ -108,5 +120,7 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     logLevel: read.LOG_LEVEL,
   };
 };
+
+const hostOf = (baseUrl = 'http://localhost'): string => new URL(baseUrl).hostname;
 
 export type Config = ReturnType<typeof readConfig>;

@@ -12,5 +12,8 @@ export const newStackId = (): string => randomBytes(4).toString('hex');
 /** An API token: 40 hexadecimal characters, 160 random bits. */
 export const newToken = (): string => randomBytes(20).toString('hex');
 
+/** What the cookie of a session holds: 43 URL-safe characters, 256 random bits. */
+export const newSessionSecret = (): string => randomBytes(32).toString('base64url');
+
 /** The key of an invitation: 32 URL-safe characters, 192 random bits. */
 export const newInvitationKey = (): string => randomBytes(24).toString('base64url');

@@ -1,10 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
-import { presentedToken } from './credentials.ts';
+import { presentedSession, presentedToken } from './credentials.ts';
+import { refuseCrossSite } from './same-site.ts';
 
 export const CSRF_COOKIE = 'csrftoken';
 export const CSRF_HEADER = 'x-csrftoken';
+/** Where the forms of pages, which cannot send a header, put it. */
+export const CSRF_FIELD = 'csrf_token';
 
 const NONCE_BYTES = 16;
 /** Nonce and HMAC-SHA-256, both hexadecimal. */
@@ -13,8 +16,8 @@ const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/;
 export type Csrf = ReturnType<typeof createCsrf>;
 
 /**
- * CSRF tokens by signed double submit: the header must equal the cookie, and both must have been made for the
- * very login that presents them, so that a cookie planted from elsewhere is worth nothing.
+ * CSRF tokens by signed double submit: the header or form field must equal the cookie, and both must have been made
+ * for the very login that presents them, so that a cookie planted from elsewhere is worth nothing.
  */
 export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: boolean }) => {
   const macOf = (nonce: string, login: string): string =>
@@ -26,28 +29,39 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
     return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, login)));
   };
 
+  /** A new token for a login that begins with this answer, or by default for the one that the request presents. */
+  const renew = (reply: FastifyReply, login: string): string => {
+    const nonce = randomBytes(NONCE_BYTES).toString('hex');
+    const token = `${nonce}.${macOf(nonce, login)}`;
+    reply.setCookie(CSRF_COOKIE, token, { path: '/', sameSite: 'lax', secure });
+    return token;
+  };
+
   return {
+    renew,
+
     /** Gives the caller a token by cookie, keeping one that is still good. */
     issue: (request: FastifyRequest, reply: FastifyReply): string => {
       const login = loginOf(request);
       const current = request.cookies[CSRF_COOKIE];
-      if (current !== undefined && isGenuine(current, login)) return current;
-
-      const nonce = randomBytes(NONCE_BYTES).toString('hex');
-      const token = `${nonce}.${macOf(nonce, login)}`;
-      reply.setCookie(CSRF_COOKIE, token, { path: '/', sameSite: 'lax', secure });
-      return token;
+      return current !== undefined && isGenuine(current, login) ? current : renew(reply, login);
     },
 
-    /** @throws Problem `csrf-failed` */
+    /** @throws Problem `csrf-failed`, `cross-site` */
     check: (request: FastifyRequest): void => {
-      const header = request.headers[CSRF_HEADER];
+      refuseCrossSite(request);
+      const sent = request.headers[CSRF_HEADER] ?? fieldOf(request.body);
       const cookie = request.cookies[CSRF_COOKIE];
-      const genuine = typeof header === 'string' && header === cookie && isGenuine(header, loginOf(request));
+      const genuine = typeof sent === 'string' && sent === cookie && isGenuine(sent, loginOf(request));
       if (!genuine) throw new Problem('csrf-failed');
     },
   };
 };
 
 /** What a token is bound to: the login presented, whether or not it turns out to be good. */
-const loginOf = (request: FastifyRequest): string => presentedToken(request) ?? 'anonymous';
+const loginOf = (request: FastifyRequest): string =>
+  presentedToken(request) ?? presentedSession(request) ?? 'anonymous';
+
+/** Only pages parse forms: what arrives elsewhere is bytes or text here. */
+const fieldOf = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : undefined;

@@ -1,11 +1,33 @@
-import type { FastifyRequest } from 'fastify';
-import type { Context } from '../../routers/context.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Browser, Context } from '../../routers/context.ts';
+import type { Actor } from '../services/actor.ts';
+import type { Origin } from '../services/audit.ts';
 import type { Services } from '../services/index.ts';
-import { presentedToken } from './credentials.ts';
+import { presentedSession, presentedToken, SESSION_COOKIE } from './credentials.ts';
+import type { Csrf } from './csrf.ts';
+import { refuseCrossSite } from './same-site.ts';
 
-export type ContextDeps = { openServices: () => Services; baseUrl: string };
+export type ContextDeps = {
+  openServices: (origin: Origin) => Services;
+  baseUrl: string;
+  csrf: Csrf;
+};
 
+/** Browsers keep no cookie for longer; the service ends a session long before when nobody uses it. */
+const COOKIE_MAX_AGE_SECONDS = 400 * 24 * 3600;
+/** Of an IPv6 address that ends as an IPv4 one: the longest there is. */
+const MAX_ADDRESS_LENGTH = 45;
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const replies = new WeakMap<FastifyRequest, FastifyReply>();
 const contexts = new WeakMap<FastifyRequest, Context>();
+
+/** Lets `contextOf` find the answer that belongs to a request: logging in and out sets its cookies. */
+export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    replies.set(request, reply);
+  });
+};
 
 /** The one context of a request: hooks and procedure share it, so that the caller is looked up once. */
 export const contextOf = (request: FastifyRequest, deps: ContextDeps): Context => {
@@ -16,20 +38,62 @@ export const contextOf = (request: FastifyRequest, deps: ContextDeps): Context =
   return context;
 };
 
-const newContext = (request: FastifyRequest, { openServices, baseUrl }: ContextDeps): Context => {
-  let actor: ReturnType<Context['authenticate']> | undefined;
-  const lookUp = async () => {
-    const token = presentedToken(request);
-    return token === null ? null : openServices().identity.actorOf(token);
-  };
+const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
+  const origin = { requestId: request.id, address: addressOf(request) };
+  const openServices = () => deps.openServices(origin);
+  let actor: Promise<Actor | null> | undefined;
   return {
     openServices,
     authenticate: () => {
-      actor ??= lookUp();
+      actor ??= lookUp(request, deps.csrf, openServices());
       return actor;
     },
-    baseUrl,
+    browser: browserOf(request, deps),
+    baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
-    address: request.ip,
   };
+};
+
+/** A proxy that is believed may still hand on any text as its caller's address. */
+const addressOf = ({ ip }: FastifyRequest): string =>
+  ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
+
+/**
+ * Browsers send the cookie of a session whoever makes them: what it asks for must come from a page of this service.
+ * @throws Problem `csrf-failed`, `cross-site`
+ */
+const lookUp = async (request: FastifyRequest, csrf: Csrf, { identity }: Services): Promise<Actor | null> => {
+  const token = presentedToken(request);
+  if (token !== null) return identity.ofToken(token);
+  const session = presentedSession(request);
+  const actor = session === null ? null : await identity.ofSession(session);
+  if (actor && !SAFE_METHODS.has(request.method)) csrf.check(request);
+  return actor;
+};
+
+const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Browser => {
+  const cookie = {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: baseUrl.startsWith('https:'),
+  } as const;
+  return {
+    userAgent: request.headers['user-agent'] ?? '',
+    refuseCrossSite: () => refuseCrossSite(request),
+    keepSession: (secret) => {
+      const reply = replyOf(request);
+      reply.setCookie(SESSION_COOKIE, secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });
+      return csrf.renew(reply, secret);
+    },
+    forgetSession: () => {
+      replyOf(request).clearCookie(SESSION_COOKIE, cookie);
+    },
+  };
+};
+
+const replyOf = (request: FastifyRequest): FastifyReply => {
+  const reply = replies.get(request);
+  if (!reply) throw new Error('rememberReplies was not called for this request');
+  return reply;
 };

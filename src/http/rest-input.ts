@@ -106,11 +106,15 @@ const kindOf = (schema: Schema): string => {
   return inner ? kindOf(inner) : (def?.type ?? 'unknown');
 };
 
-/** What is no number or boolean stays text, and the schema says what is wrong with it. */
+/** A day, or a moment of it with its offset. */
+const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** What is no number, boolean or date stays text, and the schema says what is wrong with it. */
 const fromText = (kind: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
   if (kind === 'number' && /^-?\d+$/.test(text)) return withinSafe(Number(text));
   if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  if (kind === 'date' && ISO_8601.test(text)) return new Date(text);
   return text;
 };
 

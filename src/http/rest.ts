@@ -4,7 +4,6 @@ import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
-import type { Csrf } from './csrf.ts';
 import { chooseForm, JSON_FORMS } from './negotiation.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
@@ -15,13 +14,11 @@ import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
 
-type Deps = ContextDeps & { csrf: Csrf };
-
 /**
  * Serves the procedures on their REST paths, by real routes: with and without the trailing slash, fixed
  * segments before parameters, parameters decoded.
  */
-export const serveRest = async (app: FastifyInstance, deps: Deps): Promise<void> => {
+export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   takeOverBodies(app);
   const endpoints = restEndpoints();
   for (const endpoint of endpoints) {
@@ -37,7 +34,7 @@ export const serveRest = async (app: FastifyInstance, deps: Deps): Promise<void>
 };
 
 /** Whatever can be refused by the headers alone is refused before the body is read. */
-const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: Deps) => {
+const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
   if (endpoint.rest.status !== 204) chooseForm(request, endpoint.rest.offers ?? JSON_FORMS);
   if (endpoint.isPublic) return;
   if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
@@ -46,7 +43,12 @@ const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: Fastify
   if (endpoint.method === 'POST') deps.csrf.check(request);
 };
 
-const answer = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: Deps) => {
+const answer = async (
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ContextDeps,
+) => {
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
   const { input, isSingle, errors } = restInput(endpoint, { params, query, body });

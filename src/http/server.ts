@@ -8,7 +8,7 @@ import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
 import { sendProblem } from './problem-document.ts';
-import type { ContextDeps } from './request-context.ts';
+import { type ContextDeps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
@@ -21,7 +21,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 /** What is served beside the procedures. */
 const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/'];
 
-export type ServerDeps = ContextDeps & {
+export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
   /** How many proxies in front, or which, are believed about the caller's address and host. */
@@ -56,6 +56,7 @@ export const createServer = async (deps: ServerDeps) => {
   await app.register(cookie);
   await negotiate(app);
   identifyRequests(app);
+  rememberReplies(app);
   logAnswers(app);
 
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: deps.baseUrl.startsWith('https:') });
@@ -64,7 +65,7 @@ export const createServer = async (deps: ServerDeps) => {
   serveCsrf(app, csrf);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
-  await app.register((rpc) => serveRpc(rpc, deps));
+  await app.register((rpc) => serveRpc(rpc, { ...deps, csrf }));
   return app;
 };
 

@@ -1,3 +1,6 @@
+/** The login that a call came with. */
+export type Credential = { kind: 'token' | 'session'; id: number };
+
 /** Who is calling, and what they may see and change. Read once for each call. */
 export type Actor = {
   readonly id: number;
@@ -6,6 +9,8 @@ export type Actor = {
   readonly isStaff: boolean;
   /** Ids of the clients they administer. */
   readonly adminOf: readonly number[];
+  /** Null when the operator acts in a user's name. */
+  readonly via: Credential | null;
 };
 
 export const seesAll = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;

@@ -8,30 +8,38 @@ import type { PackageStore } from '../adapters/package-store.ts';
 import type { Clock } from '../core/clock.ts';
 import { newAppId, newStackId } from '../core/ids.ts';
 import { notFound, Problem } from '../core/problems.ts';
+import type { Actor } from './actor.ts';
+import type { Audit } from './audit.ts';
 import { inspectPackage } from './package-inspection.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { tables } from './tables.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; store: PackageStore };
+type Deps = { em: SqlEntityManager; clock: Clock; store: PackageStore; audit: Audit };
 
-export const createAppPackages = ({ em, clock, store }: Deps) => ({
+type Version = { slug: string; version: string };
+
+export const createAppPackages = ({ em, clock, store, audit }: Deps) => ({
   /**
    * Takes a version (`latest` or none: the highest that is no prerelease) from the store, checks it whole, and
    * remembers it as the one to load. Nothing is kept of a package that fails.
    * @throws Problem `not-found`, `bad-package`, `store-away`
    */
-  fetch: async (slug: string, wanted: string | undefined): Promise<{ slug: string; version: string }> => {
+  fetch: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
     const version = pickVersion(await store.versions(slug), wanted);
     const stored = version === null ? null : await store.open(slug, version);
     if (version === null || !stored) throw notFound('package version in the store');
     const { manifest, sha256, sizeBytes } = await inspectPackage(stored, { slug, version });
 
     const values = { version, sha256, size_bytes: sizeBytes, manifest, fetched_at: clock.now() };
-    await tables(em)
-      .insertInto('fetched_packages')
-      .values({ slug, ...values })
-      .onConflict((conflict) => conflict.column('slug').doUpdateSet(values))
-      .execute();
+    await em.transactional(async (tx) => {
+      await tables(tx)
+        .insertInto('fetched_packages')
+        .values({ slug, ...values })
+        .onConflict((conflict) => conflict.column('slug').doUpdateSet(values))
+        .execute();
+      const details = { version, sha256 };
+      await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
+    });
     return { slug, version };
   },
 
@@ -40,7 +48,7 @@ export const createAppPackages = ({ em, clock, store }: Deps) => ({
    * A new app belongs to the client its package names, else to the one whose site the request came to.
    * @throws Problem `not-found`, `bad-package`
    */
-  load: (slug: string, host: string): Promise<void> =>
+  load: (actor: Actor, slug: string, host: string): Promise<void> =>
     em.transactional(async (tx) => {
       const fetched = await tx.findOne(FetchedPackage, slug, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (!fetched) throw notFound('fetched package');
@@ -70,6 +78,9 @@ export const createAppPackages = ({ em, clock, store }: Deps) => ({
         stacks: await replaceStacks(tx, app, manifest.stacks),
       };
       await tx.flush();
+      const details = { version: fetched.version };
+      const event = { action: 'app.load-package', actor, target: slug, clients: [app.client.id], details };
+      await audit.record(tx, [event]);
     }),
 });
 

@@ -3,11 +3,24 @@ import type { Clock } from '../core/clock.ts';
 import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import { type AppRow, appRow, appRows } from './app-rows.ts';
+import type { Audit } from './audit.ts';
+import { changesBetween } from './changes.ts';
 import { clientRow } from './clients.ts';
 import { givenColumns, tables } from './tables.ts';
 import { type UsageWindows, usageWindows } from './usage-windows.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
+
+const CHANGEABLE = [
+  'label',
+  'description',
+  'help_html',
+  'footer_html',
+  'show_help',
+  'show_footer',
+  'in_maintenance',
+  'maintenance_message',
+] as const;
 
 export type AppChanges = {
   label?: string | undefined;
@@ -20,7 +33,9 @@ export type AppChanges = {
   maintenance_message?: string | undefined;
 };
 
-export const createApps = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => {
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+export const createApps = ({ em, clock, audit }: Deps) => {
   const withUsage = async (tx: SqlEntityManager, apps: AppRow[]): Promise<AppWithUsage[]> => {
     const overseen = apps.filter((app) => app.shows_usage).map((app) => app.id);
     const windowsOf = await usageWindows(tx, overseen, clock.now());
@@ -51,7 +66,12 @@ export const createApps = ({ em, clock }: { em: SqlEntityManager; clock: Clock }
         if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
 
         const given = givenColumns(changes);
-        if (given) await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
+        if (given) {
+          await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
+          const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);
+          const clients = [app.client_id];
+          await audit.record(tx, [{ action: 'app.update', actor, target: app.slug, clients, details }]);
+        }
         return one(tx, actor, id);
       }),
   };

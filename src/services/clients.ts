@@ -4,6 +4,8 @@ import { Client } from '../../entities/client.ts';
 import { Site } from '../../entities/site.ts';
 import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
+import type { Audit } from './audit.ts';
+import { changesBetween } from './changes.ts';
 import { givenColumns, inSeenClients, tables } from './tables.ts';
 import { type UserRow, userRows } from './user-rows.ts';
 
@@ -44,7 +46,7 @@ const CHANGEABLE = [
   'password_expiration_days',
 ] as const;
 
-export const createClients = ({ em }: { em: SqlEntityManager }) => ({
+export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   list: (actor: Actor): Promise<ClientRow[]> => seenClients(em, actor).execute(),
 
   /** @throws Problem `not-found` */
@@ -53,12 +55,18 @@ export const createClients = ({ em }: { em: SqlEntityManager }) => ({
   /** @throws Problem `not-found`, `not-allowed`, `invalid-input` on `name` */
   update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
-      await clientRow(tx, actor, id);
+      const before = await clientRow(tx, actor, id);
       if (!changesClient(actor, id)) throw new Problem('not-allowed');
-
       const given = givenColumns(changes);
-      if (given) await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
-      return clientRow(tx, actor, id);
+      if (!given) return before;
+
+      await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
+      const after = await clientRow(tx, actor, id);
+      const details = changesBetween(before, after, CHANGEABLE);
+      await audit.record(tx, [
+        { action: 'client.update', actor, target: after.name, clients: [id], details },
+      ]);
+      return after;
     }),
 
   /** @throws Problem `not-found` */
@@ -71,12 +79,16 @@ export const createClients = ({ em }: { em: SqlEntityManager }) => ({
   },
 
   /** @throws Problem `invalid-input` on `name`, `site` */
-  create: async (actor: Actor, input: { name: string; site: number }): Promise<ClientRow> => {
-    const site = em.getReference(Site, input.site);
-    const client = em.create(Client, { name: input.name, site, ...friendlyTexts(input.name) });
-    await em.flush();
-    return clientRow(em, actor, client.id);
-  },
+  create: (actor: Actor, input: { name: string; site: number }): Promise<ClientRow> =>
+    em.transactional(async (tx) => {
+      const site = tx.getReference(Site, input.site);
+      const client = tx.create(Client, { name: input.name, site, ...friendlyTexts(input.name) });
+      await tx.flush();
+      const details = { id: client.id, site: input.site };
+      const event = { action: 'client.create', actor, target: client.name, clients: [client.id], details };
+      await audit.record(tx, [event]);
+      return clientRow(tx, actor, client.id);
+    }),
 });
 
 const seenClients = (em: SqlEntityManager, actor: Actor) =>

@@ -40,6 +40,11 @@ export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
   return sql<boolean>`status = ${status}`;
 };
 
+/** What the status is at this moment. */
+export const statusAt = (now: Date) => sql<InvitationStatus>`
+  case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
+  else invitations.status end`;
+
 /** Puts to each invitation the user who made it, as the actor sees them: one statement, however many there are. */
 export const withInviters = async (
   em: SqlEntityManager,

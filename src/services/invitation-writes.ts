@@ -4,6 +4,7 @@ import { newInvitationKey } from '../core/ids.ts';
 import { Problem } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
+import { oweInvitationMails } from './owed-mails.ts';
 import { tables } from './tables.ts';
 
 type Terms = { now: Date; expiresAt: Date };
@@ -31,7 +32,7 @@ export const writeInvitations = async (
 
   const written = items.map((item) => ({ ...item, id: idOf(item, made, renewed) }));
   await addApps(tx, written);
-  await oweMails(tx, written, terms.now);
+  await oweInvitationMails(tx, written, terms.now);
   return written.map(({ id }) => id);
 };
 
@@ -120,14 +121,3 @@ const addApps = async (tx: SqlEntityManager, written: Written[]): Promise<void> 
     select * from unnest(${pairs.map((pair) => pair.id)}::int[], ${pairs.map((pair) => pair.appId)}::varchar[])
     on conflict do nothing`.execute(tables(tx));
 };
-
-const oweMails = (tx: SqlEntityManager, written: Written[], now: Date) =>
-  sql`
-    insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at)
-    select 'invitation', mail.email, mail.client_id, mail.invitation_id, ${now}::timestamptz, ${now}::timestamptz
-    from unnest(
-      ${written.map((item) => item.email)}::varchar[],
-      ${written.map((item) => item.client)}::int[],
-      ${written.map((item) => item.id)}::int[]) as mail (email, client_id, invitation_id)`.execute(
-    tables(tx),
-  );

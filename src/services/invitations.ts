@@ -4,6 +4,7 @@ import { type Clock, DAY_MS } from '../core/clock.ts';
 import { invalid, notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import { overseenAppId } from './app-rows.ts';
+import type { Audit } from './audit.ts';
 import { clientRow } from './clients.ts';
 import {
   type CheckedInvitation,
@@ -21,14 +22,25 @@ import {
 import { writeInvitations } from './invitation-writes.ts';
 import { changePending, type InvitationChanges } from './pending-invitation.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; invitationDays: number };
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
 type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
 
-export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
+export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
   const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
-    return rowsInOrder(tx, actor, await writeInvitations(tx, actor, items, { now, expiresAt }));
+    const ids = await writeInvitations(tx, actor, items, { now, expiresAt });
+    await audit.record(
+      tx,
+      items.map(({ email, client, initial_apps }, index) => ({
+        action: 'invitation.create',
+        actor,
+        target: email,
+        clients: [client],
+        details: { id: ids[index], apps: initial_apps },
+      })),
+    );
+    return rowsInOrder(tx, actor, ids);
   };
 
   return {
@@ -103,7 +115,11 @@ export const createInvitations = ({ em, clock, invitationDays }: Deps) => {
       changes: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
-        const id = await changePending(tx, actor, { email, client, now: clock.now() }, changes);
+        const found = await changePending(tx, actor, { email, client, now: clock.now() }, changes);
+        const { id } = found;
+        const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
+        const clients = [found.client_id];
+        await audit.record(tx, [{ action: 'invitation.update', actor, target: email, clients, details }]);
         const [row] = await rowsInOrder(tx, actor, [id]);
         if (!row) throw notFound('invitation');
         return row;

@@ -64,6 +64,11 @@ export const createLoginThrottle = (pool: Pool) => {
       await refuse(username, address);
       await accounts.delete(keyOf(username));
     },
+
+    /** For somebody who has shown by other means that the account is theirs. */
+    forgive: async (username: string): Promise<void> => {
+      await accounts.delete(keyOf(username));
+    },
   };
 };
 
@@ -71,7 +76,7 @@ export const createLoginThrottle = (pool: Pool) => {
 const keyOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Of IPv6 the /64 that one customer is given: they have as many addresses in it as they like. */
-const networkOf = (address: string): string => {
+export const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
   const groups = head.split(':').filter(Boolean);

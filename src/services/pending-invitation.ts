@@ -13,7 +13,7 @@ type Sought = { email: string; client: number | undefined; now: Date };
 type Found = { id: number; client_id: number };
 
 /**
- * Changes the pending invitation of an address, and answers its id.
+ * Changes the pending invitation of an address, and answers which it was.
  * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
 export const changePending = async (
@@ -21,7 +21,7 @@ export const changePending = async (
   actor: Actor,
   sought: Sought,
   changes: InvitationChanges,
-): Promise<number> => {
+): Promise<Found> => {
   const found = await lockPending(tx, actor, sought);
   if (changes.initial_apps) await replaceInitialApps(tx, found, changes.initial_apps);
   if (changes.extra) {
@@ -31,7 +31,7 @@ export const changePending = async (
       .where('id', '=', found.id)
       .execute();
   }
-  return found.id;
+  return found;
 };
 
 /** Of several, the newest of the actor's own. Of several by others, none is more likely to be meant. */

@@ -1,6 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { Problem } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
+import type { Audit } from './audit.ts';
+import { changesBetween } from './changes.ts';
 import { clientRow } from './clients.ts';
 import { tables } from './tables.ts';
 import { lockUser, refuseLastSuperuser } from './user-changes.ts';
@@ -9,14 +11,15 @@ import { type UserRow, userRow } from './user-rows.ts';
 export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Who holds which office. Only superusers get here. */
-export const createRoles = ({ em }: { em: SqlEntityManager }) => ({
+export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   /**
    * Grants or revokes staff and superuser.
    * @throws Problem `not-found`, `not-yourself`, `last-superuser`
    */
   setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
     em.transactional(async (tx) => {
-      const { user } = await lockUser(tx, actor, email);
+      const { user, clientIds: clients } = await lockUser(tx, actor, email);
+      const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
       if (changes.is_superuser === false && user.isSuperuser) {
         if (user.id === actor.id) throw new Problem('not-yourself');
         await refuseLastSuperuser(tx, user);
@@ -24,6 +27,8 @@ export const createRoles = ({ em }: { em: SqlEntityManager }) => ({
       user.isStaff = changes.is_staff ?? user.isStaff;
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
+      const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
+      await audit.record(tx, [{ action: 'user.set-offices', actor, target: user.email, clients, details }]);
       return userRow(tx, actor, email);
     }),
 
@@ -44,6 +49,8 @@ export const createRoles = ({ em }: { em: SqlEntityManager }) => ({
           )
           .execute();
       }
+      const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
+      await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return userRow(tx, actor, email);
     }),
 });

@@ -4,12 +4,15 @@ import type { Clock } from '../core/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import { isSeenApp } from './app-rows.ts';
+import type { Audit } from './audit.ts';
 import { tables } from './tables.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
 /** Everything here is about the actor's own filters: those of others do not exist. */
-export const createSavedFilters = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
+export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   list: (actor: Actor): Promise<SavedFilterRow[]> => filterRows(em, actor).execute(),
 
   /**
@@ -34,6 +37,7 @@ export const createSavedFilters = ({ em, clock }: { em: SqlEntityManager; clock:
         .insertInto('saved_filters')
         .values({ ...input, user_id: actor.id, created: now, modified: now })
         .execute();
+      await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
       return filterRow(tx, actor, input.hash);
     }),
 
@@ -53,18 +57,28 @@ export const createSavedFilters = ({ em, clock }: { em: SqlEntityManager; clock:
         .executeTakeFirst();
       // Another request has moved or removed it since it was read.
       if (replaced.numUpdatedRows === 0n) throw notFound('saved filter');
+      await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
       return filterRow(tx, actor, input.hash);
     }),
 
   /** @throws Problem `not-found` */
-  remove: async (actor: Actor, hash: string): Promise<void> => {
-    const removed = await tables(em)
-      .deleteFrom('saved_filters')
-      .where('user_id', '=', actor.id)
-      .where('hash', '=', hash)
-      .executeTakeFirst();
-    if (removed.numDeletedRows === 0n) throw notFound('saved filter');
-  },
+  remove: (actor: Actor, hash: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const removed = await tables(tx)
+        .deleteFrom('saved_filters')
+        .where('user_id', '=', actor.id)
+        .where('hash', '=', hash)
+        .executeTakeFirst();
+      if (removed.numDeletedRows === 0n) throw notFound('saved filter');
+      await audit.record(tx, [eventOf('saved-filter.delete', actor, hash)]);
+    }),
+});
+
+const eventOf = (action: string, actor: Actor, hash: string) => ({
+  action,
+  actor,
+  target: actor.email,
+  details: { hash },
 });
 
 const filterRows = (em: SqlEntityManager, actor: Actor) =>

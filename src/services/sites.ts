@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import { Site } from '../../entities/site.ts';
 import { notFound } from '../core/problems.ts';
 import { type Actor, seesAll } from './actor.ts';
+import type { Audit } from './audit.ts';
 import { tables } from './tables.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
-export const createSites = ({ em }: { em: SqlEntityManager }) => ({
+export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   /** The sites of the clients that the actor belongs to, or all for those who see all. */
   list: (actor: Actor): Promise<SiteRow[]> => seenSites(em, actor).execute(),
 
@@ -29,11 +30,14 @@ export const createSites = ({ em }: { em: SqlEntityManager }) => ({
   },
 
   /** @throws Problem `invalid-input` on `domain` */
-  create: async (input: { domain: string; name: string }): Promise<SiteRow> => {
-    const site = em.create(Site, input);
-    await em.flush();
-    return { id: site.id, domain: site.domain, name: site.name };
-  },
+  create: (actor: Actor, input: { domain: string; name: string }): Promise<SiteRow> =>
+    em.transactional(async (tx) => {
+      const site = tx.create(Site, input);
+      await tx.flush();
+      const details = { id: site.id, name: site.name };
+      await audit.record(tx, [{ action: 'site.create', actor, target: site.domain, details }]);
+      return { id: site.id, domain: site.domain, name: site.name };
+    }),
 });
 
 const seenSites = (em: SqlEntityManager, actor: Actor) =>

@@ -23,3 +23,13 @@ export const givenColumns = <T extends object>(changes: T): Partial<T> | null =>
   for (const column in given) if (given[column] === undefined) delete given[column];
   return Object.keys(given).length > 0 ? given : null;
 };
+
+/** The clients that a user belongs to. */
+export const clientIdsOf = async (em: SqlEntityManager, userId: number): Promise<number[]> => {
+  const rows = await tables(em)
+    .selectFrom('memberships')
+    .select('client_id')
+    .where('user_id', '=', userId)
+    .execute();
+  return rows.map((row) => row.client_id);
+};

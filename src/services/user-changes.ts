@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { User } from '../../entities/user.ts';
 import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
+import { endCredentials } from './credentials.ts';
 import { tables } from './tables.ts';
 import { isSeenUser } from './user-rows.ts';
 
@@ -62,7 +63,7 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
 };
 
 /**
- * Ends a user's access: no login, no token. Repeating it keeps the first date.
+ * Ends a user's access: no login, no token, no session, no link in a mail. Repeating it keeps the first date.
  * @throws Problem `not-yourself`, `last-superuser`
  */
 export const endAccess = async (
@@ -74,7 +75,7 @@ export const endAccess = async (
   if (user.id === actor.id) throw new Problem('not-yourself');
   if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
   user.deactivate(now);
-  await tables(tx).deleteFrom('api_tokens').where('user_id', '=', user.id).execute();
+  await endCredentials(tx, user.id);
 };
 
 /** Only under the lock of all superusers is the count still true at commit. */

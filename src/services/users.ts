@@ -5,6 +5,8 @@ import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
 import { type Actor, changesClient, onlyOffice } from './actor.ts';
 import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
 import { overseenAppId } from './app-rows.ts';
+import type { Audit } from './audit.ts';
+import { changesBetween } from './changes.ts';
 import { addUser } from './new-user.ts';
 import { tables } from './tables.ts';
 import { endAccess, lockUser } from './user-changes.ts';
@@ -30,9 +32,12 @@ export type UserChanges = {
   apps?: string[] | undefined;
 };
 
-type Deps = { em: SqlEntityManager; clock: Clock };
+/** What an update may change, `extra` apart. */
+const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user', 'apps'] as const;
 
-export const createUsers = ({ em, clock }: Deps) => ({
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+export const createUsers = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see */
   list: async (actor: Actor, filter: { app?: string | undefined }): Promise<UserRow[]> => {
     const rows = userRows(em, actor).where(isSeenUser(actor));
@@ -78,6 +83,9 @@ export const createUsers = ({ em, clock }: Deps) => ({
       await tx.flush();
       await joinClients(tx, user.id, clients);
       await grantApps(tx, user.id, apps);
+      const details = { apps: input.apps };
+      const event = { action: 'user.create', actor, target: user.email, clients: [...clients], details };
+      await audit.record(tx, [event]);
       return userRow(tx, actor, user.email);
     }),
 
@@ -91,6 +99,7 @@ export const createUsers = ({ em, clock }: Deps) => ({
       if (locked.adminOf.length > 0) throw new Problem('client-admin-locked');
 
       const { user } = locked;
+      const before = await userRow(tx, actor, email);
       user.firstName = changes.first_name ?? user.firstName;
       user.lastName = changes.last_name ?? user.lastName;
       user.extra = changes.extra ?? user.extra;
@@ -99,13 +108,22 @@ export const createUsers = ({ em, clock }: Deps) => ({
       if (changes.is_active === false) await endAccess(tx, actor, locked, clock.now());
       if (changes.apps !== undefined) await replaceApps(tx, actor, user.id, changes.apps);
       await tx.flush();
-      return userRow(tx, actor, email);
+      const after = await userRow(tx, actor, email);
+      const details = changesBetween(before, after, CHANGEABLE);
+      // Free-form data may be anything, and large: that it changed is all the trail tells.
+      if (changes.extra !== undefined) details.extra = { from: null, to: null };
+      const event = { action: 'user.update', actor, target: email, clients: locked.clientIds, details };
+      await audit.record(tx, [event]);
+      return after;
     }),
 
   /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      await endAccess(tx, actor, await lockUser(tx, actor, email), clock.now());
+      const locked = await lockUser(tx, actor, email);
+      await endAccess(tx, actor, locked, clock.now());
+      const event = { action: 'user.deactivate', actor, target: email, clients: locked.clientIds };
+      await audit.record(tx, [event]);
     }),
 });
 

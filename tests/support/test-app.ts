@@ -25,6 +25,14 @@ export const createTestClock = () => {
   };
 };
 
+/** Callers in-process have no cookies. */
+const NO_BROWSER = {
+  userAgent: 'tests',
+  refuseCrossSite: () => {},
+  keepSession: () => '',
+  forgetSession: () => {},
+};
+
 type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
   as?: string;
   headers?: Record<string, string | undefined>;
@@ -76,11 +84,11 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     /** Calls procedures in-process; null is somebody without credentials. */
     as: (email: string | null) =>
       createCaller({
-        openServices: app.openServices,
-        authenticate: async () => (email ? app.openServices().identity.actorOf(await tokenOf(email)) : null),
+        openServices: () => app.openServices({ requestId: 'in-process', address: '127.0.0.1' }),
+        authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
+        browser: NO_BROWSER,
         baseUrl: config.baseUrl,
         host: 'localhost:8000',
-        address: '127.0.0.1',
       }),
 
     /** Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. */

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { AuditRow } from '../src/services/audit-trail.ts';
+import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
+import { administrator, router } from './trpc.ts';
+
+const AuditView = z.object({
+  id: z.int(),
+  timestamp: Instant,
+  action: z.string(),
+  /** Empty when nobody was logged in, or the service acted by itself. */
+  actor: z.string(),
+  target: z.string(),
+  clients: z.array(z.int()),
+  details: AnyObject,
+  request_id: z.string().nullable(),
+  address: z.string().nullable(),
+});
+
+const auditView = (entry: AuditRow): z.input<typeof AuditView> => ({
+  id: entry.id,
+  timestamp: entry.occurred_at,
+  action: entry.action,
+  actor: entry.actor_email,
+  target: entry.target,
+  clients: entry.client_ids,
+  details: entry.details,
+  request_id: entry.request_id,
+  address: entry.address,
+});
+
+export const auditRouter = router({
+  /** The newest first; `cursor` is the id of the last entry of the page before. */
+  list: administrator
+    .meta({ openapi: { method: 'GET', path: '/jb/audit/', tags: ['Audit'] }, rest: { extension: true } })
+    .input(
+      z.object({
+        action: Text(64).optional(),
+        actor: EmailKey.optional(),
+        target: Text(255).optional(),
+        client: Id.optional(),
+        from: InstantKey.optional(),
+        to: InstantKey.optional(),
+        cursor: LongIdKey.optional(),
+        limit: Limit,
+      }),
+    )
+    .output(z.array(AuditView))
+    .query(async ({ ctx, input }) => (await ctx.services.auditTrail.list(ctx.actor, input)).map(auditView)),
+});

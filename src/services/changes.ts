@@ -1,0 +1,23 @@
+const MAX_SHOWN_LENGTH = 200;
+
+/** Column → what it was and what it is. */
+export type Changes = Record<string, { from: unknown; to: unknown }>;
+
+/** What an update has changed of these columns, for the audit trail: long texts by their beginning. */
+export const changesBetween = <T extends object>(
+  before: T,
+  after: T,
+  columns: readonly (keyof T & string)[],
+): Changes => {
+  const changes: Changes = {};
+  for (const column of columns) {
+    const [from, to] = [before[column], after[column]];
+    if (JSON.stringify(from) !== JSON.stringify(to)) changes[column] = { from: shown(from), to: shown(to) };
+  }
+  return changes;
+};
+
+const shown = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_SHOWN_LENGTH
+    ? `${value.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…`
+    : value;

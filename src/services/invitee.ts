@@ -1,0 +1,73 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { User } from '../../entities/user.ts';
+import { reasonAgainst } from '../core/free-form.ts';
+import { Problem } from '../core/problems.ts';
+import { grantApps, joinClients } from './app-access.ts';
+import type { MailedInvitation } from './mailed-invitation.ts';
+import { addUser } from './new-user.ts';
+import { setPassword } from './password-setting.ts';
+import { tables } from './tables.ts';
+
+type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
+
+/**
+ * Makes the user whom an invitation asked for, logged in at this moment.
+ * @throws Problem `login-required` when another invitation of this address was accepted meanwhile
+ */
+export const addInvitee = async (
+  tx: SqlEntityManager,
+  invitation: MailedInvitation,
+  { firstName, lastName, hash, now }: NewInvitee,
+): Promise<User> => {
+  const { email, extra, is_demo_user: isDemoUser } = invitation;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));
+  if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
+
+  const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
+  user.lastLogin = now;
+  await tx.flush();
+  await setPassword(tx, { userId: user.id, hash, now });
+  await joinInvited(tx, invitation, user.id);
+  return user;
+};
+
+/** Gives a user what the invitation promises on top of what they have. */
+export const extendInvitee = async (
+  tx: SqlEntityManager,
+  invitation: MailedInvitation,
+  userId: number,
+): Promise<void> => {
+  const user = await tables(tx)
+    .selectFrom('users')
+    .select(['extra', 'is_demo_user'])
+    .where('id', '=', userId)
+    .where('is_active', '=', true)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!user) throw new Problem('account-inactive');
+
+  const united = { ...user.extra, ...invitation.extra };
+  // Two that are each small enough may be too large together: then the user's own stays as it is.
+  const extra = reasonAgainst(united) === null ? united : user.extra;
+  await tables(tx)
+    .updateTable('users')
+    .set({
+      extra: sql`${JSON.stringify(extra)}::json`,
+      is_demo_user: user.is_demo_user || invitation.is_demo_user,
+    })
+    .where('id', '=', userId)
+    .execute();
+  await joinInvited(tx, invitation, userId);
+};
+
+const joinInvited = async (tx: SqlEntityManager, { id, client_id }: MailedInvitation, userId: number) => {
+  await joinClients(tx, userId, new Set([client_id]));
+  const apps = await tables(tx)
+    .selectFrom('invitation_apps')
+    .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
+    .select(['apps.id', 'apps.client_id'])
+    .where('invitation_id', '=', id)
+    .execute();
+  await grantApps(tx, userId, apps);
+};
