@@ -16,7 +16,7 @@ const tags = ['Invitations'];
 const rest = { extension: true } as const;
 const OneInvitation = z.object({ id: IdKey });
 /** As the mailed link has them. They are looked up, not judged. */
-const MailedLink = z.object({ key: Text(256), signature: z.string().max(256) });
+const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
 
 /** What becomes of an invitation after it was made: for those who invite, and for the one who was invited. */
 export const invitationCare = {

@@ -9,6 +9,7 @@ import type { Logger } from './core/logger.ts';
 import { isMigrated, openDatabase } from './database.ts';
 import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
+import { createMailing } from './mailing.ts';
 import { NO_ORIGIN } from './services/audit.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
@@ -31,6 +32,8 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
   const hasher = await createPasswordHasher(config.argon2Concurrency);
   const store = createFolderPackageStore({ dir: config.packagesDir });
   const pool = await orm.em.getConnection().getNativeClient();
+  const links = createLinks({ secretKey, baseUrl: config.baseUrl });
+  const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
     clock,
     hasher,
@@ -38,7 +41,9 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     commonPasswords: createCommonPasswords(),
     throttle: createLoginThrottle(pool),
     resetThrottle: createResetThrottle(pool),
-    links: createLinks({ secretKey, baseUrl: config.baseUrl }),
+    links,
+    mailWriter: mailing.mailWriter,
+    mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     invitationDays: config.invitationDays,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
@@ -60,11 +65,14 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     orm,
     hasher,
     store,
+    links,
     clock,
     openServices,
+    /** Sends mails once it is started. */
+    mailWorker: mailing.worker,
     /** Finishes the requests under way, then lets go of the database. */
     close: async (): Promise<void> => {
-      await drain(() => server.close());
+      await Promise.all([drain(() => server.close()), mailing.worker.stop()]);
       await orm.close(true);
     },
   };

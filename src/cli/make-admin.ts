@@ -2,6 +2,7 @@ import { createPasswordHasher } from '../adapters/password-hasher.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Config } from '../core/config.ts';
 import { migrateDatabase, openDatabase } from '../database.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit.ts';
 import { createAdmin } from '../services/first-start.ts';
 import { inWorkplace } from '../workplace.ts';
 
@@ -13,7 +14,7 @@ export const makeAdmin = (config: Config, email: string, offered: string): Promi
     try {
       const hasher = await createPasswordHasher(config.argon2Concurrency);
       const password = config.adminPassword;
-      return await createAdmin(orm.em.fork(), hasher, {
+      return await createAdmin(orm.em.fork(), hasher, createAudit(NO_ORIGIN, systemClock), {
         email,
         offered,
         now: systemClock.now(),

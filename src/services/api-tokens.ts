@@ -5,7 +5,7 @@ import { newToken } from '../core/ids.ts';
 import { invalid, notFound, Problem } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import type { Audit, Origin } from './audit.ts';
-import { addToken } from './credentials.ts';
+import { addToken, isStillLoggedIn } from './credentials.ts';
 import { clientIdsOf, tables } from './tables.ts';
 
 const MAX_NAMED_TOKENS = 50;
@@ -55,8 +55,9 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
 });
 
 /**
- * Makes parallel requests take turns in counting, and waits for a deactivation under way.
- * @throws Problem `not-signed-in` when it has ended the actor's access
+ * Makes parallel requests take turns in counting, and waits for a deactivation or a change of the password under
+ * way: a token must not outlive what was to end all of them.
+ * @throws Problem `not-signed-in` when the actor's login was ended
  */
 const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   const owner = await tables(tx)
@@ -66,7 +67,7 @@ const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
     .where('is_active', '=', true)
     .forUpdate()
     .executeTakeFirst();
-  if (!owner) throw new Problem('not-signed-in');
+  if (!owner || !(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
 };
 
 const countNamed = async (tx: SqlEntityManager, actor: Actor): Promise<number> => {

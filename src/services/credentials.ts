@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Credential } from './actor.ts';
+import type { Actor, Credential } from './actor.ts';
 import { tokenDigest } from './identity.ts';
 import { tables } from './tables.ts';
 
@@ -57,6 +57,15 @@ export const endCredentials = async (
     .where('id', '<>', keptId('session'))
     .execute();
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
+};
+
+/** Whether the login that a call came with has not been ended meanwhile. */
+export const isStillLoggedIn = async (tx: SqlEntityManager, { id, via }: Actor): Promise<boolean> => {
+  if (via === null) return true;
+  const { rows } = await sql`
+    select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')}
+    where id = ${via.id} and user_id = ${id}`.execute(tables(tx));
+  return rows.length > 0;
 };
 
 /** Headers come as Latin-1, any byte included. */

@@ -4,8 +4,10 @@ import { Client } from '../../entities/client.ts';
 import { Site } from '../../entities/site.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
+import type { Audit } from './audit.ts';
 import { friendlyTexts } from './clients.ts';
 import { addUser, type NewUser } from './new-user.ts';
+import { setPassword } from './password-setting.ts';
 import { tables } from './tables.ts';
 
 type FirstStart = { domain: string; adminEmail: string; now: Date };
@@ -34,22 +36,22 @@ export const prepareFirstStart = (
 export const takeFirstStart = (tx: SqlEntityManager) =>
   sql`select pg_advisory_xact_lock(hashtextextended('first start', 0))`.execute(tables(tx));
 
-/** Makes a superuser of this address, or one of the active or inactive user who has it already. */
+/**
+ * Makes a superuser of this address, or one of the active or inactive user who has it already. Without a hash
+ * an existing one keeps the password they have.
+ */
 export const makeSuperuser = async (
   tx: SqlEntityManager,
   email: string,
-  passwordHash: string,
+  passwordHash: string | null,
   now: Date,
-): Promise<User> => {
+): Promise<void> => {
   const existing = await tx.findOne(User, { email });
-  if (!existing) {
-    return addUserWithPassword(tx, { email, isSuperuser: true, isStaff: true }, passwordHash, now);
-  }
-  existing.isSuperuser = true;
-  existing.activate(now);
+  const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
+  user.isSuperuser = true;
+  user.activate(now);
   await tx.flush();
-  await setPassword(tx, existing.id, passwordHash, now);
-  return existing;
+  if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
 };
 
 export const addUserWithPassword = async (
@@ -60,17 +62,11 @@ export const addUserWithPassword = async (
 ): Promise<User> => {
   const user = await addUser(tx, input, now);
   await tx.flush();
-  await setPassword(tx, user.id, passwordHash, now);
+  await setPassword(tx, { userId: user.id, hash: passwordHash, now });
   return user;
 };
 
-/** By a bound statement of its own: what the ORM writes ends up in the text of the statement. */
-const setPassword = (tx: SqlEntityManager, userId: number, hash: string, now: Date) =>
-  tables(tx)
-    .updateTable('users')
-    .set({ password_hash: hash, last_password_set: now })
-    .where('id', '=', userId)
-    .execute();
+type AdminInput = { email: string; password?: string; offered: string; now: Date };
 
 /**
  * What `create-admin` does. Without a password to set, one who can log in already keeps theirs, and anybody else
@@ -79,7 +75,8 @@ const setPassword = (tx: SqlEntityManager, userId: number, hash: string, now: Da
 export const createAdmin = async (
   em: SqlEntityManager,
   hasher: PasswordHasher,
-  { email, password, offered, now }: { email: string; password?: string; offered: string; now: Date },
+  audit: Audit,
+  { email, password, offered, now }: AdminInput,
 ): Promise<boolean> => {
   const hashes = { given: password && (await hasher.hash(password)), offered: await hasher.hash(offered) };
   return em.transactional(async (tx) => {
@@ -88,8 +85,9 @@ export const createAdmin = async (
       .select('password_hash')
       .where('email', '=', email)
       .executeTakeFirst();
-    const passwordHash = hashes.given || existing?.password_hash;
-    await makeSuperuser(tx, email, passwordHash ?? hashes.offered, now);
-    return !passwordHash;
+    const isOfferedSet = !hashes.given && !existing?.password_hash;
+    await makeSuperuser(tx, email, hashes.given || (isOfferedSet ? hashes.offered : null), now);
+    await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: email }]);
+    return isOfferedSet;
   });
 };

@@ -46,7 +46,6 @@ first('refuses a second service on the same folder, and the first does not notic
   const outcomes = [
     await runCommand(['serve'], settingsOf(folder)),
     await runCommand(['serve'], { ...settingsOf(folder), PORT }),
-    await runCommand(['create-admin', 'late@example.test'], settingsOf(folder)),
   ];
 
   for (const { code, stdout, stderr } of outcomes) {

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './mail-views.ts';
+import { Id, Limit, LongIdKey } from './schemas.ts';
+import { administrator, overseer, router } from './trpc.ts';
+
+const rest = { extension: true };
+const tags = ['Mails'];
+const OneMail = z.object({ id: LongIdKey });
+
+export const mailsRouter = router({
+  /** The newest first; `cursor` is the id of the last mail of the page before. */
+  list: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })
+    .input(
+      z.object({
+        status: MailStatusFilter,
+        client: Id.optional(),
+        cursor: LongIdKey.optional(),
+        limit: Limit,
+      }),
+    )
+    .output(z.array(MailView))
+    .query(async ({ ctx, input }) => (await ctx.services.mails.list(ctx.actor, input)).map(mailView)),
+
+  get: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/mails/{id}/', tags }, rest })
+    .input(OneMail)
+    .output(MailDetailsView)
+    .query(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.get(ctx.actor, input.id))),
+
+  /** Makes a failed or waiting mail due now. */
+  retry: administrator
+    .meta({ openapi: { method: 'POST', path: '/jb/mails/{id}/retry/', tags }, rest })
+    .input(OneMail)
+    .output(MailDetailsView)
+    .mutation(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.retry(ctx.actor, input.id))),
+});

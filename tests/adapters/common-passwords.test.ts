@@ -1,0 +1,121 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createCommonPasswords } from '../../src/adapters/common-passwords.ts';
+
+const require = createRequire(import.meta.url);
+const isListLoaded = () => Object.keys(require.cache).some((file) => file.includes('language-common'));
+
+const listed = (): string[] => {
+  const { dictionary }: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common');
+  return dictionary['passwords-common'];
+};
+
+const common = createCommonPasswords();
+const commonPasswords = suite('common passwords');
+
+commonPasswords('are not read before the first look', () => {
+  createCommonPasswords();
+  assert.not.ok(isListLoaded());
+  common.has('anything');
+  assert.ok(isListLoaded());
+});
+
+commonPasswords('have every word of the list, in any case', () => {
+  const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+  const forms = listed().flatMap((word) => [word, word.toUpperCase(), capital(word)]);
+
+  assert.equal(
+    forms.filter((word) => !common.has(word)),
+    [],
+  );
+  assert.is(common.size, listed().length);
+  assert.ok(common.size >= 20_000);
+});
+
+for (const password of [
+  ...[
+    'Password1!',
+    '123Monkey',
+    '!!dragon!!',
+    'Summer2026!',
+    'letmein 1',
+    'hunter2-20260131',
+    '2026-Sunshine',
+  ],
+  ...[
+    'P@ssw0rd1!',
+    'Pa$$word',
+    'W3lc0me1',
+    '$unsh1ne2026!',
+    'Ch@ngeme1',
+    'l3tme!n',
+    'foo7ba11',
+    '@dmin1strator1',
+  ],
+  ...[
+    'trustno1!2',
+    'abc12345!',
+    '12345678!',
+    '(111111)',
+    'Password!!!!!!!!!!!!!!!!!!!!',
+    '0000000qwerty1111111',
+  ],
+]) {
+  commonPasswords(`have ${password}`, () => assert.ok(common.has(password)));
+}
+
+for (const password of [
+  ...['correct horse battery staple', 'correcthorsebatterystaple', 'Tr0ub4dor&3', 'sunshine over dragons'],
+  ...[
+    'sunshine-839201748',
+    '-83920-sunshine-74850-',
+    '827-horse-4',
+    'kq7#vT2m',
+    '94736280',
+    '!?!?!?!?',
+    '',
+    ' ',
+    'ñpasswordñ',
+    'love-8-hate',
+  ],
+]) {
+  commonPasswords(`do not have “${password}”`, () => assert.not.ok(common.has(password)));
+}
+
+commonPasswords('have every word of six letters or more with up to nine digits and signs around it', () => {
+  const words = listed().filter((word) => /^[a-z]{6,}$/.test(word));
+  const decoration = (maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(...'0123456789!@#$%^&*()-_=+. '), maxLength });
+
+  fc.assert(
+    fc.property(fc.constantFrom(...words), decoration(4), decoration(5), (word, before, after) => {
+      assert.ok(common.has(before + word.toUpperCase() + after));
+    }),
+  );
+});
+
+commonPasswords('leave next to all random passwords alone', () => {
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const unit = fc.constantFrom(...letters, ...letters.toUpperCase(), ...'0123456789!#$%&*+-.=?@_');
+  // About one in a million is in the list by chance: a fixed seed keeps that from happening here.
+  fc.assert(
+    fc.property(fc.string({ unit, minLength: 10, maxLength: 40 }), (password) => {
+      assert.not.ok(common.has(password));
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+});
+
+commonPasswords('answer for any text, however long, at once', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => common.has(text) !== undefined));
+  const started = performance.now();
+  for (const text of ['a', '1', '1!', 'a1', '\ud800', '😀', '11!!']) {
+    assert.not.ok(common.has(text.repeat(50_000)));
+  }
+  // Milliseconds for each; what grows with the square of the length would take minutes.
+  assert.ok(performance.now() - started < 5000);
+});
+
+commonPasswords.run();

@@ -1,0 +1,184 @@
+import superjson from 'superjson';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { tokenDigest } from '../../src/services/identity.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, type TestApp } from '../support/test-app.ts';
+
+const sessions = appSuite('sessions of browsers');
+
+const loggedIn = async (app: TestApp, email = ADA) => {
+  const script = createScript(app);
+  const response = await script.logIn(email, DEMO_PASSWORD);
+  assert.is(response.statusCode, 200, response.body);
+  return { ...script, response };
+};
+
+sessions('begin with a cookie that no script can read, of which a digest is kept', async ({ app }) => {
+  const { response, cookies } = await loggedIn(app);
+  const cookie = response.cookies.find(({ name }) => name === 'steward_session');
+  const rows = await app.db().selectFrom('sessions').selectAll().execute();
+
+  assert.is(response.json().user.email, ADA);
+  assert.is(response.json().csrf_token, cookies.get('csrftoken'));
+  assert.is(cookie?.httpOnly, true);
+  assert.is(cookie?.sameSite, 'Lax');
+  assert.is(cookie?.secure, undefined);
+  assert.ok(rows.some(({ digest }) => digest === tokenDigest(cookie?.value ?? '')));
+  assert.not.ok(JSON.stringify(rows).includes(cookie?.value ?? '?'));
+});
+
+sessions('answer wrong credentials like the token endpoint', async ({ app }) => {
+  for (const [username, password] of [
+    [ADA, 'wrong'],
+    [IDLE, DEMO_PASSWORD],
+    ['nobody@acme.test', DEMO_PASSWORD],
+  ] as const) {
+    const response = await createScript(app).logIn(username, password);
+    assert.is(response.statusCode, 400);
+    assert.is(response.json().detail, 'Unable to log in with provided credentials.');
+    assert.equal(response.cookies, []);
+  }
+});
+
+sessions('let the browser read at once, and change with the CSRF token', async ({ app }) => {
+  const { send, cookies } = await loggedIn(app, ACME);
+  const patch = (headers: Record<string, string>) =>
+    send('PATCH /jb/users/grace@acme.test/', { payload: { last_name: 'H' }, headers });
+
+  assert.is((await send('GET /session/')).json().user.email, ACME);
+  assert.is((await patch({})).statusCode, 200);
+  for (const token of ['', 'x', cookies.get('csrftoken')?.replace(/.$/, 'z') ?? '']) {
+    assert.is((await patch({ 'x-csrftoken': token })).json().type, 'urn:steward:problem:csrf-failed');
+  }
+});
+
+sessions('take no CSRF token of another login', async ({ app }) => {
+  const ada = await loggedIn(app, ACME);
+  const other = await loggedIn(app, ACME);
+  const foreign = other.cookies.get('csrftoken') ?? '';
+  ada.cookies.set('csrftoken', foreign);
+
+  const response = await ada.send('DELETE /session/', { headers: { 'x-csrftoken': foreign } });
+
+  assert.is(response.statusCode, 403);
+});
+
+sessions('refuse what pages of other sites send, the login included', async ({ app }) => {
+  const { send } = await loggedIn(app);
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.test' },
+    { origin: 'null' },
+    { origin: 'http://localhost:8001', host: 'localhost:8000' },
+    { 'sec-fetch-site': 'cross-site' },
+  ];
+  for (const headers of foreign) {
+    const logout = await send('DELETE /session/', { headers });
+    const login = await send('POST /session/', {
+      payload: { username: EDSGER, password: DEMO_PASSWORD },
+      headers,
+    });
+    assert.equal([logout.statusCode, login.statusCode], [403, 403], JSON.stringify(headers));
+    assert.is(login.json().type, 'urn:steward:problem:cross-site');
+  }
+  const own = { origin: 'http://localhost:8000', host: 'localhost:8000', 'sec-fetch-site': 'same-origin' };
+  assert.is((await send('DELETE /session/', { headers: own })).statusCode, 204);
+});
+
+sessions('need no CSRF token from a caller with a token, whatever cookies come along', async ({ app }) => {
+  const { cookies } = await loggedIn(app);
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+
+  const response = await app.send('PATCH /jb/users/grace@acme.test/', {
+    as: ACME,
+    payload: { last_name: 'Hopper' },
+    headers: { cookie },
+  });
+
+  assert.is(response.statusCode, 200);
+});
+
+sessions('end with the logout, and only the one that logged out', async ({ app }) => {
+  const first = await loggedIn(app);
+  const second = await loggedIn(app);
+
+  const response = await first.send('DELETE /session/');
+
+  assert.is(response.statusCode, 204);
+  assert.not.ok(first.cookies.has('steward_session'));
+  assert.is((await first.send('GET /session/')).statusCode, 401);
+  assert.is((await second.send('GET /session/')).statusCode, 200);
+});
+
+sessions('are listed and ended one by one', async ({ app }) => {
+  const first = await loggedIn(app, EDSGER);
+  const second = await loggedIn(app, EDSGER);
+  const list = (await first.send('GET /jb/sessions/')).json();
+  const other = list.find((session: { is_current: boolean }) => !session.is_current);
+
+  assert.is(list.length, 2);
+  assert.is((await createScript(app).send(`DELETE /jb/sessions/${other.id}/`)).statusCode, 401);
+  const grace = await loggedIn(app, GRACE);
+  assert.is((await grace.send(`DELETE /jb/sessions/${other.id}/`)).statusCode, 404);
+  assert.is((await first.send(`DELETE /jb/sessions/${other.id}/`)).statusCode, 204);
+  assert.is((await second.send('GET /session/')).statusCode, 401);
+  assert.is((await first.send('GET /session/')).statusCode, 200);
+});
+
+sessions('end with deactivation, and by an admin', async ({ app }) => {
+  const ended = await loggedIn(app, GRACE);
+  const token = await app.tokenOf(GRACE);
+  await app.as(ACME).sessions.endAllOf({ email: GRACE });
+  const deactivated = await loggedIn(app, GRACE);
+  await app.as(ACME).users.deactivate({ email: GRACE });
+
+  assert.is((await ended.send('GET /session/')).statusCode, 401);
+  assert.is((await deactivated.send('GET /session/')).statusCode, 401);
+  const withToken = await app.send('GET /session/', { headers: { authorization: `Token ${token}` } });
+  assert.is(withToken.statusCode, 401);
+});
+
+sessions('end after 14 days without use', async ({ app }) => {
+  const { send } = await loggedIn(app);
+
+  app.clock.advance(13 * DAY_MS);
+  assert.is((await send('GET /session/')).statusCode, 200);
+  app.clock.advance(13 * DAY_MS);
+  assert.is((await send('GET /session/')).statusCode, 200);
+  app.clock.advance(14 * DAY_MS + 1);
+  assert.is((await send('GET /session/')).statusCode, 401);
+});
+
+sessions('work over tRPC, with the CSRF token for every mutation', async ({ app }) => {
+  const script = createScript(app);
+  const call = (procedure: string, input: unknown, headers: Record<string, string> = {}) =>
+    script.send(`POST !/trpc/${procedure}`, { payload: superjson.serialize(input), headers });
+
+  const login = await call('sessions.create', { username: ACME, password: DEMO_PASSWORD });
+  const change = { email: ADA, last_name: 'L' };
+
+  assert.is(login.statusCode, 200, login.body);
+  assert.ok(script.cookies.has('steward_session'));
+  assert.is((await script.send('GET !/trpc/sessions.current?input={"json":{}}')).statusCode, 200);
+  assert.is((await call('users.update', change)).statusCode, 200);
+  assert.is((await call('users.update', change, { 'x-csrftoken': 'x' })).statusCode, 403);
+  assert.is((await call('users.update', change, { origin: 'https://evil.test' })).statusCode, 403);
+  assert.is((await call('sessions.end', {})).statusCode, 200);
+  assert.not.ok(script.cookies.has('steward_session'));
+});
+
+sessions('keep the CSRF rule of saved filters', async ({ app }) => {
+  const { send } = await loggedIn(app);
+  const payload = { stack_id: 'a0a91e46', hash: 'by-session', name: 'x' };
+
+  const without = await send('POST /hashr/saved_global_filters/', {
+    payload,
+    headers: { 'x-csrftoken': '' },
+  });
+  const made = await send('POST /hashr/saved_global_filters/', { payload });
+
+  assert.equal([without.statusCode, made.statusCode], [403, 201]);
+});
+
+sessions.run();

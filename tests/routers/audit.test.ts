@@ -1,0 +1,169 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+
+const audit = appSuite('audit trail');
+
+audit('tells who did what to whom, when and from where', async ({ app }) => {
+  const response = await app.send('PATCH /jb/users/grace@acme.test/', {
+    as: ACME,
+    payload: { last_name: 'Murray', extra: { note: 'something private' }, apps: [] },
+    headers: { 'x-request-id': 'change-1' },
+  });
+  assert.is(response.statusCode, 200);
+
+  const [entry] = await app.as(ACME).audit.list({ target: GRACE, action: 'user.update' });
+
+  assert.equal(
+    { ...entry, id: 0 },
+    {
+      id: 0,
+      timestamp: app.clock.now(),
+      action: 'user.update',
+      actor: ACME,
+      target: GRACE,
+      clients: [1],
+      details: {
+        last_name: { from: 'Hopper', to: 'Murray' },
+        apps: { from: ['zylTKNVx'], to: [] },
+        extra: { from: null, to: null },
+      },
+      request_id: 'change-1',
+      address: '127.0.0.1',
+    },
+  );
+});
+
+audit('has an entry for every kind of change, and none for what failed', async ({ app }) => {
+  const root = app.as(ROOT);
+  const site = await root.sites.create({ domain: 'new.test', name: 'New' });
+  const client = await root.clients.create({ name: 'New', site: site.id });
+  await root.clients.update({ id: client.id, login_title: 'x'.repeat(255) });
+  await root.users.create({ email: 'new@new.test', client: client.id });
+  await root.roles.setOffices({ email: 'new@new.test', is_staff: true });
+  await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: true });
+  await root.apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
+  await root.appPackages.fetch({ app_slug: 'sales' }).catch(() => null);
+  await root.users.deactivate({ email: 'new@new.test' });
+  await root.savedFilters.create({ stack_id: 'a0a91e46', hash: 'h', name: 'n' });
+  await root.savedFilters.remove({ hash: 'h' });
+  await rejectsWith(root.users.deactivate({ email: ROOT }), 'not-yourself');
+
+  const actions = (await root.audit.list({ actor: ROOT, limit: 200 })).map(({ action }) => action);
+
+  assert.equal(actions.toReversed(), [
+    'site.create',
+    'client.create',
+    'client.update',
+    'user.create',
+    'user.set-offices',
+    'client.add-admin',
+    'app.update',
+    'user.deactivate',
+    'saved-filter.create',
+    'saved-filter.delete',
+  ]);
+});
+
+audit('records logins and failed ones, without what was typed', async ({ app }) => {
+  const login = (username: string, password: string) =>
+    app
+      .as(null)
+      .tokens.create({ username, password })
+      .catch(() => null);
+  await login(EDSGER, DEMO_PASSWORD);
+  await login(EDSGER, 'a wrong guess');
+  await login('my password typed as a name', 'x');
+
+  const all = await app.as(ROOT).audit.list({ limit: 200 });
+  const edsger = await app.as(GLOBEX).audit.list({ target: EDSGER });
+  const unknown = all.filter(({ action, target }) => action === 'login.fail' && target === '');
+
+  assert.equal(
+    edsger.map(({ action, actor }) => [action, actor]),
+    [
+      ['login.fail', ''],
+      ['login.token', EDSGER],
+    ],
+  );
+  assert.is(unknown.length, 1);
+  for (const secret of [DEMO_PASSWORD, 'a wrong guess', 'my password']) {
+    assert.not.ok(JSON.stringify(all).includes(secret), secret);
+  }
+});
+
+audit('is for superusers, and for client admins as far as it concerns their clients', async ({ app }) => {
+  await app.as(GLOBEX).users.update({ email: EDSGER, first_name: 'E.' });
+  await app.as(ACME).users.update({ email: ADA, first_name: 'A.' });
+
+  const acme = await app.as(ACME).audit.list({ limit: 200 });
+  const asked = await app.as(ACME).audit.list({ client: 2 });
+  const root = await app.as(ROOT).audit.list({ client: 2 });
+
+  assert.ok(acme.length > 0);
+  assert.ok(acme.every(({ clients }) => clients.includes(1)));
+  assert.equal(
+    asked.filter(({ clients }) => !clients.includes(1)),
+    [],
+  );
+  assert.ok(root.some(({ target }) => target === EDSGER));
+  await rejectsWith(app.as(STAFF).audit.list({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).audit.list({}), 'not-allowed');
+});
+
+audit('is read a page at a time, by time, and over REST', async ({ app }) => {
+  const all = await app.as(ROOT).audit.list({ limit: 200 });
+  const first = await app.as(ROOT).audit.list({ limit: 3 });
+  const second = await app.as(ROOT).audit.list({ limit: 3, cursor: first.at(-1)?.id });
+  const now = app.clock.now();
+  app.clock.advance(60_000);
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'Ada' });
+  const later = await app.as(ROOT).audit.list({ from: new Date(now.getTime() + 1) });
+  const before = await app.as(ROOT).audit.list({ to: new Date(now.getTime() + 1), limit: 200 });
+  const rest = await app.send(`GET /jb/audit/?from=${app.clock.now().toISOString()}&limit=1`, { as: ROOT });
+  const bad = await app.send('GET /jb/audit/?from=yesterday&limit=0', { as: ROOT });
+
+  assert.equal(
+    [...first, ...second].map(({ id }) => id),
+    all.slice(0, 6).map(({ id }) => id),
+  );
+  assert.equal(
+    later.map(({ action }) => action),
+    ['user.update'],
+  );
+  assert.is(before.length, all.length);
+  assert.is(rest.json().length, 1);
+  assert.equal(Object.keys(bad.json().errors), ['from', 'limit']);
+});
+
+audit('can only be added to', async ({ app }) => {
+  for (const statement of [
+    `update audit_entries set actor_email = 'somebody else'`,
+    'delete from audit_entries',
+    'truncate audit_entries',
+  ]) {
+    const error = await app.orm.em
+      .fork()
+      .execute(statement)
+      .then(
+        () => null,
+        (reason: Error) => reason,
+      );
+    assert.match(error?.message ?? '', /only ever added to/, statement);
+  }
+});
+
+audit('has no entry of a change that did not happen', async ({ app }) => {
+  const count = async () => (await app.as(ROOT).audit.list({ target: ADA, limit: 200 })).length;
+  const before = await count();
+
+  await rejectsWith(app.as(ROOT).users.update({ email: ADA, apps: ['notAnApp'] }), 'invalid-input');
+  await rejectsWith(app.as(ROOT).invitations.create({ items: [{ email: ADA, client: 1 }] }), 'invalid-input');
+  await app.as(ROOT).invitations.create({ items: [{ email: 'dry@run.test', client: 1 }], dry_run: true });
+
+  assert.is(await count(), before);
+  assert.equal(await app.as(ROOT).audit.list({ target: 'dry@run.test' }), []);
+});
+
+audit.run();

@@ -1,0 +1,227 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import {
+  ACME,
+  ADA,
+  DEMO_PASSWORD,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
+
+const acceptance = appSuite('accepting an invitation');
+
+const PASSWORD = 'violet-harbor-92-kite';
+let invited = 0;
+
+type Wanted = {
+  as?: string;
+  email?: string;
+  apps?: string[];
+  extra?: Record<string, unknown>;
+  demo?: boolean;
+};
+
+/** Invites somebody, and answers the link's key and signature with the invitation. */
+const invite = async (app: TestApp, wanted: Wanted = {}) => {
+  invited += 1;
+  const {
+    as = ACME,
+    email = `guest${invited}@new.test`,
+    apps = ['zylTKNVx'],
+    extra = {},
+    demo = false,
+  } = wanted;
+  const items = [{ email, initial_apps: apps, extra, is_demo_user: demo }];
+  const [invitation] = await app.as(as).invitations.create({ items });
+  if (!invitation) throw new Error('nothing was made');
+  const link = new URL(app.links.invitation(invitation.key));
+  return {
+    email,
+    id: invitation.id,
+    key: invitation.key,
+    signature: link.searchParams.get('signature') ?? '',
+  };
+};
+
+acceptance('makes the user with everything promised, and logs them in', async ({ app }) => {
+  const { email, key, signature } = await invite(app, { extra: { region: 'EU' }, demo: true });
+
+  const opened = await app.as(null).invitations.open({ key, signature });
+  const names = { first_name: 'Barbara', last_name: 'Liskov' };
+  const { user, home_location } = await app
+    .as(null)
+    .invitations.accept({ key, signature, ...names, password: PASSWORD });
+
+  assert.is(opened.status, 'pending');
+  assert.is(opened.needs, 'password');
+  assert.is(opened.inviter_name, 'Alex Acme');
+  assert.equal(opened.apps, ['Sales']);
+  assert.is(home_location, '/');
+  assert.equal(
+    { ...user, handle: '', profile_color: '', profile_avatar: '', date_joined: 0, last_login: 0 },
+    {
+      email,
+      handle: '',
+      ...names,
+      extra: { region: 'EU' },
+      is_active: true,
+      is_demo_user: true,
+      profile_color: '',
+      profile_avatar: '',
+      apps: ['zylTKNVx'],
+      clientadmin_of: [],
+      last_login: 0,
+      date_joined: 0,
+      last_activated: null,
+      last_deactivated: null,
+    },
+  );
+  assert.ok((await app.as(null).tokens.create({ username: email, password: PASSWORD })).token);
+  const members = await app.as(ACME).clients.users({ id: 1 });
+  assert.ok(members.some((member) => member.email === email));
+});
+
+acceptance('does not happen by looking', async ({ app }) => {
+  const { id, key, signature } = await invite(app);
+
+  for (let n = 0; n < 3; n += 1) await app.as(null).invitations.open({ key, signature });
+
+  assert.is((await app.as(ACME).invitations.get({ id })).status, 'pending');
+});
+
+acceptance('takes one of two who press at once', async ({ app }) => {
+  const { email, key, signature } = await invite(app);
+
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 4 }, () => app.as(null).invitations.accept({ key, signature, password: PASSWORD })),
+  );
+  const users = await app.db().selectFrom('users').select('id').where('email', '=', email).execute();
+
+  assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  assert.is(users.length, 1);
+  const again = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+  await rejectsWith(again, 'invitation-closed');
+  assert.is((await app.as(null).invitations.open({ key, signature })).status, 'accepted');
+});
+
+acceptance('of two invitations of one address makes one user', async ({ app }) => {
+  const email = 'two@new.test';
+  const acme = await invite(app, { email });
+  const globex = await invite(app, { as: GLOBEX, email, apps: ['Hb7cW2ke'] });
+
+  const outcomes = await Promise.allSettled(
+    [acme, globex].map(({ key, signature }) =>
+      app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
+    ),
+  );
+  const users = await app.db().selectFrom('users').select('id').where('email', '=', email).execute();
+
+  assert.equal(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  assert.is(users.length, 1);
+});
+
+acceptance('keeps the invitation open when the password is weak or missing', async ({ app }) => {
+  const { key, signature, email } = await invite(app);
+  const accept = (password?: string) =>
+    app.as(null).invitations.accept({ key, signature, first_name: 'Radia', last_name: 'Perlman', password });
+
+  const weak = await rejectsWith(accept('Perlman'), 'invalid-input');
+  const missing = await rejectsWith(accept(), 'invalid-input');
+
+  assert.is(weak.fields?.password?.length, 2);
+  assert.equal(missing.fields, { password: ['This field is required.'] });
+  await accept(PASSWORD);
+  assert.is((await app.as(ACME).users.get({ email })).last_name, 'Perlman');
+});
+
+acceptance('asks an existing user to log in, and sets no password of theirs', async ({ app }) => {
+  const { key, signature } = await invite(app, { email: EDSGER, extra: { region: 'EU' } });
+  const accept = (as: string | null) => app.as(as).invitations.accept({ key, signature, password: PASSWORD });
+  await app.as(ROOT).users.update({ email: EDSGER, extra: { team: 'logic' } });
+
+  assert.is((await app.as(null).invitations.open({ key, signature })).needs, 'login');
+  await rejectsWith(accept(null), 'login-required');
+  await rejectsWith(accept(GRACE), 'login-required');
+  assert.is((await app.as(EDSGER).invitations.open({ key, signature })).needs, 'nothing');
+  await accept(EDSGER);
+
+  const edsger = await app.as(ROOT).users.get({ email: EDSGER });
+  assert.equal(edsger.apps.toSorted(), ['Hb7cW2ke', 'zylTKNVx']);
+  assert.equal(edsger.extra, { team: 'logic', region: 'EU' });
+  assert.ok((await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD })).token);
+});
+
+acceptance('does not bring a deactivated account back', async ({ app }) => {
+  const { key, signature } = await invite(app, { email: IDLE });
+
+  const accepted = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+
+  await rejectsWith(accepted, 'account-inactive');
+});
+
+acceptance('takes no signature but the one that was mailed', async ({ app }) => {
+  const { key, signature } = await invite(app);
+  const other = await invite(app);
+
+  for (const [k, s] of [
+    [key, ''],
+    [key, key],
+    [key, other.signature],
+    [key, `${signature} `],
+    ['', signature],
+    ['x\0y', signature],
+    [key.toLowerCase(), signature],
+  ] as const) {
+    await rejectsWith(app.as(null).invitations.open({ key: k, signature: s }), 'not-found');
+  }
+});
+
+acceptance('ends with expiry and revocation, and begins anew with a resend', async ({ app }) => {
+  const { id, key, signature } = await invite(app);
+  const status = async () => (await app.as(null).invitations.open({ key, signature })).status;
+  const accept = () => app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+
+  app.clock.advance(14 * DAY_MS);
+  assert.is(await status(), 'expired');
+  await rejectsWith(accept(), 'invitation-closed');
+  await app.as(ACME).invitations.resend({ id });
+  assert.is(await status(), 'pending');
+  await app.as(ACME).invitations.revoke({ id });
+  assert.is(await status(), 'revoked');
+  await rejectsWith(accept(), 'invitation-closed');
+});
+
+acceptance('is recorded, with the user it made and the login', async ({ app }) => {
+  const { email, key, signature } = await invite(app);
+  await app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+
+  const entries = await app.as(ACME).audit.list({ target: email });
+
+  assert.equal(
+    entries.map(({ action, actor }) => [action, actor]),
+    [
+      ['login.session', email],
+      ['invitation.accept', email],
+      ['user.create', email],
+      ['invitation.create', ACME],
+    ],
+  );
+  assert.not.ok(JSON.stringify(entries).includes(PASSWORD));
+  assert.not.ok(JSON.stringify(entries).includes(signature));
+});
+
+acceptance('by somebody else who is logged in makes the new user all the same', async ({ app }) => {
+  const { email, key, signature } = await invite(app);
+
+  const { user } = await app.as(ADA).invitations.accept({ key, signature, password: PASSWORD });
+
+  assert.is(user?.email, email);
+});
+
+acceptance.run();

@@ -1,0 +1,90 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+
+const named = appSuite('tokens by name');
+
+const sites = (app: TestApp, token: string) =>
+  app.send('GET /jb/sites/', {
+    headers: { authorization: `Token ${token}`, 'x-forwarded-for': '10.1.2.3' },
+  });
+
+named('are told once, work, and say where they were last used', async ({ app }) => {
+  const { token, id } = await app.as(ADA).tokens.createNamed({ name: 'nightly export' });
+  app.clock.advance(2 * MINUTE_MS);
+  assert.is((await sites(app, token)).statusCode, 200);
+
+  const listed = (await app.as(ADA).tokens.list({})).find((row) => row.id === id);
+
+  assert.match(token, /^[0-9a-f]{40}$/);
+  assert.is(listed?.name, 'nightly export');
+  assert.is(listed?.last_used.getTime(), app.clock.now().getTime());
+  assert.is(listed?.last_address, '127.0.0.1');
+  assert.not.ok(JSON.stringify(listed).includes(token));
+});
+
+named('have different names, and at most 50', async ({ app }) => {
+  await app.as(GRACE).tokens.createNamed({ name: 'a' });
+  const twin = await rejectsWith(app.as(GRACE).tokens.createNamed({ name: 'a' }), 'invalid-input');
+  for (let n = 1; n < 50; n += 1) await app.as(GRACE).tokens.createNamed({ name: `n${n}` });
+  const many = await rejectsWith(app.as(GRACE).tokens.createNamed({ name: 'b' }), 'invalid-input');
+  const blank = await rejectsWith(app.as(ADA).tokens.createNamed({ name: '  ' }), 'invalid-input');
+
+  for (const { fields } of [twin, many, blank]) assert.equal(Object.keys(fields ?? {}), ['name']);
+});
+
+named('are not pushed out by logins', async ({ app }) => {
+  const { token } = await app.as(EDSGER).tokens.createNamed({ name: 'kept' });
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', EDSGER)
+    .executeTakeFirstOrThrow();
+  const later = new Date(app.clock.now().getTime() + 1);
+  const logins = Array.from({ length: 60 }, (_, n) => ({
+    user_id: id,
+    digest: `${n}`.padStart(64, '0'),
+    created_at: later,
+    last_used: later,
+  }));
+  await app.db().insertInto('api_tokens').values(logins).execute();
+
+  await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD });
+
+  assert.is((await sites(app, token)).statusCode, 200);
+});
+
+named('are revoked by their owner alone', async ({ app }) => {
+  const { token, id } = await app.as(ADA).tokens.createNamed({ name: 'revoked' });
+
+  await rejectsWith(app.as(GRACE).tokens.revoke({ id }), 'not-found');
+  await app.as(ADA).tokens.revoke({ id });
+
+  assert.is((await sites(app, token)).statusCode, 401);
+  await rejectsWith(app.as(ADA).tokens.revoke({ id }), 'not-found');
+});
+
+named('are not made by a login that is ended at that moment', async ({ app }) => {
+  const email = ADA;
+  app.clock.advance(1000);
+  const doomed = await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD });
+  const make = (n: number) =>
+    app.send('POST /jb/tokens/', {
+      payload: { name: `doomed ${n}` },
+      headers: { authorization: `Token ${doomed.token}` },
+    });
+
+  const change = app
+    .as(email)
+    .passwords.change({ password: DEMO_PASSWORD, new_password: 'violet-harbor-92-kite' });
+  await Promise.all([change, ...Array.from({ length: 10 }, (_, n) => make(n))]);
+
+  assert.is((await sites(app, doomed.token)).statusCode, 401);
+  const left = (await app.as(email).tokens.list({})).filter(({ name }) => name.startsWith('doomed'));
+  assert.equal(left, []);
+});
+
+named.run();

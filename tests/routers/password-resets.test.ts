@@ -1,0 +1,139 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/core/clock.ts';
+import { createLinks } from '../../src/services/links.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const resets = appSuite('password resets');
+
+const NEW = 'violet-harbor-92-kite';
+const login = (app: TestApp, username: string, password: string) =>
+  app.as(null).tokens.create({ username, password });
+
+/** The token of a link as a mail would carry it. */
+const linkFor = async (app: TestApp, email: string): Promise<string> => {
+  const db = app.db();
+  const user = await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow();
+  const now = app.clock.now();
+  const times = { created_at: now, expires_at: new Date(now.getTime() + 60 * MINUTE_MS) };
+  const { id } = await db
+    .insertInto('password_links')
+    .values({ user_id: user.id, ...times })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const url = app.links.passwordLink({ id, userId: user.id, createdAt: now });
+  return new URL(url).searchParams.get('token') ?? '';
+};
+
+resets('owe a mail to any address, without looking whose it is', async ({ app }) => {
+  const before = await app.db().selectFrom('outbox_mails').select('id').execute();
+
+  for (const email of [ADA, 'Nobody@Nowhere.test', IDLE]) {
+    assert.is(await app.as(null).passwords.requestReset({ email }), undefined);
+  }
+  const mails = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select(['kind', 'recipient', 'user_id'])
+    .orderBy('id')
+    .offset(before.length)
+    .execute();
+
+  assert.equal(
+    mails.map((mail) => [mail.kind, mail.recipient, mail.user_id]),
+    [ADA, 'nobody@nowhere.test', IDLE].map((email) => ['password-reset', email, null]),
+  );
+});
+
+resets('are bounded for each address, whether or not it is anybody’s', async ({ app }) => {
+  for (const email of [GRACE, 'stranger@nowhere.test']) {
+    const request = () => app.as(null).passwords.requestReset({ email });
+    for (let n = 0; n < 5; n += 1) await request();
+
+    const problem = await rejectsWith(request(), 'throttled');
+    assert.ok((problem.retryAfterSeconds ?? 0) > 0);
+  }
+});
+
+resets('set a password once, end all logins, and forgive failed ones', async ({ app }) => {
+  const { token: old } = await login(app, ADA, DEMO_PASSWORD);
+  for (let n = 0; n < 10; n += 1) await login(app, ADA, 'wrong').catch(() => null);
+  await rejectsWith(login(app, ADA, DEMO_PASSWORD), 'throttled');
+  const token = await linkFor(app, ADA);
+  const twin = await linkFor(app, ADA);
+
+  const opened = await app.as(null).passwords.openLink({ token });
+  app.clock.advance(1000);
+  await app.as(null).passwords.reset({ token, password: NEW });
+
+  assert.is(opened.email, ADA);
+  assert.ok(opened.rules.some(({ rule }) => rule === 'min_length'));
+  assert.ok((await login(app, ADA, NEW)).token);
+  const answer = await app.send('GET /jb/sites/', { headers: { authorization: `Token ${old}` } });
+  assert.is(answer.statusCode, 401);
+  for (const dead of [token, twin]) {
+    await rejectsWith(app.as(null).passwords.openLink({ token: dead }), 'link-dead');
+    await rejectsWith(app.as(null).passwords.reset({ token: dead, password: NEW }), 'link-dead');
+  }
+});
+
+resets('keep the link when the password is weak', async ({ app }) => {
+  const token = await linkFor(app, GRACE);
+
+  const { fields } = await rejectsWith(
+    app.as(null).passwords.reset({ token, password: 'hopper' }),
+    'invalid-input',
+  );
+
+  assert.is(fields?.password?.length, 3, 'short, common and personal');
+  await app.as(null).passwords.reset({ token, password: NEW });
+});
+
+resets('take one of two who use a link at once', async ({ app }) => {
+  const token = await linkFor(app, GRACE);
+
+  const outcomes = await Promise.allSettled(
+    ['one', 'two'].map((word) => app.as(null).passwords.reset({ token, password: `${NEW}-${word}` })),
+  );
+
+  assert.equal(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+});
+
+resets('end after an hour, with a deactivation, and with another password', async ({ app }) => {
+  const dead = (token: string) => rejectsWith(app.as(null).passwords.openLink({ token }), 'link-dead');
+
+  const late = await linkFor(app, GRACE);
+  app.clock.advance(60 * MINUTE_MS);
+  await dead(late);
+  const deactivated = await linkFor(app, GRACE);
+  await app.as(ROOT).users.deactivate({ email: GRACE });
+  await dead(deactivated);
+  await app.as(ROOT).users.update({ email: GRACE, is_active: true });
+  await dead(deactivated);
+});
+
+resets('take no token that another key has signed, or of any other form', async ({ app }) => {
+  const token = await linkFor(app, ADA);
+  const [id = '', signature = ''] = token.split('.');
+  const forger = createLinks({ secretKey: 'another key', baseUrl: '' });
+  const forged = forger.passwordLink({ id: Number(id), userId: 5, createdAt: app.clock.now() });
+
+  for (const wrong of [
+    '',
+    '.',
+    id,
+    `${id}.`,
+    `${Number(id) + 1}.${signature}`,
+    `${id}.${signature.slice(1)}`,
+    `${id}.${signature}x`,
+    `0${id}.${'é'.repeat(43)}`,
+    `999999999999999.${signature}`,
+    new URL(forged, 'http://x').searchParams.get('token') ?? '',
+  ]) {
+    await rejectsWith(app.as(null).passwords.openLink({ token: wrong }), 'link-dead');
+  }
+  assert.is((await app.as(null).passwords.openLink({ token })).email, ADA);
+});
+
+resets.run();
