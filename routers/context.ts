@@ -19,10 +19,11 @@ export type Browser = {
   /** What the caller's program calls itself. */
   userAgent: string;
   /**
-   * Asked before anything that would set a cookie: pages of other sites must not log anybody in.
-   * @throws Problem `cross-site`
+   * Asked before a login that would set a cookie: pages of other sites must not log anybody in, and a streamed
+   * answer has sent its headers before it knows whether there is a cookie to set.
+   * @throws Problem `cross-site`, `not-acceptable`
    */
-  refuseCrossSite: () => void;
+  prepareLogin: () => void;
   /** Keeps the secret of a new session, and answers the CSRF token that goes with it. */
   keepSession: (secret: string) => string;
   forgetSession: () => void;

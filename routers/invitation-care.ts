@@ -95,7 +95,7 @@ export const invitationCare = {
     )
     .output(AcceptedView)
     .mutation(async ({ ctx, input }) => {
-      ctx.browser.refuseCrossSite();
+      ctx.browser.prepareLogin();
       const { invitationAcceptance, users, identity } = ctx.services;
       const { userAgent } = ctx.browser;
       const before = await ctx.authenticate();

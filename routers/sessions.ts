@@ -35,7 +35,7 @@ export const sessionsRouter = router({
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(z.object({ user: UserView, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
-      ctx.browser.refuseCrossSite();
+      ctx.browser.prepareLogin();
       const { logins, identity, users } = ctx.services;
       const secret = await logins.bySession(input.username, input.password, ctx.browser.userAgent);
       const actor = await identity.ofSession(secret);

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Browser, Context } from '../../routers/context.ts';
+import { Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit.ts';
 import type { Services } from '../services/index.ts';
@@ -18,6 +19,10 @@ const COOKIE_MAX_AGE_SECONDS = 400 * 24 * 3600;
 /** Of an IPv6 address that ends as an IPv4 one: the longest there is. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const NO_STREAM = {
+  detail: 'A streamed answer cannot log a browser in: call this by a link that does not stream.',
+};
 
 const replies = new WeakMap<FastifyRequest, FastifyReply>();
 const contexts = new WeakMap<FastifyRequest, Context>();
@@ -80,7 +85,11 @@ const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Bro
   } as const;
   return {
     userAgent: request.headers['user-agent'] ?? '',
-    refuseCrossSite: () => refuseCrossSite(request),
+    prepareLogin: () => {
+      refuseCrossSite(request);
+      if (request.headers['trpc-accept'] === 'application/jsonl')
+        throw new Problem('not-acceptable', NO_STREAM);
+    },
     keepSession: (secret) => {
       const reply = replyOf(request);
       reply.setCookie(SESSION_COOKIE, secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });

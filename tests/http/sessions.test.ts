@@ -168,6 +168,17 @@ sessions('work over tRPC, with the CSRF token for every mutation', async ({ app 
   assert.not.ok(script.cookies.has('steward_session'));
 });
 
+sessions('do not begin in a streamed answer, which could not set the cookie', async ({ app }) => {
+  const { send } = createScript(app);
+  const response = await send('POST !/trpc/sessions.create?batch=1', {
+    payload: { 0: superjson.serialize({ username: ADA, password: DEMO_PASSWORD }) },
+    headers: { 'trpc-accept': 'application/jsonl' },
+  });
+
+  assert.match(response.body, /does not stream/);
+  assert.equal(response.cookies, []);
+});
+
 sessions('keep the CSRF rule of saved filters', async ({ app }) => {
   const { send } = await loggedIn(app);
   const payload = { stack_id: 'a0a91e46', hash: 'by-session', name: 'x' };
