@@ -1,4 +1,10 @@
-import { startEmbeddedPostgres } from './adapters/embedded-postgres.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  awaitGuests,
+  DataDirInUse,
+  joinEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './adapters/embedded-postgres.ts';
 import { keptSecretKey } from './adapters/secret-key.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
@@ -13,6 +19,10 @@ export type Workplace = {
 };
 
 const NEVER = new Promise<never>(() => {});
+
+/** How long a command waits for a service that is just starting: a first start takes about 3 s. */
+const STARTING_PATIENCE_MS = 15_000;
+const RETRY_MS = 50;
 
 export const openWorkplace = async (config: Config): Promise<Workplace> => {
   if (config.database) {
@@ -29,9 +39,45 @@ export const openWorkplace = async (config: Config): Promise<Workplace> => {
   return { connection, secretKey, stop, lost: exited };
 };
 
-/** Opens the workplace for one piece of work, and closes it whatever comes of it. */
-export const inWorkplace = async <T>(config: Config, work: (place: Workplace) => Promise<T>): Promise<T> => {
-  const place = await openWorkplace(config);
+/**
+ * The workplace of a command, which works beside a running service on the service's server. Where it has to start
+ * one itself, it is not the one to end it under another command that has joined.
+ */
+const openCommandPlace = async (config: Config, patienceMs: number): Promise<Workplace> => {
+  if (config.database) return openWorkplace(config);
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    // Starting comes first: whoever has the lock is alive, and a killed service's server is waited for to end.
+    const own = await openWorkplace(config).catch(orInUse);
+    if (!(own instanceof DataDirInUse)) {
+      return { ...own, stop: () => awaitGuests(own.connection).finally(own.stop) };
+    }
+    const joined = await joinEmbeddedPostgres(config.dataDir);
+    if (joined) {
+      const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
+      return { connection: joined.connection, secretKey, stop: joined.leave, lost: NEVER };
+    }
+    // Its owner is starting or stopping.
+    if (Date.now() > deadline) throw own;
+    await sleep(RETRY_MS);
+  }
+};
+
+const orInUse = (error: unknown): DataDirInUse => {
+  if (error instanceof DataDirInUse) return error;
+  throw error;
+};
+
+/**
+ * Opens the workplace for one piece of work, beside a running service if need be, and closes it whatever comes of it.
+ * @throws DataDirInUse when the service of the embedded database takes no logins
+ */
+export const inWorkplace = async <T>(
+  config: Config,
+  work: (place: Workplace) => Promise<T>,
+  { startingPatienceMs = STARTING_PATIENCE_MS } = {},
+): Promise<T> => {
+  const place = await openCommandPlace(config, startingPatienceMs);
   try {
     return await work(place);
   } finally {

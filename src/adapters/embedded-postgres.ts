@@ -14,6 +14,7 @@ import { spawnServer, stopServer } from './embedded-postgres/server.ts';
 import { makeTempDir } from './embedded-postgres/temp-dir.ts';
 
 export { DataDirInUse, EmbeddedPostgresError } from './embedded-postgres/errors.ts';
+export { awaitGuests, joinEmbeddedPostgres } from './embedded-postgres/joining.ts';
 
 export type EmbeddedPostgresOptions = { dataDir: string; postgresSettings?: Record<string, string> };
 

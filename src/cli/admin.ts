@@ -6,8 +6,7 @@ import { invalid } from '../core/problems.ts';
 
 const HELP = `
 The password is read from ADMIN_PASSWORD. Without it, one who has a password keeps it, and for anybody else one
-is made and shown once.
-With the embedded database the service must not be running on the same DATA_DIR.`;
+is made and shown once.`;
 
 export const addAdminCommands = (program: Command): void => {
   program

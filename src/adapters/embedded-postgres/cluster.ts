@@ -58,7 +58,8 @@ const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<v
   );
 };
 
-const readPassword = async (clusterDir: string): Promise<string> => {
+/** @throws EmbeddedPostgresError when its file is missing */
+export const readPassword = async (clusterDir: string): Promise<string> => {
   const path = join(clusterDir, PASSWORD_FILE);
   const password = await orMissing(readFile(path, 'utf8'));
   if (password) return password;

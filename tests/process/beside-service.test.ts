@@ -1,0 +1,65 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRefused } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
+
+type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service };
+
+const beside = suite<Context>('commands beside a service with the embedded database');
+
+beside.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.service = await startService('serve', { DATA_DIR: context.folder.path });
+});
+beside.after(async ({ folder, service }) => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+beside('create-admin makes a superuser who can log in at once', async ({ folder, service }) => {
+  const password = 'correct horse battery';
+
+  const { code, stderr } = await runCommand(['create-admin', 'late@example.test'], {
+    DATA_DIR: folder.path,
+    ADMIN_PASSWORD: password,
+  });
+
+  const { status } = await service.logIn('late@example.test', password);
+  assert.is(code, 0, stderr);
+  assert.is(status, 200);
+});
+
+beside('migrate finds nothing to do', async ({ folder }) => {
+  const { code, stdout, stderr } = await runCommand(['migrate'], { DATA_DIR: folder.path });
+
+  assert.is(code, 0, stderr);
+  assert.is(stdout, 'Nothing to apply.\n');
+});
+
+beside('two of them do not disturb each other', async ({ folder }) => {
+  const outcomes = await Promise.all(
+    ['a@example.test', 'b@example.test'].map((email) =>
+      runCommand(['create-admin', email], { DATA_DIR: folder.path }),
+    ),
+  );
+
+  assert.equal(
+    outcomes.map(({ code, stderr }) => [code, stderr]),
+    [
+      [0, ''],
+      [0, ''],
+    ],
+  );
+});
+
+beside('serve is refused all the same, and the service never noticed', async ({ folder, service }) => {
+  const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
+
+  isRefused(outcome, 1);
+  assert.match(outcome.stderr, /^Steward is already running on DATA_DIR .+\n$/);
+  assert.is((await service.send('GET !/readyz')).status, 200);
+  assert.ok(service.isRunning());
+});
+
+beside.run();
