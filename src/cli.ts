@@ -4,6 +4,8 @@ import manifest from '../package.json' with { type: 'json' };
 import { addAdminCommands } from './cli/admin.ts';
 import { addAppCommands } from './cli/apps.ts';
 import { reportFailure } from './cli/failures.ts';
+import { addImportCommands } from './cli/import-django.ts';
+import { addInviteCommand } from './cli/invite.ts';
 import { addServiceCommands } from './cli/service.ts';
 
 const program = new Command('steward')
@@ -15,5 +17,7 @@ const program = new Command('steward')
 addServiceCommands(program);
 addAdminCommands(program);
 addAppCommands(program);
+addInviteCommand(program);
+addImportCommands(program);
 
 await program.parseAsync().catch(reportFailure);

@@ -11,9 +11,33 @@ const LOCK_OPTIONS = { application_name: 'steward migrate', connectionTimeoutMil
 /** Opens the pool and proves that the server answers. */
 export const openDatabase = async (connection: Connection, warn?: (line: string) => void) => {
   const orm = await MikroORM.init(ormConfig(connection, warn));
+  releaseLost(await orm.em.getConnection().getNativeClient());
   await orm.em.getConnection().execute('select 1');
   return orm;
 };
+
+/**
+ * Gives back connections that are lost in a transaction. Kysely releases one only after a commit or rollback that
+ * went well, so each loss would cost a place in the pool for good, and closing the pool would wait for ever.
+ */
+const releaseLost = (pool: pg.Pool): void => {
+  const lent = new Map<pg.PoolClient, () => void>();
+  pool.on('acquire', (client) => {
+    const giveBack = () => {
+      client.release(true);
+      // Whoever still holds it may release it again, which would throw.
+      client.release = () => undefined;
+    };
+    lent.set(client, giveBack);
+    client.once('end', giveBack);
+  });
+  pool.on('release', (_error, client) => {
+    const giveBack = lent.get(client);
+    if (giveBack) client.off('end', giveBack);
+    lent.delete(client);
+  });
+};
+
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
 
 /**

@@ -14,6 +14,8 @@ for (const [command, described] of [
   ['demo', 'demo workspace'],
   ['migrate', 'newest schema'],
   ['create-admin', 'ADMIN_PASSWORD'],
+  ['invite', 'queued'],
+  ['import-django', 'dumpdata'],
   ['apps', 'publish'],
   ['apps pack', 'app.yaml'],
   ['apps publish', 'APP_STORE'],

@@ -1,5 +1,8 @@
-/** What spreadsheets take for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms included. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/u;
+/**
+ * What spreadsheets take for a formula (OWASP, "CSV Injection"), full-width forms and space in front included: some
+ * programs trim their cells.
+ */
+const FORMULA = /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/u;
 
 /** One record of CSV (RFC 4180). What a spreadsheet would run as a formula gets an apostrophe, which makes it text. */
 export const csvLine = (cells: readonly string[]): string =>

@@ -1,0 +1,77 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { Problem } from '../core/problems.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit.ts';
+import { problemOfDatabaseError } from '../services/database-errors.ts';
+import type { CsvFault, CsvRow } from '../services/invitation-csv.ts';
+import type { InvitationRow } from '../services/invitation-rows.ts';
+import { createInvitations } from '../services/invitations.ts';
+import { elementReader, inOrderOfAddress } from './invite-elements.ts';
+import type { Parties } from './invite-parties.ts';
+
+export type Outcome = { made: number; renewed: number; faults: CsvFault[] };
+type Deps = { em: SqlEntityManager; invitationDays: number; now: Date };
+type Options = Parties & { dryRun: boolean; advance: (rows: number) => void };
+
+/**
+ * Rows for one call of the service, which tells up to 1,000 faults of it: five for each row, and a row has four
+ * columns. It bounds the memory of a statement, too.
+ */
+const CHUNK_ROWS = 200;
+
+/**
+ * Invites all or none in one transaction; a dry run does the same work and takes it back. The rows go in the order of
+ * their addresses, the one in which every bulk locks, so that two of them do not wait for each other.
+ * @throws Problem `overloaded`, `database-away`
+ */
+export const inviteRows = async (
+  { em, invitationDays, now }: Deps,
+  rows: readonly CsvRow[],
+  { inviter, client, apps, dryRun, advance }: Options,
+): Promise<Outcome> => {
+  const outcome: Outcome = { made: 0, renewed: 0, faults: [] };
+  const toElement = elementReader(client.id, apps);
+  const sorted = inOrderOfAddress(rows);
+  const clock = { now: () => now };
+  const tx = em.fork();
+  const audit = createAudit(NO_ORIGIN, clock);
+  const { create } = createInvitations({ em: tx, clock, audit, invitationDays });
+
+  await tx.begin();
+  try {
+    for (let start = 0; start < sorted.length; start += CHUNK_ROWS) {
+      const chunk = sorted.slice(start, start + CHUNK_ROWS);
+      await create(inviter, chunk.map(toElement)).then(
+        (invitations) => count(outcome, invitations, now),
+        (error) => outcome.faults.push(...faultsIn(error, chunk)),
+      );
+      advance(chunk.length);
+    }
+    await (dryRun || outcome.faults.length > 0 ? tx.rollback() : tx.commit());
+    return outcome;
+  } catch (error) {
+    // On a lost connection there is nothing to take back, and only the first failure tells why.
+    await tx.rollback().catch(() => undefined);
+    throw problemOfDatabaseError(error) ?? error;
+  }
+};
+
+/** One that was pending keeps the date of its first mail. */
+const count = (outcome: Outcome, invitations: readonly InvitationRow[], now: Date): void => {
+  const made = invitations.filter((row) => row.date_invited.getTime() === now.getTime()).length;
+  outcome.made += made;
+  outcome.renewed += invitations.length - made;
+};
+
+const ITEM_PATH = /^items\.(\d+)\.(.+)$/;
+
+/** What the service tells by index and key of an element, by line and column. */
+const faultsIn = (error: unknown, chunk: readonly CsvRow[]): CsvFault[] => {
+  if (!(error instanceof Problem) || !error.fields) throw error;
+  return Object.entries(error.fields).flatMap(([path, messages]) => {
+    const [, index, key = path] = ITEM_PATH.exec(path) ?? [];
+    const row = chunk[Number(index)];
+    const field = key === 'initial_apps' ? 'apps' : key;
+    const email = row?.cells.email ?? '';
+    return messages.map((message) => ({ line: row?.line ?? 0, email, field, message }));
+  });
+};

@@ -1,0 +1,104 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { elementReader, inOrderOfAddress } from '../src/cli/invite-elements.ts';
+import type { Column, CsvRow } from '../src/services/invitation-csv.ts';
+
+const APPS = new Map([
+  ['sales', 'zylTKNVx'],
+  ['churn', 'Qm3vR8pa'],
+  ['zylTKNVx', 'zylTKNVx'],
+]);
+
+const rowOf = (cells: Partial<Record<Column, string>>, line = 2): CsvRow => ({
+  line,
+  cells: { email: 'eve@acme.test', apps: '', is_demo_user: '', extra: '', ...cells },
+});
+const elementOf = (cells: Partial<Record<Column, string>>) => elementReader(1, APPS)(rowOf(cells));
+
+const elements = suite('elementReader');
+
+elements('leaves unsaid what the row does not say', () => {
+  const { value, faults } = elementOf({});
+
+  assert.equal(faults, {});
+  assert.equal(value, {
+    email: 'eve@acme.test',
+    client: 1,
+    initial_apps: [],
+    is_demo_user: undefined,
+    extra: undefined,
+  });
+});
+
+elements('reads every cell', () => {
+  const { value } = elementOf({
+    email: 'Eve@Acme.test',
+    apps: 'churn; zylTKNVx;sales',
+    is_demo_user: 'TRUE',
+    extra: '{"team": {"id": 7}}',
+  });
+
+  assert.equal(value, {
+    email: 'eve@acme.test',
+    client: 1,
+    initial_apps: ['Qm3vR8pa', 'zylTKNVx'],
+    is_demo_user: true,
+    extra: { team: { id: 7 } },
+  });
+});
+
+elements('keeps a key such as __proto__ as plain data', () => {
+  const { value } = elementOf({ extra: '{"__proto__": {"a": 1}}' });
+
+  assert.is(JSON.stringify(value?.extra), '{"__proto__":{"a":1}}');
+});
+
+for (const [column, cell, message] of [
+  ['email', '', 'This field is required.'],
+  ['email', 'eve', 'Must be an email address.'],
+  ['email', `${'e'.repeat(250)}@acme.test`, 'Must have at most 254 characters.'],
+  ['apps', 'sales fleet', 'There is no app fleet of this client.'],
+  ['apps', 'sales,churn', 'There is no app sales,churn of this client.'],
+  ['is_demo_user', 'yes', 'Must be "true" or "false".'],
+  ['extra', 'team', 'Must be an object in JSON, such as {"team": "sales"}.'],
+  ['extra', '[]', 'Must be an object.'],
+  ['extra', `{"a": "${'x'.repeat(65_536)}"}`, 'Must not be larger than 64 KiB.'],
+] as const) {
+  elements(`refuses ${column} ${JSON.stringify(cell.slice(0, 20))}`, () => {
+    assert.equal(elementOf({ [column]: cell }).faults, { [column]: [message] });
+  });
+}
+
+elements('tells every fault of a row, and keeps what the service can judge', () => {
+  const { value, faults } = elementOf({ apps: 'fleet sales', is_demo_user: '1', extra: '1' });
+
+  assert.equal(Object.keys(faults).toSorted(), ['apps', 'extra', 'is_demo_user']);
+  assert.equal([value?.email, value?.initial_apps], ['eve@acme.test', ['zylTKNVx']]);
+});
+
+elements('tells ten unknown apps of a row that names thousands', () => {
+  const { faults } = elementOf({
+    apps: Array.from({ length: 5000 }, (_, index) => `app-${index}`).join(' '),
+  });
+
+  assert.is(faults.apps?.length, 10);
+});
+
+elements('names the line that has the address already, in whatever case', () => {
+  const rows = ['b@x.test', 'A@x.test', 'B@X.test', 'a@x.test', 'B@x.test'];
+  const read = elementReader(1, APPS);
+
+  const told = inOrderOfAddress(rows.map((email, index) => rowOf({ email }, index + 2)))
+    .map((row) => [row.line, read(row).faults.email?.[0]] as const)
+    .toSorted(([a], [b]) => a - b);
+
+  assert.equal(told, [
+    [2, undefined],
+    [3, undefined],
+    [4, 'Line 2 invites this address already.'],
+    [5, 'Line 3 invites this address already.'],
+    [6, 'Line 2 invites this address already.'],
+  ]);
+});
+
+elements.run();

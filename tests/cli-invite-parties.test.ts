@@ -1,0 +1,75 @@
+import * as assert from 'uvu/assert';
+import { findParties } from '../src/cli/invite-parties.ts';
+import { appSuite } from './support/app-suite.ts';
+import { rejectsWith } from './support/rejects-with.ts';
+import { ACME, ADA, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from './support/test-app.ts';
+
+const find = (app: TestApp, client: number, email?: string) => findParties(app.orm.em.fork(), client, email);
+
+const parties = appSuite('findParties');
+
+parties('takes the first superuser who is active, unless told who invites', async ({ app }) => {
+  const byDefault = await find(app, 2);
+  const named = await find(app, 1, 'Admin@ACME.test');
+
+  assert.is(byDefault.inviter.email, ROOT);
+  assert.equal([named.inviter.email, named.inviter.adminOf], [ACME, [1]]);
+});
+
+parties('knows apps of the client by id and by slug, and no others', async ({ app }) => {
+  const { apps } = await find(app, 1);
+
+  assert.equal(
+    [...apps].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    [
+      ['Qm3vR8pa', 'Qm3vR8pa'],
+      ['churn', 'Qm3vR8pa'],
+      ['sales', 'zylTKNVx'],
+      ['zylTKNVx', 'zylTKNVx'],
+    ],
+  );
+});
+
+for (const [who, email] of [
+  ['a member', ADA],
+  ['an admin of another client', GLOBEX],
+  ['staff', STAFF],
+] as const) {
+  parties(`refuses ${who}, whom the API refuses, too`, async ({ app }) => {
+    const problem = await rejectsWith(find(app, 1, email), 'invalid-input');
+    const answer = await app.send('POST /jb/users/invitations/', {
+      as: email,
+      payload: { email: 'eve@acme.test', client: 1 },
+    });
+
+    assert.equal(problem.fields, { '--client': [`There is no client 1 that ${email} may invite to.`] });
+    assert.ok([400, 403].includes(answer.statusCode), answer.body);
+  });
+}
+
+for (const [who, email] of [
+  ['an inactive user', IDLE],
+  ['somebody unknown', 'nobody@acme.test'],
+] as const) {
+  parties(`refuses ${who}`, async ({ app }) => {
+    const problem = await rejectsWith(find(app, 1, email), 'invalid-input');
+
+    assert.equal(problem.fields, { '--as': [`There is no active user ${email}.`] });
+  });
+}
+
+parties('refuses a client that is not there', async ({ app }) => {
+  const problem = await rejectsWith(find(app, 99), 'invalid-input');
+
+  assert.equal(problem.fields, { '--client': [`There is no client 99 that ${ROOT} may invite to.`] });
+});
+
+parties('asks who invites where no superuser is active', async ({ app }) => {
+  await app.db().updateTable('users').set({ is_active: false }).where('is_superuser', '=', true).execute();
+
+  const problem = await rejectsWith(find(app, 1), 'invalid-input');
+
+  assert.equal(problem.fields, { '--as': ['There is no active superuser: name who invites.'] });
+});
+
+parties.run();

@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRefused } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
+
+const SIZE = 10_000;
+/** Only to end a hanging run: the time itself is printed, as machines differ. */
+const HANG_MS = 60_000;
+const MAX_PEAK_MB = 300;
+
+/** Tells the most memory that the command held, once it is over. */
+const TELL_PEAK = `--import=data:text/javascript,process.on('exit',()=>console.error(process.resourceUsage().maxRSS))`;
+
+type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
+
+const invite = suite<Context>('steward invite beside a running service');
+
+invite.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.service = await startService('demo', { DATA_DIR: context.folder.join('data') });
+  context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
+});
+invite.after(async ({ folder, service }) => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const run = async ({ folder }: Context, text: string, args: string[], settings = {}) => {
+  await writeFile(folder.join('people.csv'), text);
+  const all = { DATA_DIR: folder.join('data'), ...settings };
+  return runCommand(['invite', 'people.csv', ...args], all, folder.path);
+};
+
+const pending = async ({ service, token }: Context): Promise<{ email: string }[]> =>
+  (await service.send('GET /jb/clients/1/users/invitations/', { token })).json;
+
+invite('makes invitations that the service answers at once', async (context) => {
+  const text = 'email;apps;extra\r\nEve@guests.test;sales churn;"{""team"": 7}"\r\nbob@guests.test;;\r\n';
+
+  const { code, stdout, stderr } = await run(context, text, ['--client', '1', '--as', 'admin@acme.test']);
+
+  const made = (await pending(context)).filter(({ email }) => email.endsWith('@guests.test'));
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /^Acme Analytics: 2 invited, 0 renewed, by admin@acme\.test\.\nThe mails are queued/);
+  assert.is(stderr, '');
+  assert.equal(
+    made.map(({ email }) => email),
+    ['bob@guests.test', 'eve@guests.test'],
+  );
+});
+
+invite('tells what it would do, and does not do it', async (context) => {
+  const before = await pending(context);
+
+  const { code, stdout } = await run(context, 'email\nEve@guests.test\nnew@guests.test\n', [
+    '--client',
+    '1',
+    '--dry-run',
+  ]);
+
+  assert.is(code, 0);
+  assert.match(
+    stdout,
+    /: 1 would be invited, 1 renewed, by root@steward\.test\.\n.+nothing was changed\.\n$/,
+  );
+  assert.equal(await pending(context), before);
+});
+
+invite('refuses a file with faults, shows the first, and reports all of them', async (context) => {
+  const before = await pending(context);
+  const lines = Array.from({ length: 30 }, (_, index) => `good-${index}@guests.test,fleet`);
+
+  const outcome = await run(context, `email,apps\nada@acme.test,\n${lines.join('\n')}\nx@y.test,"\n`, [
+    '--client',
+    '1',
+  ]);
+
+  const report = (await readFile(context.folder.join('people.report.csv'), 'utf8')).trimEnd().split('\r\n');
+  isRefused(outcome, 22);
+  assert.match(outcome.stderr, 'line 2: ada@acme.test: email: An active user of this client');
+  assert.match(outcome.stderr, 'Nobody was invited. people.report.csv lists every fault: 32.');
+  assert.is(report.length, 33);
+  assert.match(report[32] ?? '', /^33,,,A quoted field begins here that never ends/);
+  assert.equal(await pending(context), before);
+});
+
+invite('refuses a misspelt column before it asks the database', async (context) => {
+  const outcome = await run(context, 'email,app\neve@guests.test,sales\n', [
+    '--client',
+    '1',
+    '--report',
+    'faults.csv',
+  ]);
+
+  isRefused(outcome, 2);
+  assert.match(outcome.stderr, 'line 1: app: Unknown column. Known are email, apps, is_demo_user, extra.');
+  assert.ok(existsSync(context.folder.join('faults.csv')));
+});
+
+for (const [what, args, reason] of [
+  [
+    'a client that is not there',
+    ['--client', '99'],
+    '--client: There is no client 99 that root@steward.test',
+  ],
+  ['a member who invites', ['--client', '1', '--as', 'ada@acme.test'], 'that ada@acme.test may invite to.'],
+  [
+    'a report over the file itself',
+    ['--client', '1', '--report', './people.csv'],
+    '--report: Must be another',
+  ],
+] as const) {
+  invite(`refuses ${what}`, async (context) => {
+    const outcome = await run(context, 'email\neve@guests.test\n', [...args]);
+
+    isRefused(outcome, 2);
+    assert.match(outcome.stderr, reason);
+  });
+}
+
+invite('refuses a file that is not there, and a client that is no id', async (context) => {
+  const settings = { DATA_DIR: context.folder.join('data') };
+
+  const missing = await runCommand(['invite', 'none.csv', '--client', '1'], settings, context.folder.path);
+  const noId = await run(context, 'email\n', ['--client', 'acme']);
+
+  isRefused(missing, 1);
+  assert.match(missing.stderr, 'none.csv');
+  assert.is(noId.code, 1);
+  assert.match(noId.stderr, /^error: option '--client <id>' argument 'acme' is invalid/);
+});
+
+invite(`invites ${SIZE} people in little memory`, async (context) => {
+  const lines = Array.from(
+    { length: SIZE },
+    (_, index) => `many-${index}@guests.test,sales churn,false,"{""index"": ${index}}"`,
+  );
+  const text = `email,apps,is_demo_user,extra\r\n${lines.join('\r\n')}\r\n`;
+  const started = performance.now();
+
+  const { code, stdout, stderr } = await run(context, text, ['--client', '1'], { NODE_OPTIONS: TELL_PEAK });
+  const ms = Math.round(performance.now() - started);
+  const peakMb = Math.round(Number(stderr) / 1000);
+
+  console.log(`${SIZE} people: ${ms} ms; peak memory ${peakMb} MB`);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, `: ${SIZE} invited, 0 renewed`);
+  assert.ok(ms < HANG_MS);
+  assert.ok(peakMb > 0 && peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
+});
+
+invite('works on by itself once the service has stopped', async (context) => {
+  await context.service.kill('SIGTERM');
+
+  const { code, stdout, stderr } = await run(context, 'email\neve@guests.test\n', ['--client', '1']);
+
+  assert.is(code, 0, stderr);
+  assert.match(stdout, ': 0 invited, 1 renewed');
+});
+
+invite.run();
