@@ -40,6 +40,12 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, audit, origin
     throw new Problem('bad-credentials');
   };
 
+  /** Put off to the next login when there is too much to hash: the password was right all the same. */
+  const upgradeHash = async (userId: number, verified: string, password: string): Promise<void> => {
+    const renewed = await hasher.hash(password).catch(orNullIfOverloaded);
+    if (renewed !== null) await replaceHash(em, userId, verified, renewed);
+  };
+
   return {
     /**
      * Unknown, inactive and wrong all take the same time and answer the same. A hash of an older kind is replaced.
@@ -54,7 +60,7 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, audit, origin
       await throttle.recordSuccess(email, address);
 
       if (user.password_hash && hasher.isOutdated(user.password_hash)) {
-        await replaceHash(em, user.id, user.password_hash, await hasher.hash(password));
+        await upgradeHash(user.id, user.password_hash, password);
       }
       return provenUser(user, clock.now());
     },
@@ -62,6 +68,11 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, audit, origin
     /** For a proof that turned out to be overtaken by a deactivation or another password. */
     failLate: async ({ email }: ProvenUser): Promise<never> => fail(email, await credentialsOf(em, email)),
   };
+};
+
+const orNullIfOverloaded = (error: unknown): null => {
+  if (error instanceof Problem && error.code === 'overloaded') return null;
+  throw error;
 };
 
 const provenUser = (user: CredentialsRow, now: Date): ProvenUser => ({

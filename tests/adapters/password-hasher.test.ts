@@ -1,3 +1,4 @@
+import argon2 from 'argon2';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../src/adapters/password-hasher.ts';
@@ -13,6 +14,22 @@ hasher('makes argon2id hashes of 19 MiB and two passes, which verify', async () 
   assert.is(await verify(made, 'a password'), true);
   assert.is(await verify(made, 'another'), false);
   assert.is(isOutdated(made), false);
+});
+
+hasher('takes its own of other costs and of another variant for outdated', async () => {
+  const { verify, isOutdated } = await createPasswordHasher(2);
+  const costs = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+  for (const other of [
+    { ...costs, memoryCost: 8192 },
+    { ...costs, timeCost: 3 },
+    { ...costs, parallelism: 2 },
+    { ...costs, type: argon2.argon2i },
+  ] as const) {
+    const made = await argon2.hash('a password', other);
+    assert.is(await verify(made, 'a password'), true);
+    assert.is(isOutdated(made), true);
+  }
 });
 
 hasher('verifies nothing against no hash, or one of another kind', async () => {
@@ -31,7 +48,21 @@ hasher('refuses more than its queue holds instead of letting everybody wait', as
   assert.ok(last);
   await rejectsWith(last, 'overloaded');
   const outcomes = await Promise.allSettled(asked);
-  assert.ok(outcomes.filter(({ status }) => status === 'fulfilled').length >= 64);
+  const fulfilled = outcomes.filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(fulfilled >= 64, `${fulfilled} of 80`);
+  assert.ok(await hash('room again'));
+});
+
+hasher('counts the work in its queue rather than who waits there', async () => {
+  const { verify, hash } = await createPasswordHasher(1);
+  // About 3 s of work, almost as much as may be ahead of anybody.
+  const dear = `pbkdf2_sha256$10000000$salt$${'A'.repeat(43)}=`;
+
+  const admitted = [verify(dear, 'x'), hash('x'), hash('x')];
+  await rejectsWith(hash('x'), 'overloaded');
+
+  assert.is((await Promise.all(admitted)).length, 3);
+  assert.ok(await hash('x'));
 });
 
 hasher.run();

@@ -1,0 +1,56 @@
+import argon2 from 'argon2';
+
+/** A hash that was understood, with what it takes to try a password against it. */
+export type PasswordCheck = {
+  /** Roughly, on one core of 2026: tells cheap hashes from dear ones, no more. */
+  costMs: number;
+  verify(password: string): Promise<boolean>;
+};
+
+/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane; about 40 ms. */
+const COST = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+
+/** What argon2 fills of memory in a millisecond. */
+const KIB_PER_MS = 850;
+/**
+ * The most that one login may cost: 256 MiB (Django takes 100), a GiB filled in all passes together, which is 1.3 s,
+ * and 16 lanes, as each is a thread. Every pass starts its threads anew, so their number has a bound of its own.
+ */
+const MAX_MEMORY_KIB = 256 * 1024;
+const MAX_FILLED_KIB = 1024 * 1024;
+const MAX_PASSES = 16;
+const MAX_LANES = 16;
+/** RFC 9106 §3.1 */
+const MIN_KIB_PER_LANE = 8;
+
+/** A salt of 8 to 64 bytes and a hash of 12 to 64, in base64 without padding. */
+const FORM =
+  /^\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+
+/** The form of the argon2 library itself, of any variant; null for anything else, or past the bounds. */
+export const readArgon2Hash = (encoded: string): PasswordCheck | null => {
+  const costs = FORM.exec(encoded)?.slice(1) ?? [];
+  const costOf = (name: string): number =>
+    Number(costs.find((cost) => cost.startsWith(name))?.slice(2) ?? Number.NaN);
+  const [memoryKib, passes, lanes] = [costOf('m'), costOf('t'), costOf('p')];
+
+  // A cost that is missing is NaN, and within no bounds.
+  const isAffordable =
+    isWithin(lanes, 1, MAX_LANES) &&
+    isWithin(passes, 1, MAX_PASSES) &&
+    isWithin(memoryKib, lanes * MIN_KIB_PER_LANE, MAX_MEMORY_KIB) &&
+    memoryKib * passes <= MAX_FILLED_KIB;
+  if (!isAffordable) return null;
+  return {
+    costMs: (memoryKib * passes) / KIB_PER_MS,
+    verify: (password) => argon2.verify(encoded, password),
+  };
+};
+
+const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+
+export const makeArgon2Hash = (password: string): Promise<string> => argon2.hash(password, COST);
+
+/** Whether a hash that `readArgon2Hash` understands is not as `makeArgon2Hash` would make it. */
+export const isOutdatedArgon2Hash = (encoded: string): boolean =>
+  !encoded.startsWith('$argon2id$') || argon2.needsRehash(encoded, COST);

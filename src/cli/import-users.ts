@@ -1,0 +1,103 @@
+import type { Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { isKnownHash } from '../adapters/password-hasher.ts';
+import { systemClock } from '../core/clock.ts';
+import type { Config } from '../core/config.ts';
+import { orMissing } from '../core/file-errors.ts';
+import { invalid } from '../core/problems.ts';
+import { migrateDatabase, type Orm, openDatabase } from '../database.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit.ts';
+import { problemOfDatabaseError } from '../services/database-errors.ts';
+import { readDump } from '../services/django-dump.ts';
+import { createDjangoImport, type ImportTotals } from '../services/django-import.ts';
+import { inWorkplace } from '../workplace.ts';
+import type { ImportArguments } from './import-django.ts';
+import { createFaultList, createReportFile, type ImportReport } from './import-report.ts';
+import { createProgress, type Progress } from './progress.ts';
+
+/** Imports a dump and tells how it went. Returns whether the file was accepted. */
+export const importDjango = async (
+  config: Config,
+  file: string,
+  options: ImportArguments,
+): Promise<boolean> => {
+  await using dump = await open(file);
+  const { size } = await statDump(dump, options.report);
+  const report = options.report === undefined ? createFaultList() : await createReportFile(options.report);
+  try {
+    const totals = await inWorkplace(config, async ({ connection }) => {
+      await migrateDatabase(connection);
+      const orm = await openDatabase(connection);
+      try {
+        return await importFile(orm, dump.createReadStream(), size, options, report);
+      } finally {
+        await orm.close(true);
+      }
+    });
+    process.stdout.write(`${linesOf(totals, options).join('\n')}\n`);
+    return !totals.isRefused;
+  } finally {
+    await report.close();
+  }
+};
+
+const statDump = async (dump: FileHandle, report: string | undefined): Promise<Stats> => {
+  const stats = await dump.stat();
+  if (stats.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
+  const older = report === undefined ? null : await orMissing(stat(report));
+  if (older && older.dev === stats.dev && older.ino === stats.ino) {
+    throw invalid({ report: ['Must be another file than the one that is imported.'] });
+  }
+  return stats;
+};
+
+const importFile = async (
+  orm: Orm,
+  source: Readable,
+  sizeBytes: number,
+  { client, model, dryRun = false }: ImportArguments,
+  report: ImportReport,
+): Promise<ImportTotals> => {
+  const audit = createAudit(NO_ORIGIN, systemClock);
+  const django = createDjangoImport({ em: orm.em.fork(), clock: systemClock, audit, isKnownHash });
+
+  let bar: Progress = createProgress('Reading (bytes)', sizeBytes);
+  let isReading = true;
+  const advance = (count: number, total: number): void => {
+    if (isReading) {
+      isReading = false;
+      bar.stop();
+      bar = createProgress('Importing', total);
+    }
+    bar.advance(count);
+  };
+  try {
+    return await django.importUsers(
+      readDump(source, (bytes) => bar.advance(bytes)),
+      { model, clientId: client ?? null, dryRun },
+      { remark: report.write, advance },
+    );
+  } catch (error) {
+    // Another import, or somebody who adds a user, was waited for in vain.
+    const problem = problemOfDatabaseError(error);
+    throw problem?.code === 'overloaded' ? problem : error;
+  } finally {
+    bar.stop();
+    source.destroy();
+  }
+};
+
+const linesOf = (totals: ImportTotals, { client, model, dryRun }: ImportArguments): string[] => [
+  `${totals.read} records read`,
+  `${totals.imported} imported`,
+  `${totals.existing} already there, left as they are`,
+  `${totals.otherModels} skipped, not of the model ${model}`,
+  `${totals.faulty} faulty`,
+  ...(totals.isRefused ? ['The file was refused: nobody was imported.'] : []),
+  ...(totals.passwordless > 0
+    ? [`${totals.passwordless} of those imported need a new password to log in.`]
+    : []),
+  ...(client === undefined && totals.imported > 0 ? ['They belong to no client: --client names one.'] : []),
+  ...(dryRun ? ['This was a dry run: nothing was changed.'] : []),
+];

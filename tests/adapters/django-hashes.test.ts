@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  createPasswordHasher,
+  isKnownHash,
+  type PasswordHasher,
+} from '../../src/adapters/password-hasher.ts';
+import recorded from '../fixtures/django/hashes.json' with { type: 'json' };
+import { djangoPython, runDjango } from '../fixtures/django/run-django.ts';
+
+type DjangoHash = { kind: string; password: string; hash: string };
+
+const KINDS = ['argon2', 'bcrypt_sha256', 'pbkdf2_sha256'];
+const SOME_TEXT = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 200 })
+  .filter((text) => text.isWellFormed());
+
+const hashes = suite<{ hasher: PasswordHasher }>("hashes of Django's");
+
+hashes.before(async (context) => {
+  context.hasher = await createPasswordHasher(2);
+});
+
+const verifyAll = async ({ verify, isOutdated }: PasswordHasher, made: DjangoHash[]) => {
+  for (const { kind, password, hash } of made) {
+    assert.is(await verify(hash, password), true, `${kind} of ${JSON.stringify(password)}`);
+    assert.is(
+      await verify(hash, `${password}.`),
+      false,
+      `${kind} of another than ${JSON.stringify(password)}`,
+    );
+    assert.is(isOutdated(hash), true);
+    assert.is(isKnownHash(hash), true);
+  }
+  assert.equal([...new Set(made.map(({ kind }) => kind))].sort(), KINDS);
+};
+
+hashes('verify with the passwords they were made of, as recorded', ({ hasher }) =>
+  verifyAll(hasher, recorded),
+);
+
+const source =
+  djangoPython === undefined ? 'left out, as no Django is installed' : 'made by the Django installed';
+hashes(`verify with the passwords they were made of (${source})`, async ({ hasher }) => {
+  console.log(`hashes of Django's: ${source}`);
+  if (djangoPython === undefined) return;
+  const passwords = [...recorded.map(({ password }) => password), ...fc.sample(SOME_TEXT, 40)];
+
+  await verifyAll(hasher, runDjango(djangoPython, 'make_hashes.py', [...new Set(passwords)]));
+});
+
+/** Cheap ones of the password `p`, which verify as they are. */
+const hashOf = (kind: string): string =>
+  recorded.find((made) => made.kind === kind && made.password === 'p')?.hash ?? `no ${kind} is recorded`;
+const [argon2, bcrypt, pbkdf2] = KINDS.map(hashOf) as [string, string, string]; // of the three kinds
+
+const MALFORMED = {
+  'an unusable password': '!yfFunbMUS2BoAthutndkO3WBa8oFK9xlHSCB54gp',
+  'no hash': '',
+  'an unknown kind': pbkdf2.replace('sha256', 'sha1'),
+  'a kind alone': 'pbkdf2_sha256',
+  'something before it': ` ${pbkdf2}`,
+  'something after it': `${bcrypt}\n`,
+  'no iterations': pbkdf2.replace('$100$', '$0$'),
+  'negative iterations': pbkdf2.replace('$100$', '$-100$'),
+  'no salt': pbkdf2.replace(/\$ödd[^$]*\$/, '$$$$'),
+  'a short digest': pbkdf2.replace(/.{8}=$/, '='),
+  'a bcrypt without its SHA-256': bcrypt.replace('_sha256$', ''),
+  'a bcrypt cost below the least': bcrypt.replace('$04$', '$03$'),
+  'a short bcrypt': bcrypt.slice(0, -1),
+  'an unknown bcrypt': bcrypt.replace('$2b$', '$2x$'),
+  'an unknown argon2': argon2.replace('argon2id', 'argon2x'),
+  'an argon2 version to come': argon2.replace('v=19', 'v=20'),
+  'a cost twice': argon2.replace('t=1', 'm=1'),
+  'no passes': argon2.replace('t=1', 't=0'),
+  'no lanes': argon2.replace('p=2', 'p=0'),
+  'less memory than the lanes take': argon2.replace('m=64', 'm=15'),
+  'a short argon2 salt': argon2.replace(/\$[^$]+(\$[^$]+)$/, '$$c2FsdA$1'),
+  'a short argon2 hash': argon2.replace(/[^$]+$/, 'aGFzaA'),
+};
+
+const ABSURD = {
+  'more iterations than 10 million': pbkdf2.replace('$100$', '$10000001$'),
+  'iterations past all numbers': pbkdf2.replace('$100$', `$${'9'.repeat(400)}$`),
+  'a bcrypt cost over 15': bcrypt.replace('$04$', '$16$'),
+  'more memory than 256 MiB': argon2.replace('m=64', 'm=262145'),
+  'more passes than 16': argon2.replace('t=1', 't=17'),
+  'more lanes than 16': argon2.replace('p=2', 'p=17').replace('m=64', 'm=256'),
+  'more than a GiB filled': argon2.replace('m=64', 'm=262144').replace('t=1', 't=5'),
+};
+
+for (const [what, hash] of Object.entries({ ...MALFORMED, ...ABSURD })) {
+  hashes(`never verify, and never throw: ${what}`, async ({ hasher }) => {
+    assert.is(await hasher.verify(hash, 'p'), false);
+    assert.is(hasher.isOutdated(hash), false);
+    assert.is(isKnownHash(hash), false);
+  });
+}
+
+hashes('verify as soon as they are whole', async ({ hasher }) => {
+  for (const hash of [
+    argon2,
+    bcrypt,
+    pbkdf2,
+    bcrypt.replace('$2b$', '$2y$'),
+    bcrypt.replace('$2b$', '$2a$'),
+  ]) {
+    assert.is(await hasher.verify(hash, 'p'), true);
+  }
+});
+
+hashes('are of any cost up to the bounds', () => {
+  for (const hash of [
+    pbkdf2.replace('$100$', '$10000000$'),
+    bcrypt.replace('$04$', '$15$'),
+    argon2.replace('m=64', 'm=262144').replace('t=1', 't=4').replace('p=2', 'p=16'),
+    argon2.replace('m=64,t=1,p=2', 'p=16,t=16,m=65536'),
+  ]) {
+    assert.is(isKnownHash(hash), true, hash);
+  }
+});
+
+hashes('never throw and never verify another password, whatever is done to them', async ({ hasher }) => {
+  // A digit more makes each of them dearer by a factor that a test can wait for.
+  const damaged = fc
+    .tuple(fc.constantFrom(argon2, bcrypt, pbkdf2.replace('$100$', '$1$')), fc.nat(), fc.nat(2), fc.string())
+    .map(([hash, at, cut, put]) => {
+      const start = at % hash.length;
+      return `${hash.slice(0, start)}${put.replaceAll(/\d{3,}/g, '')}${hash.slice(start + cut)}`;
+    })
+    .filter((hash) => !/\$1[2-5]\$/.test(hash));
+
+  await fc.assert(
+    fc.asyncProperty(damaged, async (hash) => {
+      // All others take the same way, and 40 ms each.
+      if (!isKnownHash(hash)) return;
+      assert.is(await hasher.verify(hash, 'q'), false);
+      assert.is(hasher.isOutdated(hash), true);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+hashes('leave the event loop to others while they verify', async ({ hasher }) => {
+  for (const kind of KINDS) {
+    const [dear] = recorded.filter((made) => made.kind === kind);
+    assert.ok(dear);
+    const turns: string[] = [];
+    const verified = hasher.verify(dear.hash, dear.password).then(() => turns.push('verified'));
+    setImmediate(() => turns.push('others'));
+    await verified;
+
+    assert.equal(turns, ['others', 'verified'], kind);
+  }
+});
+
+hashes.run();

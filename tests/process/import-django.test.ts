@@ -1,0 +1,200 @@
+import { createWriteStream } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { djangoUser } from '../fixtures/django/records.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { isRefused, STACK } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, type Settings } from '../support/service-process.ts';
+
+const FIXTURES = join(import.meta.dirname, '../fixtures/django');
+const RECORDED = join(FIXTURES, 'dump.json');
+
+const MANY = 20_000;
+/** Only to end a hanging run: the time itself is printed, as machines differ. */
+const HANG_MS = 90_000;
+/** Of other fields, so that all records together are far more than the heap below has room for. */
+const PADDING = 'x'.repeat(8 * 1024);
+const MAX_HEAP_MB = 112;
+
+type Context = {
+  folder: Awaited<ReturnType<typeof makeScratchFolder>>;
+  server: Awaited<ReturnType<typeof startExternalDatabase>>;
+  settings: Settings;
+  database: Client;
+};
+
+const command = suite<Context>('steward import-django');
+
+command.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.server = await startExternalDatabase();
+});
+command.after(async ({ folder, server }) => {
+  await server[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+command.before.each(async (context) => {
+  const { settings, connection } = await context.server.makeDatabase();
+  context.settings = settings;
+  context.database = new Client(connection);
+  await context.database.connect();
+});
+command.after.each(({ database }) => database.end());
+
+const emails = async ({ database }: Context): Promise<string[]> => {
+  const { rows } = await database.query('select email from users order by id');
+  return rows.map(({ email }) => email);
+};
+
+command('tells how many it has read, imported and left out', async (context) => {
+  const { settings } = context;
+  const dry = await runCommand(['import-django', RECORDED, '--dry-run'], settings);
+  const none = await emails(context);
+  const first = await runCommand(['import-django', RECORDED], settings);
+  const again = await runCommand(['import-django', RECORDED], settings);
+
+  assert.equal([dry.code, first.code, again.code], [0, 0, 0], dry.stderr + first.stderr + again.stderr);
+  assert.equal(none, []);
+  assert.match(dry.stdout, 'This was a dry run: nothing was changed.');
+  assert.is(
+    first.stdout,
+    [
+      '22 records read',
+      '5 imported',
+      '0 already there, left as they are',
+      '17 skipped, not of the model auth.user',
+      '0 faulty',
+      '1 of those imported need a new password to log in.',
+      'They belong to no client: --client names one.',
+      '',
+    ].join('\n'),
+  );
+  assert.match(again.stdout, '\n0 imported\n5 already there, left as they are\n');
+  assert.is(dry.stderr + first.stderr + again.stderr, '');
+  assert.is((await emails(context)).length, 5);
+});
+
+command('makes them members of the client named', async ({ settings, database }) => {
+  await runCommand(['migrate'], settings);
+  await database.query(`insert into sites (id, domain, name) values (1, 'acme.test', 'Acme')`);
+  await database.query(`insert into clients (id, site_id, name) values (3, 1, 'Acme')`);
+
+  const { code, stdout } = await runCommand(['import-django', RECORDED, '--client', '3'], settings);
+  const { rows } = await database.query('select client_id, count(*)::int from memberships group by 1');
+
+  assert.is(code, 0);
+  assert.not.match(stdout, 'no client');
+  assert.equal(rows, [{ client_id: 3, count: 5 }]);
+});
+
+command('refuses a file with faults, and shows the first 20 of them', async (context) => {
+  const { folder, settings } = context;
+  const file = folder.join('faulty.json');
+  const bad = Array.from({ length: 30 }, () => djangoUser('no address'));
+  await writeFile(file, JSON.stringify([djangoUser('good@example.org'), ...bad]));
+
+  const { code, stdout, stderr } = await runCommand(['import-django', file], context.settings);
+  const told = stderr.trimEnd().split('\n');
+
+  assert.is(code, 1);
+  assert.match(stdout, '\n0 imported\n');
+  assert.match(stdout, '\n30 faulty\nThe file was refused: nobody was imported.\n');
+  assert.is(told.length, 21);
+  assert.match(told[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
+  assert.is(told.at(-1), '10 more; --report lists them all.');
+  assert.equal(await emails(context), []);
+  assert.is((await runCommand(['import-django', file, '--dry-run'], settings)).code, 1);
+});
+
+command('writes all that is to be known of records to the report', async ({ folder, settings, database }) => {
+  const [file, report] = [folder.join('reported.json'), folder.join('report.csv')];
+  const secret = 'sha1$salt$0123456789abcdef';
+  const records = [
+    djangoUser('one@example.org'),
+    { ...djangoUser('=2+5', { username: 'x', first_name: 7, password: secret }), pk: 'a "b", c' },
+    djangoUser('ONE@example.org'),
+  ];
+
+  await writeFile(file, JSON.stringify(records));
+  const refused = await runCommand(['import-django', file, '--report', report], settings);
+  const faults = (await readFile(report, 'utf8')).split('\r\n');
+  await writeFile(file, JSON.stringify([records[0], djangoUser('sha@example.org', { password: secret })]));
+  await database.query(`insert into users (email, handle, profile_color, date_joined, last_password_set)
+    values ('one@example.org', '@one', '000000', now(), now())`);
+  const accepted = await runCommand(['import-django', file, '--report', report], settings);
+  const rest = (await readFile(report, 'utf8')).split('\r\n');
+
+  assert.equal([refused.code, accepted.code], [1, 0]);
+  assert.is(refused.stderr, '');
+  assert.is(faults[0], 'record,pk,email,outcome,field,message');
+  assert.equal(
+    faults.slice(1, 4).map((line) => line.slice(0, line.indexOf(',faulty,'))),
+    [`2,"a ""b"", c",'=2+5`, `2,"a ""b"", c",'=2+5`, `3,${records[2]?.pk},one@example.org`],
+  );
+  assert.equal(
+    rest.slice(1, 3).map((line) => line.split(',').slice(2, 5)),
+    [
+      ['one@example.org', 'exists', ''],
+      ['sha@example.org', 'imported', 'password'],
+    ],
+  );
+  assert.equal([faults.length, rest.length], [5, 4]);
+  assert.not.match(faults.join() + rest.join(), '0123456789abcdef');
+  assert.is((await stat(report)).mode & 0o777, 0o600);
+});
+
+command('refuses what it cannot work on, in a line or two', async ({ folder, settings }) => {
+  const broken = folder.join('broken.json');
+  await writeFile(broken, (await readFile(RECORDED)).subarray(0, 3000));
+
+  for (const [args, lines, told] of [
+    [[folder.join('none.json')], 1, 'none.json'],
+    [[folder.path], 2, 'file: Must be a file, and is a folder.'],
+    [[RECORDED, '--client', '7'], 2, 'client: There is no client 7.'],
+    [[RECORDED, '--report', RECORDED], 2, 'report: Must be another file'],
+    [[RECORDED, '--report', folder.join('none', 'report.csv')], 1, 'report.csv'],
+  ] as const) {
+    const outcome = await runCommand(['import-django', ...args], settings);
+    isRefused(outcome, lines);
+    assert.match(outcome.stderr, told);
+  }
+  const { code, stderr } = await runCommand(['import-django', broken], settings);
+  assert.is(code, 1);
+  assert.match(stderr, /^file: Is no JSON, or not all of it: it breaks off after record \d+\.\n$/);
+  assert.not.match(stderr, STACK);
+});
+
+command(`takes ${MANY} users who do not fit into its memory together`, async (context) => {
+  const file = context.folder.join('many.json');
+  const records = function* () {
+    for (let index = 0; index < MANY; index += 1) {
+      const record = JSON.stringify(djangoUser(`user-${index}@example.org`, { biography: PADDING }));
+      yield `${index === 0 ? '[' : ','}\n${record}`;
+    }
+    yield '\n]\n';
+  };
+  await pipeline(Readable.from(records()), createWriteStream(file));
+  const options = `--max-old-space-size=${MAX_HEAP_MB} --import=${join(FIXTURES, 'peak-memory.ts')}`;
+
+  const started = performance.now();
+  const { code, stdout, stderr } = await runCommand(['import-django', file], {
+    ...context.settings,
+    NODE_OPTIONS: options,
+  });
+  const ms = Math.round(performance.now() - started);
+
+  const sizeMb = Math.round((await stat(file)).size / 1e6);
+  console.log(`${MANY} users, ${sizeMb} MB: ${ms} ms; ${stderr.trim()}`);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, `\n${MANY} imported\n`);
+  assert.is(new Set(await emails(context)).size, MANY);
+  assert.ok(ms < HANG_MS);
+});
+
+command.run();
