@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { CHROMIUM } from './support/chromium.ts';
 import { runTestProcess, type TestProcessOptions } from './support/test-process.ts';
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
@@ -21,6 +23,10 @@ const PROJECT = dirname(import.meta.dirname);
 const FIXTURES = join('tests', 'fixtures');
 const dir = relative(PROJECT, resolve(values.dir));
 
+/** Tests that need what no package brings: a browser. Where there is none, the run says so and does without them. */
+const BROWSER_TESTS = join('tests', 'browser');
+const hasBrowser = existsSync(CHROMIUM);
+
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
@@ -30,7 +36,9 @@ const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT }))
     if (isWanted(file)) files.push(file);
-  return files.sort();
+  const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
+  if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
+  return runnable.sort();
 };
 
 const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {

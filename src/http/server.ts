@@ -7,6 +7,8 @@ import { createBrokenRequests } from './broken-requests.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
+import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
+import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
@@ -32,6 +34,7 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
   const broken = createBrokenRequests();
+  const csrf = createCsrf({ secretKey: deps.secretKey, secure: deps.baseUrl.startsWith('https:') });
   const app = fastify({
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -51,20 +54,28 @@ export const createServer = async (deps: ServerDeps) => {
   });
   broken.watch(app.server);
   addRareMethods(app);
-  app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error));
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, new Problem('not-found')));
+  app.setErrorHandler((error, request, reply) =>
+    prefersPage(request)
+      ? failurePage(request, reply, error, { ...deps, csrf })
+      : sendProblem(request, reply, error),
+  );
+  app.setNotFoundHandler((request, reply) =>
+    prefersPage(request)
+      ? notFoundPage(request, reply, { ...deps, csrf })
+      : sendProblem(request, reply, new Problem('not-found')),
+  );
   await app.register(cookie);
   await negotiate(app);
   identifyRequests(app);
   rememberReplies(app);
   logAnswers(app);
 
-  const csrf = createCsrf({ secretKey: deps.secretKey, secure: deps.baseUrl.startsWith('https:') });
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveCsrf(app, csrf);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
+  await app.register((pages) => servePages(pages, { ...deps, csrf }));
   await app.register((rpc) => serveRpc(rpc, { ...deps, csrf }));
   return app;
 };

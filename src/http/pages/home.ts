@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import type { Problem } from '../../core/problems.ts';
+import { browserOf } from './browsers.ts';
+import { homeOf } from './destinations.ts';
+import { alertBox } from './fields.ts';
+import { type Html, html } from './html.ts';
+import { logoutForm } from './logout.ts';
+import { goTo, sendPage } from './sending.ts';
+import { type Caller, isStaleForm, type PageDeps, type Visit, visitOf } from './visit.ts';
+import { momentOf, sentenceOf } from './wording.ts';
+
+/** `/`: one's own apps and logins. */
+export const serveHome = (app: FastifyInstance, deps: PageDeps): void => {
+  app.get('/', async (request, reply) => sendHome(visitOf(request, reply, deps)));
+
+  app.post<{ Params: { id: string } }>('/sessions/:id/end/', async (request, reply) => {
+    const visit = visitOf(request, reply, deps);
+    const id = Number(request.params.id);
+    const { problem } = await visit.submit((caller) => caller.sessions.endOne({ id }));
+    // One that is no longer there has ended, which is all that was wished for.
+    return isStaleForm(problem) ? sendHome(visit, problem) : goTo(reply, '/');
+  });
+};
+
+const sendHome = async (visit: Visit, problem: Problem | null = null) => {
+  const user = await visit.user();
+  if (!user) return goTo(visit.reply, '/login/');
+  const { reader } = visit;
+  const [branding, apps, sessions] = await Promise.all([
+    reader.branding.ofHost({}),
+    reader.apps.list({}),
+    reader.sessions.list({}),
+  ]);
+  const home = homeOf(branding.home_location);
+  const content = html`
+<h1>Hello${user.first_name !== '' && ` ${user.first_name}`}</h1>
+<p class="lead">You are logged in as ${user.email}.</p>
+${alertBox(problem && sentenceOf(problem))}
+<section class="card" aria-labelledby="apps">
+<h2 id="apps">Your apps</h2>
+${appsList(apps)}
+${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></p>`}
+</section>
+<section class="card" aria-labelledby="sessions">
+<h2 id="sessions">Where you are logged in</h2>
+<ul class="rows">${sessions.map((session) => sessionRow(visit, session))}</ul>
+</section>
+<section class="card" aria-labelledby="account">
+<h2 id="account">Your account</h2>
+<div class="actions"><a class="button quiet" href="/password/change/">Change your password</a>
+${logoutForm(visit, { isQuiet: true })}</div>
+</section>`;
+  return sendPage(visit.reply, { brand: branding, title: 'Home', content, isWide: true }, { problem });
+};
+
+type Apps = Awaited<ReturnType<Caller['apps']['list']>>;
+type Session = Awaited<ReturnType<Caller['sessions']['list']>>[number];
+
+const appsList = (apps: Apps): Html =>
+  apps.length === 0
+    ? html`<p>None yet. Whoever invited you can give you some.</p>`
+    : html`<ul class="tiles">${apps.map(
+        ({ label, description }) => html`<li><strong>${label}</strong>
+${description !== '' && html`<span>${description}</span>`}</li>\n`,
+      )}</ul>`;
+
+const sessionRow = (visit: Visit, session: Session): Html => {
+  const browser = browserOf(session.user_agent);
+  const lastUsed = momentOf(session.last_used);
+  return html`
+<li><div><strong>${browser}</strong>
+<span>${session.last_address !== '' && `${session.last_address}, `}last used
+<time datetime="${session.last_used.toISOString()}">${lastUsed}</time></span></div>
+${
+  session.is_current
+    ? html`<span class="badge">This browser</span>`
+    : html`<form method="post" action="/sessions/${session.id}/end/">${visit.csrfField()}
+<button class="quiet" aria-label="Log out ${browser}, last used ${lastUsed}">Log out</button></form>`
+}</li>`;
+};

@@ -1,0 +1,71 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, seesHeading } from '../support/browser.ts';
+import { inviteByLink } from '../support/mailed-links.ts';
+
+const invitation = browserSuite('an invitation');
+
+/** Tabs until the focus is there, so that it need not be known how many stops there are before. */
+const tabTo = async (page: Page, name: string): Promise<void> => {
+  for (let stops = 0; stops < 20; stops += 1) {
+    await page.keyboard.press('Tab');
+    const label = await page.evaluate<string>(
+      'document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent',
+    );
+    if (label.trim() === name) return;
+  }
+  assert.unreachable(`the Tab key does not reach ${name}`);
+};
+
+invitation('is accepted by the keyboard alone', async ({ app, browser }) => {
+  const { path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx'] });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto(path);
+  await seesHeading(page, 'You are invited to Acme Analytics');
+
+  await tabTo(page, 'First name');
+  await page.keyboard.type('Mary');
+  await tabTo(page, 'Last name');
+  await page.keyboard.type('Shaw');
+  await tabTo(page, 'Choose a password');
+  await page.keyboard.type('mary');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  // The focus is where the fault is: nothing but typing is left to do.
+  await page.keyboard.type('a fine new one');
+  await tabTo(page, 'Accept and log in');
+  await page.keyboard.press('Space');
+  await seesHeading(page, 'Hello Mary');
+});
+
+invitation('is told to be used by the next browser that opens it', async ({ app, browser }) => {
+  const { path } = await inviteByLink(app, { email: 'used@acme.test' });
+  await using first = await browser.open();
+  await using second = await browser.open();
+  for (const { page } of [first, second]) {
+    await page.goto(path);
+    await page.getByLabel('First name').fill('Una');
+    await page.getByLabel('Choose a password').fill('a fine new one');
+  }
+  await first.page.getByRole('button', { name: 'Accept and log in' }).click();
+  await seesHeading(first.page, 'Hello Una');
+  await second.page.getByRole('button', { name: 'Accept and log in' }).click();
+  await seesHeading(second.page, 'You are in already');
+  await second.page.goto(path);
+  await seesHeading(second.page, 'You are in already');
+});
+
+invitation('is accepted once by somebody who presses twice', async ({ app, browser }) => {
+  const { path } = await inviteByLink(app, { email: 'double@acme.test' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto(path);
+  await page.getByLabel('First name').fill('Dora');
+  await page.getByLabel('Choose a password').fill('a fine new one');
+  await page.getByRole('button', { name: 'Accept and log in' }).dblclick();
+  const heading = page.getByRole('heading', { level: 1, name: /^(Hello Dora|You are in already)$/ });
+  await heading.waitFor();
+});
+
+invitation.run();

@@ -1,0 +1,80 @@
+import { createServer } from 'node:http';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { browserSuite, fillLogin, seesHeading } from '../support/browser.ts';
+import { ADA, DEMO_PASSWORD, EDSGER } from '../support/test-app.ts';
+
+const login = browserSuite('logging in by a browser');
+
+const NEW = 'a fine new one';
+
+login('asks for the login, logs in, and shows the start page', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto('/');
+  await fillLogin(page, ADA, 'wrong');
+  await page.getByRole('alert').waitFor();
+  assert.is(await page.getByLabel('Email address').inputValue(), ADA);
+
+  await fillLogin(page, ADA, DEMO_PASSWORD);
+  await seesHeading(page, 'Hello Ada');
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await seesHeading(page, 'Welcome to Acme Analytics');
+  assert.not.ok((await visit.cookies()).includes('steward_session'));
+});
+
+login('ends another login by its button', async ({ browser }) => {
+  await using first = await browser.open();
+  await using second = await browser.open();
+  for (const { page } of [first, second]) {
+    await page.goto('/login/');
+    await fillLogin(page, ADA, DEMO_PASSWORD);
+    await seesHeading(page, 'Hello Ada');
+  }
+  await second.page.getByRole('button', { name: /^Log out Chrome on Linux/ }).click();
+  await second.page.getByText('This browser').waitFor();
+  await first.page.reload();
+
+  await seesHeading(first.page, 'Welcome to Acme Analytics');
+});
+
+login('replaces a password that is too old', async ({ app, browser }) => {
+  await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
+  app.clock.advance(31 * DAY_MS);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto('http://globex.localhost:8000/login/?next=/password/change/');
+  await fillLogin(page, EDSGER, DEMO_PASSWORD);
+  await seesHeading(page, 'Time for a new password');
+
+  await page.getByLabel('Current password').fill(DEMO_PASSWORD);
+  await page.getByLabel('New password').fill(NEW);
+  await page.getByRole('button', { name: 'Change password and log in' }).click();
+  await seesHeading(page, 'Change your password');
+});
+
+login('comes to a home on another host, and to where that one leads', async ({ app, browser }) => {
+  const elsewhere = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html');
+    if (request.url === '/arrived') return response.end('<link rel="icon" href="data:,"><h1>Arrived</h1>');
+    const { port } = new URL(`http://${request.headers.host}`);
+    return response.writeHead(302, { location: `http://localhost:${port}/arrived` }).end();
+  });
+  await new Promise<void>((resolve) => {
+    elsewhere.listen(0, '127.0.0.1', resolve);
+  });
+  const bound = elsewhere.address();
+  const home = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}/`;
+  await app.db().updateTable('clients').set({ home_location: home }).where('id', '=', 1).execute();
+  try {
+    await using visit = await browser.open();
+    await visit.page.goto('/login/');
+    await fillLogin(visit.page, ADA, DEMO_PASSWORD);
+    await seesHeading(visit.page, 'Arrived');
+  } finally {
+    elsewhere.closeAllConnections();
+    elsewhere.close();
+  }
+});
+
+login.run();

@@ -1,0 +1,107 @@
+import type { Browser } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { launchChromium, seesHeading } from '../support/browser.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { type Service, startService } from '../support/service-process.ts';
+import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { DEMO_PASSWORD } from '../support/test-app.ts';
+
+type Context = { service: Service; smtp: TestSmtpServer; browser: Browser; closing: AsyncDisposableStack };
+
+/** From one end to the other: a service of its own, a real mail server, a real browser. */
+const mailed = suite<Context>('mails and where their links lead');
+
+mailed.before(async (context) => {
+  context.closing = new AsyncDisposableStack();
+  const folder = context.closing.use(await makeScratchFolder());
+  context.smtp = await startSmtpServer();
+  context.closing.defer(context.smtp.close);
+  const settings = { DATA_DIR: folder.path, SMTP_URL: context.smtp.url, MAIL_FROM: 'steward@acme.test' };
+  context.service = context.closing.use(await startService('demo', settings));
+  context.browser = await launchChromium();
+  context.closing.defer(() => context.browser.close());
+});
+
+mailed.after(({ closing }) => closing.disposeAsync());
+
+/** Waits for the newest mail to an address. */
+const mailTo = async (smtp: TestSmtpServer, address: string) => {
+  const found = () => smtp.taken.findLast(({ to }) => to.includes(address));
+  await until(`a mail to ${address}`, () => found() !== undefined);
+  const mail = found();
+  if (!mail) throw new Error('it was there a moment ago');
+  return { ...(await parseMail(mail)), to: mail.to };
+};
+
+const linkIn = (text = ''): string => /http:\/\/\S+/.exec(text)?.[0] ?? '';
+
+mailed('lets somebody new in, with the password they have chosen', async ({ service, smtp, browser }) => {
+  const email = 'mary@new.test';
+  const password = 'violet-harbor-92-kite';
+  const { token } = await service.logIn('admin@acme.test', DEMO_PASSWORD);
+  const invited = await service.send('POST /jb/clients/1/users/invitations/', {
+    token,
+    body: { email, initial_apps: ['zylTKNVx'] },
+  });
+  assert.is(invited.status, 200);
+
+  const mail = await mailTo(smtp, email);
+  const headers = new Map(mail.headers.map(({ key, value }) => [key, value]));
+  assert.is(mail.subject, "You've been invited to Acme Analytics");
+  assert.equal(mail.to, [email]);
+  assert.match(headers.get('content-type') ?? '', /^multipart\/alternative/);
+  assert.is(headers.get('auto-submitted'), 'auto-generated');
+  assert.match(headers.get('message-id') ?? '', /^<\S+@acme\.test>$/);
+  assert.match(mail.text ?? '', /Sales/);
+  assert.match(mail.html ?? '', /Sales/);
+
+  const link = linkIn(mail.text);
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(link);
+  await page.getByLabel('First name').fill('Mary');
+  await page.getByLabel('Choose a password').fill(password);
+  await page.getByRole('button', { name: 'Accept and log in' }).click();
+  await seesHeading(page, 'Hello Mary');
+
+  const own = await service.logIn(email, password);
+  const apps = await service.send('GET /jb/apps/', { token: own.token });
+  const second = await (await browser.newContext()).newPage();
+  await second.goto(link);
+
+  assert.is(apps.json[0].slug, 'sales');
+  await seesHeading(second, 'You are in already');
+});
+
+mailed('counts the mail once the server has taken it', async ({ service, smtp }) => {
+  const email = 'counted@new.test';
+  const { token } = await service.logIn('admin@acme.test', DEMO_PASSWORD);
+  await service.send('POST /jb/clients/1/users/invitations/', { token, body: { email } });
+  await mailTo(smtp, email);
+
+  await until('the count', async () => {
+    const { json } = await service.send('GET /jb/clients/1/users/invitations/', { token });
+    return json.find((row: { email: string }) => row.email === email)?.invitation_email_count === 1;
+  });
+});
+
+mailed('gives a forgotten password back to its owner', async ({ service, smtp, browser }) => {
+  const email = 'grace@acme.test';
+  const password = 'maple-sundial-44-crane';
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${service.address}/login/`);
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await page.getByLabel('Email address').fill(email);
+  await page.keyboard.press('Enter');
+  await page.getByText('on its way').first().waitFor();
+
+  await page.goto(linkIn((await mailTo(smtp, email)).text));
+  await page.getByLabel('New password').fill(password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Log in' }).waitFor();
+
+  assert.is((await service.logIn(email, password)).status, 200);
+});
+
+mailed.run();

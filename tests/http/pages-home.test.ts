@@ -1,0 +1,99 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createVisitor } from '../support/visitor.ts';
+
+const home = appSuite('start page');
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0';
+const loggedIn = async (app: TestApp, username: string) => {
+  const visitor = createVisitor(app);
+  const { forms } = await visitor.get('/login/');
+  const fields = { ...forms[0]?.fields, username, password: DEMO_PASSWORD };
+  await visitor.post('/login/', fields, { 'user-agent': FIREFOX });
+  return visitor;
+};
+const rowsIn = (body: string): number => body.match(/Firefox on Linux<\/strong>/g)?.length ?? 0;
+
+home('leads to the login whoever is not logged in', async ({ app }) => {
+  const answer = await createVisitor(app).get('/');
+
+  assert.equal([answer.status, answer.location], [303, '/login/']);
+});
+
+home('shows name, apps and this login', async ({ app }) => {
+  const page = await (await loggedIn(app, ADA)).get('/');
+
+  for (const words of ['Hello Ada', ADA, 'Sales', 'Churn', 'Firefox on Linux', 'This browser']) {
+    assert.match(page.text, words);
+  }
+  assert.not.match(page.text, 'Fleet');
+  assert.match(page.text, '127.0.0.1, last used 21 November 2026 at 12:00 UTC');
+});
+
+home('ends one other login, and no login of somebody else', async ({ app }) => {
+  const lost = await loggedIn(app, GRACE);
+  const visitor = await loggedIn(app, GRACE);
+  const before = await visitor.get('/');
+  const ended = await visitor.submit('/sessions/');
+  const after = await visitor.get('/');
+
+  assert.is(rowsIn(before.body), 2);
+  assert.equal([ended.status, ended.location], [303, '/']);
+  assert.is(rowsIn(after.body), 1);
+  assert.match(after.text, 'This browser');
+  assert.is((await lost.get('/')).location, '/login/');
+
+  const other = await loggedIn(app, EDSGER);
+  const { id } = await app
+    .db()
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select('sessions.id')
+    .where('users.email', '=', GRACE)
+    .executeTakeFirstOrThrow();
+  const { forms } = await other.get('/');
+  await other.post(`/sessions/${id}/end/`, forms[0]?.fields ?? {});
+  assert.is((await visitor.get('/')).status, 200);
+});
+
+home('ends nothing for a form of another site or one that was open for too long', async ({ app }) => {
+  await loggedIn(app, ROOT);
+  const visitor = await loggedIn(app, ROOT);
+  await visitor.get('/');
+  const stale = await visitor.submit('/sessions/', { csrf_token: 'old' });
+
+  assert.is(stale.status, 403);
+  assert.match(stale.text, 'open for too long');
+  assert.is(rowsIn(stale.body), 2);
+});
+
+home('takes whatever is no number for a login that has ended already', async ({ app }) => {
+  const visitor = await loggedIn(app, ADA);
+  const { forms } = await visitor.get('/');
+  for (const id of ['x', '1.5', '-1', '9'.repeat(30), '%00']) {
+    const answer = await visitor.post(`/sessions/${id}/end/`, forms[0]?.fields ?? {});
+    assert.equal([answer.status, answer.location], [303, '/'], id);
+  }
+});
+
+home('keeps one token for all its forms', async ({ app }) => {
+  await loggedIn(app, ADA);
+  const visitor = await loggedIn(app, ADA);
+  visitor.jar.delete('csrftoken');
+  const page = await visitor.get('/');
+  const tokens = new Set(page.forms.map(({ fields }) => fields.csrf_token));
+
+  assert.ok(page.forms.length > 1);
+  assert.equal([...tokens], [visitor.jar.get('csrftoken')]);
+});
+
+home('ends with the login', async ({ app }) => {
+  const visitor = await loggedIn(app, ADA);
+  app.clock.advance(15 * DAY_MS);
+
+  assert.is((await visitor.get('/')).location, '/login/');
+});
+
+home.run();
