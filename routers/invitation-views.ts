@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
+import type { Needs } from '../src/services/invitation-acceptance.ts';
 import type { InvitationDetails } from '../src/services/invitation-details.ts';
 import type { InvitationRow } from '../src/services/invitation-rows.ts';
 import type { MailedInvitation } from '../src/services/mailed-invitation.ts';
@@ -82,13 +83,13 @@ export const InvitationPageView = z.object({
   apps: z.array(z.string()),
   expires_at: Instant,
   closed_at: Instant.nullable(),
-  /** What accepting takes: a password for somebody new, else a login by the invited address. */
-  needs: z.enum(['password', 'login', 'nothing']),
+  /** What accepting takes: a password for somebody new, else a login by the invited address, which may be inactive. */
+  needs: z.enum(['password', 'login', 'nothing', 'activation']),
   home_location: z.string(),
   rules: z.array(z.object({ rule: z.string(), message: z.string() })),
 });
 
-type Opened = { invitation: MailedInvitation; needs: 'password' | 'login' | 'nothing' };
+type Opened = { invitation: MailedInvitation; needs: Needs };
 
 export const invitationPageView = ({ invitation, needs }: Opened) => ({
   status: invitation.status,

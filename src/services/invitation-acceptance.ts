@@ -24,6 +24,9 @@ export type Acceptance = {
   userAgent: string;
 };
 
+/** What accepting takes: of a deactivated account, that somebody activates it again. */
+export type Needs = 'password' | 'login' | 'nothing' | 'activation';
+
 type Deps = {
   em: SqlEntityManager;
   clock: Clock;
@@ -108,8 +111,9 @@ export const createInvitationAcceptance = (deps: Deps) => {
  * Whoever has an account already shows that it is theirs by logging in: the link alone, which the inviter can copy,
  * must not set a password of an account that others rely upon.
  */
-const needsOf = (invitation: MailedInvitation, actor: Actor | null): 'password' | 'login' | 'nothing' => {
+const needsOf = (invitation: MailedInvitation, actor: Actor | null): Needs => {
   if (invitation.user_is_active === null) return 'password';
+  if (!invitation.user_is_active) return 'activation';
   return actor?.email === invitation.email ? 'nothing' : 'login';
 };
 

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/core/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { inviteByLink } from '../support/mailed-links.ts';
-import { ACME, ADA, DEMO_PASSWORD, GLOBEX, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, GLOBEX, IDLE, type TestApp } from '../support/test-app.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 const invitations = appSuite('invitation page');
@@ -106,6 +106,14 @@ invitations('offers to log out to somebody who is logged in as another', async (
   assert.match(page.text, `You are logged in as ${ADA} , and this invitation is for other@acme.test`);
   assert.equal([out.status, out.location], [303, path]);
   assert.match((await visitor.get(path)).text, 'Choose a password');
+});
+
+invitations('asks nobody to log in to an account that was deactivated', async ({ app }) => {
+  const { path } = await inviteByLink(app, { email: IDLE });
+  const { page } = await openedBy(app, path);
+
+  assert.match(page.text, 'The account of idle@acme.test has been deactivated.');
+  assert.equal(page.forms, []);
 });
 
 invitations('says what has become of one that was accepted, taken back or has expired', async ({ app }) => {

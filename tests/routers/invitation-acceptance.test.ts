@@ -163,6 +163,7 @@ acceptance('does not bring a deactivated account back', async ({ app }) => {
   const accepted = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
 
   await rejectsWith(accepted, 'account-inactive');
+  assert.is((await app.as(null).invitations.open({ key, signature })).needs, 'activation');
 });
 
 acceptance('takes no signature but the one that was mailed', async ({ app }) => {

@@ -31,6 +31,10 @@ ${await acceptance(visit, invitation, problem)}
 const acceptance = async (visit: Visit, invitation: Invitation, problem: Problem | null): Promise<Html> => {
   const { email, needs } = invitation;
   const here = visit.request.url;
+  if (needs === 'activation') {
+    return html`<p>The account of <strong>${email}</strong> has been deactivated. Whoever invited you can see to it that
+you get it back; then open this page again.</p>`;
+  }
   const user = await visit.user();
   if (needs === 'nothing') {
     return html`<p>You are logged in as <strong>${email}</strong>.</p>
