@@ -9,16 +9,13 @@ export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entries',
   indexes: [
-    { properties: ['target', 'id'] },
-    { properties: ['actorEmail', 'id'] },
+    { properties: ['occurredAt', 'id'] },
+    { properties: ['action', 'occurredAt', 'id'] },
+    { properties: ['actorEmail', 'occurredAt', 'id'] },
+    { properties: ['target', 'occurredAt', 'id'] },
     {
       name: 'audit_entries_client_ids',
       expression: 'create index audit_entries_client_ids on audit_entries using gin (client_ids)',
-    },
-    {
-      // Rows are added in the order of their time, so a summary for each range of blocks finds them.
-      name: 'audit_entries_occurred_at',
-      expression: 'create index audit_entries_occurred_at on audit_entries using brin (occurred_at)',
     },
   ],
   triggers: [

@@ -48,7 +48,7 @@ export const OutboxMailSchema = defineEntity({
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),
     /** While a worker is sending it: when others may take it to be lost with that worker. */
-    nextAttemptAt: instant(),
+    nextAttemptAt: instant().defaultRaw('now()'),
     /** What the mail server last answered, or why it could not be asked. */
     lastError: p.string().length(500).nullable(),
     sentAt: instant().nullable(),

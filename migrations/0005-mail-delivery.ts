@@ -10,15 +10,12 @@ export class MailDelivery extends Migration {
         add column password_link_id bigint null,
         add column attempts int not null default 0,
         add column last_attempt_at timestamptz(3) null,
-        add column next_attempt_at timestamptz(3) null,
+        add column next_attempt_at timestamptz(3) not null default now(),
         add column last_error varchar(500) null,
         add column gave_up_at timestamptz(3) null,
         drop constraint outbox_mails_kind_check,
         add constraint outbox_mails_kind_check check (kind in ('invitation', 'password-setup', 'password-reset')),
         add constraint outbox_mails_password_link_id_foreign foreign key (password_link_id) references password_links (id) on delete set null`);
-    this.addSql(`update outbox_mails set next_attempt_at = created_at`);
-    this.addSql(`alter table outbox_mails alter column next_attempt_at set not null`);
-
     this.addSql(`drop index outbox_mails_unsent`);
     this.addSql(`drop index outbox_mails_client_id_index`);
     this.addSql(`create index outbox_mails_client_id_id_index on outbox_mails (client_id, id)`);

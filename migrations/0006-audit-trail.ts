@@ -15,10 +15,12 @@ export class AuditTrail extends Migration {
         request_id varchar(128) null,
         address varchar(45) null
       )`);
-    this.addSql(`create index audit_entries_target_id_index on audit_entries (target, id)`);
-    this.addSql(`create index audit_entries_actor_email_id_index on audit_entries (actor_email, id)`);
+    this.addSql(`create index audit_entries_occurred_at_id_index on audit_entries (occurred_at, id)`);
+    for (const column of ['action', 'actor_email', 'target']) {
+      const name = `audit_entries_${column}_occurred_at_id_index`;
+      this.addSql(`create index ${name} on audit_entries (${column}, occurred_at, id)`);
+    }
     this.addSql(`create index audit_entries_client_ids on audit_entries using gin (client_ids)`);
-    this.addSql(`create index audit_entries_occurred_at on audit_entries using brin (occurred_at)`);
 
     this.addSql(`
       create function audit_entries_append_only_fn() returns trigger language plpgsql as $$

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../src/services/actor.ts';
 import type { AuditRow } from '../src/services/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
 import { administrator, router } from './trpc.ts';
@@ -16,13 +17,14 @@ const AuditView = z.object({
   address: z.string().nullable(),
 });
 
-const auditView = (entry: AuditRow): z.input<typeof AuditView> => ({
+const auditView = (entry: AuditRow, { isSuperuser, adminOf }: Actor): z.input<typeof AuditView> => ({
   id: entry.id,
   timestamp: entry.occurred_at,
   action: entry.action,
   actor: entry.actor_email,
   target: entry.target,
-  clients: entry.client_ids,
+  // What other clients it concerns is theirs to know.
+  clients: isSuperuser ? entry.client_ids : entry.client_ids.filter((id) => adminOf.includes(id)),
   details: entry.details,
   request_id: entry.request_id,
   address: entry.address,
@@ -45,5 +47,8 @@ export const auditRouter = router({
       }),
     )
     .output(z.array(AuditView))
-    .query(async ({ ctx, input }) => (await ctx.services.auditTrail.list(ctx.actor, input)).map(auditView)),
+    .query(async ({ ctx, input }) => {
+      const entries = await ctx.services.auditTrail.list(ctx.actor, input);
+      return entries.map((entry) => auditView(entry, ctx.actor));
+    }),
 });

@@ -18,6 +18,8 @@ export type Context = {
 export type Browser = {
   /** What the caller's program calls itself. */
   userAgent: string;
+  /** The secret of the session that the request came with. */
+  session: string | null;
   /**
    * Asked before a login that would set a cookie: pages of other sites must not log anybody in, and a streamed
    * answer has sent its headers before it knows whether there is a cookie to set.

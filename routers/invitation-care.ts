@@ -8,7 +8,7 @@ import {
   invitationDetailsView,
   invitationPageView,
 } from './invitation-views.ts';
-import { Id, IdKey, Instant, Limit, LongIdKey, NewPassword, Text } from './schemas.ts';
+import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, Text } from './schemas.ts';
 import { administrator, anyone, overseer } from './trpc.ts';
 import { userView } from './user-views.ts';
 
@@ -28,7 +28,7 @@ export const invitationCare = {
         status: InvitationStatusFilter,
         client: Id.optional(),
         search: Text(254).optional(),
-        cursor: LongIdKey.optional(),
+        cursor: IdCursor.optional(),
         limit: Limit,
       }),
     )
@@ -96,12 +96,15 @@ export const invitationCare = {
     .output(AcceptedView)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { invitationAcceptance, users, identity } = ctx.services;
+      const { invitationAcceptance, sessions, users, identity } = ctx.services;
       const { userAgent } = ctx.browser;
       const before = await ctx.authenticate();
       const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
       const actor = accepted.session === null ? before : await identity.ofSession(accepted.session);
-      if (accepted.session !== null) ctx.browser.keepSession(accepted.session);
+      if (accepted.session !== null) {
+        if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
+        ctx.browser.keepSession(accepted.session);
+      }
       const user = actor && userView(await users.get(actor, actor.email), ctx.baseUrl);
       return { user, home_location: accepted.invitation.home_location };
     }),

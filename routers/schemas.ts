@@ -30,6 +30,9 @@ export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id :
 /** Ids of what there may be more of than an int4 counts: tokens, sessions, mails, audit entries. */
 export const LongIdKey = z.int().transform((id) => Math.max(0, id));
 
+/** The id behind which a page begins, where ids are int4. */
+export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
+
 /** Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. */
 export const Login = {
   username: z.string().min(1, 'This field is required.').max(1024),
@@ -85,7 +88,10 @@ export const AnyObject = z.custom<Record<string, unknown>>(isJsonObject, 'Must b
 export const NoInput = z.object({});
 
 /** A bound in time: a `Date` over tRPC, ISO 8601 in a query. */
-export const InstantKey = z.date();
+export const InstantKey = z
+  .date()
+  .min(new Date('0001-01-01T00:00:00Z'), 'Must not be before the year 1.')
+  .max(new Date('9999-12-31T00:00:00Z'), 'Must not be after the year 9999.');
 
 /** How many a page has. */
 export const Limit = z.int().min(1).max(200).default(50);

@@ -36,11 +36,12 @@ export const sessionsRouter = router({
     .output(z.object({ user: UserView, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { logins, identity, users } = ctx.services;
+      const { logins, identity, sessions, users } = ctx.services;
       const secret = await logins.bySession(input.username, input.password, ctx.browser.userAgent);
       const actor = await identity.ofSession(secret);
       // Ended in the moment between.
       if (!actor) throw new Problem('not-signed-in');
+      if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
       const user = userView(await users.get(actor, actor.email), ctx.baseUrl);
       return { user, csrf_token: ctx.browser.keepSession(secret) };
     }),
@@ -62,10 +63,10 @@ export const sessionsRouter = router({
     .input(NoInput)
     .output(z.void())
     .mutation(async ({ ctx }) => {
+      ctx.browser.forgetSession();
       const { via } = ctx.actor;
       if (via?.kind === 'session') await ctx.services.sessions.end(ctx.actor, via.id);
       if (via?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, via.id);
-      ctx.browser.forgetSession();
     }),
 
   list: signedIn

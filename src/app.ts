@@ -7,12 +7,15 @@ import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
 import { isMigrated, openDatabase } from './database.ts';
+import { createHousekeeping } from './housekeeping.ts';
 import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
 import { NO_ORIGIN } from './services/audit.ts';
+import { pruneCredentials } from './services/credential-pruning.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
+import { createLoginCrowd } from './services/login-crowd.ts';
 import { createLoginThrottle } from './services/login-throttle.ts';
 import { createResetThrottle } from './services/reset-throttle.ts';
 
@@ -40,6 +43,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     store,
     commonPasswords: createCommonPasswords(),
     throttle: createLoginThrottle(pool),
+    crowd: createLoginCrowd(),
     resetThrottle: createResetThrottle(pool),
     links,
     mailWriter: mailing.mailWriter,
@@ -59,6 +63,14 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     isReady: () => isMigrated(orm),
   });
   const drain = createDrain(server.server);
+  const housekeeping = createHousekeeping({
+    logger,
+    tasks: {
+      mails: mailing.prune,
+      logins: () =>
+        pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
+    },
+  });
 
   return {
     server,
@@ -68,11 +80,15 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     links,
     clock,
     openServices,
-    /** Sends mails once it is started. */
     mailWorker: mailing.worker,
+    /** Begins what goes on beside the requests: sending mails, removing what is over. */
+    startWork: (): void => {
+      mailing.worker.start();
+      housekeeping.start();
+    },
     /** Finishes the requests under way, then lets go of the database. */
     close: async (): Promise<void> => {
-      await Promise.all([drain(() => server.close()), mailing.worker.stop()]);
+      await Promise.all([drain(() => server.close()), mailing.worker.stop(), housekeeping.stop()]);
       await orm.close(true);
     },
   };

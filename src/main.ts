@@ -6,6 +6,7 @@ import { migrateDatabase } from './database.ts';
 import { fillDemo, isEmpty } from './demo/fill.ts';
 import { publishDemoPackages } from './demo/packages.ts';
 import { listening, withFreeAddress } from './listening.ts';
+import { createAudit, NO_ORIGIN } from './services/audit.ts';
 import { prepareFirstStart } from './services/first-start.ts';
 import { openWorkplace } from './workplace.ts';
 
@@ -37,6 +38,7 @@ export const serve = async (settings: Config): Promise<void> => {
     closing.push(app.close);
     await (config.demo ? startDemo(app, config) : startFirst(app, config));
     await listening(app.server.listen({ port: config.port, host: config.host }));
+    app.startWork();
     say(`Steward listens on ${config.baseUrl}`);
 
     const reason = await Promise.race([signal, place.lost.then(() => 'the embedded database ended')]);
@@ -68,9 +70,9 @@ const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<
   const password = config.adminPassword ?? randomBytes(12).toString('base64url');
   const { adminEmail } = config;
   const domain = new URL(config.baseUrl).host;
-  const isMade = await prepareFirstStart(orm.em.fork(), { domain, adminEmail, now: clock.now() }, () =>
-    hasher.hash(password),
-  );
+  const audit = createAudit(NO_ORIGIN, clock);
+  const first = { domain, adminEmail, now: clock.now() };
+  const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
   if (!isMade) return;
   say(`Made the first superuser: ${adminEmail}`);
   if (!config.adminPassword) say(`Its password, shown this once: ${password}`);

@@ -25,7 +25,8 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|tests\/)/ },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
-    folders: /^(entities|migrations|mikro-orm|src\/(services|demo|adapters\/embedded|database)|tests)/,
+    folders:
+      /^(entities|migrations|mikro-orm|src\/(services|demo|adapters\/(embedded|database)|database)|tests)/,
   },
 ];
 

@@ -1,6 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 
-export const SESSION_COOKIE = 'steward_session';
+const SESSION_COOKIE = 'steward_session';
+
+/**
+ * Over https with the prefix by which browsers take the cookie from this very host alone: another one of the same
+ * domain could else plant the session of its own choice.
+ */
+export const sessionCookie = (isSecure: boolean): string =>
+  isSecure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE;
 
 /** `Token` is the documented scheme; callers of later generations send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;
@@ -10,5 +17,5 @@ export const presentedToken = (request: FastifyRequest): string | null =>
   AUTHORIZATION.exec(request.headers.authorization ?? '')?.[1] ?? null;
 
 /** The secret of a browser's session, or null. Whoever sends a token is judged by that alone. */
-export const presentedSession = (request: FastifyRequest): string | null =>
-  request.headers.authorization === undefined ? (request.cookies[SESSION_COOKIE] ?? null) : null;
+export const presentedSession = (request: FastifyRequest, isSecure: boolean): string | null =>
+  request.headers.authorization === undefined ? (request.cookies[sessionCookie(isSecure)] ?? null) : null;

@@ -42,7 +42,7 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
 
     /** Gives the caller a token by cookie, keeping one that is still good. */
     issue: (request: FastifyRequest, reply: FastifyReply): string => {
-      const login = loginOf(request);
+      const login = loginOf(request, secure);
       const current = request.cookies[CSRF_COOKIE];
       return current !== undefined && isGenuine(current, login) ? current : renew(reply, login);
     },
@@ -52,15 +52,16 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
       refuseCrossSite(request);
       const sent = request.headers[CSRF_HEADER] ?? fieldOf(request.body);
       const cookie = request.cookies[CSRF_COOKIE];
-      const genuine = typeof sent === 'string' && sent === cookie && isGenuine(sent, loginOf(request));
+      const genuine =
+        typeof sent === 'string' && sent === cookie && isGenuine(sent, loginOf(request, secure));
       if (!genuine) throw new Problem('csrf-failed');
     },
   };
 };
 
 /** What a token is bound to: the login presented, whether or not it turns out to be good. */
-const loginOf = (request: FastifyRequest): string =>
-  presentedToken(request) ?? presentedSession(request) ?? 'anonymous';
+const loginOf = (request: FastifyRequest, secure: boolean): string =>
+  presentedToken(request) ?? presentedSession(request, secure) ?? 'anonymous';
 
 /** Only pages parse forms: what arrives elsewhere is bytes or text here. */
 const fieldOf = (body: unknown): unknown =>

@@ -4,7 +4,7 @@ import { Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit.ts';
 import type { Services } from '../services/index.ts';
-import { presentedSession, presentedToken, SESSION_COOKIE } from './credentials.ts';
+import { presentedSession, presentedToken, sessionCookie } from './credentials.ts';
 import type { Csrf } from './csrf.ts';
 import { refuseCrossSite } from './same-site.ts';
 
@@ -20,12 +20,25 @@ const COOKIE_MAX_AGE_SECONDS = 400 * 24 * 3600;
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+export const isHttps = (baseUrl: string): boolean => baseUrl.startsWith('https:');
+
 const NO_STREAM = {
   detail: 'A streamed answer cannot log a browser in: call this by a link that does not stream.',
 };
 
 const replies = new WeakMap<FastifyRequest, FastifyReply>();
 const contexts = new WeakMap<FastifyRequest, Context>();
+
+/**
+ * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
+ * @throws Problem `cross-site`
+ */
+export const guardSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
+  app.addHook('onRequest', async (request) => {
+    if (SAFE_METHODS.has(request.method)) return;
+    if (presentedSession(request, isHttps(baseUrl)) !== null) refuseCrossSite(request);
+  });
+};
 
 /** Lets `contextOf` find the answer that belongs to a request: logging in and out sets its cookies. */
 export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => {
@@ -50,7 +63,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
   return {
     openServices,
     authenticate: () => {
-      actor ??= lookUp(request, deps.csrf, openServices());
+      actor ??= lookUp(request, deps, openServices());
       return actor;
     },
     browser: browserOf(request, deps),
@@ -70,24 +83,25 @@ const addressOf = ({ ip = '' }: { ip?: string }): string =>
  * Browsers send the cookie of a session whoever makes them: what it asks for must come from a page of this service.
  * @throws Problem `csrf-failed`, `cross-site`
  */
-const lookUp = async (request: FastifyRequest, csrf: Csrf, { identity }: Services): Promise<Actor | null> => {
+const lookUp = async (
+  request: FastifyRequest,
+  { csrf, baseUrl }: ContextDeps,
+  { identity }: Services,
+): Promise<Actor | null> => {
   const token = presentedToken(request);
   if (token !== null) return identity.ofToken(token);
-  const session = presentedSession(request);
+  const session = presentedSession(request, isHttps(baseUrl));
   const actor = session === null ? null : await identity.ofSession(session);
   if (actor && !SAFE_METHODS.has(request.method)) csrf.check(request);
   return actor;
 };
 
 const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Browser => {
-  const cookie = {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: baseUrl.startsWith('https:'),
-  } as const;
+  const secure = isHttps(baseUrl);
+  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
   return {
     userAgent: request.headers['user-agent'] ?? '',
+    session: presentedSession(request, secure),
     prepareLogin: () => {
       refuseCrossSite(request);
       if (request.headers['trpc-accept'] === 'application/jsonl')
@@ -95,11 +109,11 @@ const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Bro
     },
     keepSession: (secret) => {
       const reply = replyOf(request);
-      reply.setCookie(SESSION_COOKIE, secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });
+      reply.setCookie(sessionCookie(secure), secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });
       return csrf.renew(reply, secret);
     },
     forgetSession: () => {
-      replyOf(request).clearCookie(SESSION_COOKIE, cookie);
+      replyOf(request).clearCookie(sessionCookie(secure), cookie);
     },
   };
 };

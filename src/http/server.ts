@@ -10,7 +10,7 @@ import { negotiate } from './negotiation.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
-import { type ContextDeps, rememberReplies } from './request-context.ts';
+import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
@@ -34,7 +34,7 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
   const broken = createBrokenRequests();
-  const csrf = createCsrf({ secretKey: deps.secretKey, secure: deps.baseUrl.startsWith('https:') });
+  const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -68,6 +68,8 @@ export const createServer = async (deps: ServerDeps) => {
   await negotiate(app);
   identifyRequests(app);
   rememberReplies(app);
+  guardSessions(app, deps.baseUrl);
+  keepOutOfCaches(app);
   logAnswers(app);
 
   serveHealth(app, deps.isReady);
@@ -93,6 +95,13 @@ const wellFormedId = (header: string | string[] | undefined): string | undefined
 const identifyRequests = (app: Hookable): void => {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
+  });
+};
+
+/** Answers are for one caller, and as of now. Avatars and pages say for themselves what they are. */
+const keepOutOfCaches = (app: Hookable): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
   });
 };
 

@@ -7,6 +7,7 @@ import type { Actor } from './actor.ts';
 import type { Audit, Origin } from './audit.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
 import { clientIdsOf, tables } from './tables.ts';
+import { lockActiveUser } from './user-changes.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -24,6 +25,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
   create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
     em.transactional(async (tx) => {
       await lockOwner(tx, actor);
+      await dropIdle(tx, actor, clock.now(), tokenIdleDays);
       if ((await countNamed(tx, actor)) >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You have ${MAX_NAMED_TOKENS} tokens by name already: revoke one first.`] });
       }
@@ -60,15 +62,22 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
  * @throws Problem `not-signed-in` when the actor's login was ended
  */
 const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
-  const owner = await tables(tx)
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', actor.id)
-    .where('is_active', '=', true)
-    .forUpdate()
-    .executeTakeFirst();
-  if (!owner || !(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
+  const isActive = await lockActiveUser(tx, actor.id);
+  if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
 };
+
+/** One that no longer lets anybody in must not hold its name. */
+const dropIdle = async (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number): Promise<void> => {
+  await tables(tx)
+    .deleteFrom('api_tokens')
+    .where('user_id', '=', actor.id)
+    .where('last_used', '<=', idleBound(now, idleDays))
+    .execute();
+};
+
+/** Tokens that were last used before this are over. */
+const idleBound = (now: Date, idleDays: number): Date =>
+  idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
 const countNamed = async (tx: SqlEntityManager, actor: Actor): Promise<number> => {
   const { count } = await tables(tx)
@@ -85,7 +94,7 @@ const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: numb
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
     .where('user_id', '=', actor.id)
-    .where('last_used', '>', idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS))
+    .where('last_used', '>', idleBound(now, idleDays))
     .orderBy('id', 'desc');
 
 export type ApiTokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];

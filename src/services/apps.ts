@@ -4,7 +4,7 @@ import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import { type AppRow, appRow, appRows } from './app-rows.ts';
 import type { Audit } from './audit.ts';
-import { changesBetween } from './changes.ts';
+import { changesBetween, isEmpty } from './changes.ts';
 import { clientRow } from './clients.ts';
 import { givenColumns, tables } from './tables.ts';
 import { type UsageWindows, usageWindows } from './usage-windows.ts';
@@ -69,8 +69,8 @@ export const createApps = ({ em, clock, audit }: Deps) => {
         if (given) {
           await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
           const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);
-          const clients = [app.client_id];
-          await audit.record(tx, [{ action: 'app.update', actor, target: app.slug, clients, details }]);
+          const event = { action: 'app.update', actor, target: app.slug, clients: [app.client_id], details };
+          if (!isEmpty(details)) await audit.record(tx, [event]);
         }
         return one(tx, actor, id);
       }),

@@ -26,7 +26,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     if (filter.client !== undefined) rows = rows.where(concerns([filter.client]));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
-    if (filter.cursor !== undefined) rows = rows.where('id', '<', filter.cursor);
+    if (filter.cursor !== undefined) rows = rows.where(isBefore(filter.cursor));
     return rows.execute();
   },
 });
@@ -36,9 +36,13 @@ const auditRows = (em: SqlEntityManager) =>
     .selectFrom('audit_entries')
     .select(['id', 'occurred_at', 'action', 'actor_email', 'target', 'client_ids'])
     .select(['details', 'request_id', 'address'])
+    .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
 
 export type AuditRow = Awaited<ReturnType<ReturnType<typeof auditRows>['execute']>>[number];
+
+const isBefore = (cursor: number) => sql<boolean>`
+  (occurred_at, id) < (select c.occurred_at, c.id from audit_entries c where c.id = ${cursor})`;
 
 const concerns = (clientIds: readonly number[]) => sql<boolean>`client_ids && ${[...clientIds]}::int[]`;
 

@@ -17,6 +17,9 @@ export const changesBetween = <T extends object>(
   return changes;
 };
 
+/** Whether there is nothing to tell. */
+export const isEmpty = (changes: Changes): boolean => Object.keys(changes).length === 0;
+
 const shown = (value: unknown): unknown =>
   typeof value === 'string' && value.length > MAX_SHOWN_LENGTH
     ? `${value.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…`

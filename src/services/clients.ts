@@ -5,13 +5,16 @@ import { Site } from '../../entities/site.ts';
 import { notFound, Problem } from '../core/problems.ts';
 import { type Actor, changesClient } from './actor.ts';
 import type { Audit } from './audit.ts';
-import { changesBetween } from './changes.ts';
+import { changesBetween, isEmpty } from './changes.ts';
 import { givenColumns, inSeenClients, tables } from './tables.ts';
 import { type UserRow, userRows } from './user-rows.ts';
 
+/** Of the column. */
+const MAX_LINE_LENGTH = 255;
+
 /** The texts a new client starts with, until somebody writes better ones. */
 export const friendlyTexts = (name: string) => ({
-  loginTitle: `Welcome to ${name}`,
+  loginTitle: `Welcome to ${name}`.slice(0, MAX_LINE_LENGTH).toWellFormed(),
   loginSubtitle: 'Log in to see your apps.',
   subtitle404: 'We could not find that page',
   message404: 'The page may have moved, or the link may be incomplete.',
@@ -63,9 +66,8 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
       await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
       const after = await clientRow(tx, actor, id);
       const details = changesBetween(before, after, CHANGEABLE);
-      await audit.record(tx, [
-        { action: 'client.update', actor, target: after.name, clients: [id], details },
-      ]);
+      const event = { action: 'client.update', actor, target: after.name, clients: [id], details };
+      if (!isEmpty(details)) await audit.record(tx, [event]);
       return after;
     }),
 

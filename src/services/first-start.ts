@@ -19,6 +19,7 @@ type FirstStart = { domain: string; adminEmail: string; now: Date };
 export const prepareFirstStart = (
   em: SqlEntityManager,
   { domain, adminEmail, now }: FirstStart,
+  audit: Audit,
   hash: () => Promise<string>,
 ): Promise<boolean> =>
   em.transactional(async (tx) => {
@@ -26,9 +27,14 @@ export const prepareFirstStart = (
     if ((await tx.count(Site)) === 0) {
       const site = tx.create(Site, { domain, name: domain });
       tx.create(Client, { site, name: 'My organization', ...friendlyTexts('Steward') });
+      await audit.record(tx, [
+        { action: 'site.create', actor: null, target: domain },
+        { action: 'client.create', actor: null, target: 'My organization' },
+      ]);
     }
     if ((await tx.count(User, { isSuperuser: true })) > 0) return false;
     await makeSuperuser(tx, adminEmail, await hash(), now);
+    await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: adminEmail }]);
     return true;
   });
 

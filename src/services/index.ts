@@ -16,8 +16,12 @@ import { createInvitationAcceptance } from './invitation-acceptance.ts';
 import { createInvitationCare } from './invitation-care.ts';
 import { createInvitations } from './invitations.ts';
 import type { Links } from './links.ts';
+import type { LoginCrowd } from './login-crowd.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { createLogins } from './logins.ts';
+import type { MailRoute } from './mail-links.ts';
+import type { MailWriter } from './mail-writer.ts';
+import { createMails } from './mails.ts';
 import { createPasswordProof } from './password-proof.ts';
 import { createPasswordResets } from './password-resets.ts';
 import { createPasswords } from './passwords.ts';
@@ -35,9 +39,12 @@ export type ServiceDeps = {
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
   throttle: LoginThrottle;
+  crowd: LoginCrowd;
   resetThrottle: ResetThrottle;
   store: PackageStore;
   links: Links;
+  mailWriter: MailWriter;
+  mailRoute: MailRoute;
   tokenIdleDays: number;
   invitationDays: number;
   environment: Environment;
@@ -69,6 +76,7 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: 
     appPackages: createAppPackages(unit),
     environment: createEnvironment({ em, defaults: deps.environment }),
     auditTrail: createAuditTrail(unit),
+    mails: createMails(unit),
   };
 };
 

@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import { newSessionSecret } from '../core/ids.ts';
 import { invalid, Problem } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
-import type { Audit, Origin } from './audit.ts';
+import type { Audit, AuditEvent, Origin } from './audit.ts';
 import { addSession } from './credentials.ts';
 import { addInvitee, extendInvitee } from './invitee.ts';
 import type { Links } from './links.ts';
@@ -62,7 +62,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },
-        { ...event, action: 'invitation.accept' },
+        acceptEvent(invitation, user),
         { ...event, action: 'login.session' },
       ]);
     });
@@ -73,8 +73,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
     em.transactional(async (tx) => {
       await close(tx, invitation, clock.now());
       await extendInvitee(tx, invitation, actor.id);
-      const clients = [invitation.client_id];
-      await audit.record(tx, [{ action: 'invitation.accept', actor, target: actor.email, clients }]);
+      await audit.record(tx, [acceptEvent(invitation, actor)]);
     });
 
   return {
@@ -106,6 +105,14 @@ export const createInvitationAcceptance = (deps: Deps) => {
     },
   };
 };
+
+const acceptEvent = (invitation: MailedInvitation, actor: { email: string }): AuditEvent => ({
+  action: 'invitation.accept',
+  actor,
+  target: invitation.email,
+  clients: [invitation.client_id],
+  details: { id: invitation.id, apps: invitation.app_labels },
+});
 
 /**
  * Whoever has an account already shows that it is theirs by logging in: the link alone, which the inviter can copy,

@@ -11,13 +11,26 @@ import {
   searchInvitations,
 } from './invitation-details.ts';
 import type { Links } from './links.ts';
+import { type MailRoute, showsInvitationLink } from './mail-links.ts';
 import { oweInvitationMails } from './owed-mails.ts';
 import { inSeenClients, tables } from './tables.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; links: Links; audit: Audit; invitationDays: number };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  links: Links;
+  audit: Audit;
+  invitationDays: number;
+  mailRoute: MailRoute;
+};
+
+const TOO_MANY_MAILS = {
+  detail: 'This invitation has been mailed often enough for now. Try again in an hour.',
+  retryAfterSeconds: 3600,
+};
 
 /** What those who may invite do with an invitation afterwards. */
-export const createInvitationCare = ({ em, clock, links, audit, invitationDays }: Deps) => {
+export const createInvitationCare = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
   const details = (tx: SqlEntityManager, actor: Actor, id: number) =>
     invitationDetails(tx, actor, id, clock.now());
 
@@ -31,7 +44,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays }
 
     /**
      * Mails it again, and lets it last anew, also when its time was over.
-     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`
+     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`, `throttled`
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
@@ -42,7 +55,8 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays }
           .set({ expires_at: new Date(now.getTime() + invitationDays * DAY_MS) })
           .where('id', '=', id)
           .execute();
-        await oweInvitationMails(tx, [{ ...invitation, client: invitation.client_id }], now);
+        const owed = await oweInvitationMails(tx, [{ ...invitation, client: invitation.client_id }], now);
+        if (owed === 0) throw new Problem('throttled', TOO_MANY_MAILS);
         await audit.record(tx, [eventOf('invitation.resend', actor, invitation)]);
         return details(tx, actor, id);
       }),
@@ -67,12 +81,16 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays }
       }),
 
     /**
-     * The link that was mailed, for those who hand it over by themselves. That they took it is recorded.
+     * The link that was mailed, for those who hand it over by themselves. That they took it is recorded. Whoever has it
+     * can make an account of that address and wait for others to trust it: where mail can bring the link, it is for
+     * superusers alone.
      * @throws Problem `not-found`, `not-allowed`, `invitation-closed`
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
         const invitation = await lockOpen(tx, actor, id);
+        if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
+          throw new Problem('not-allowed', { detail: 'The link goes out by mail alone.' });
         if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
         await audit.record(tx, [eventOf('invitation.copy-link', actor, invitation)]);
         return { url: links.invitation(invitation.key), expiresAt: invitation.expires_at };

@@ -19,8 +19,8 @@ export const writeInvitations = async (
   actor: Actor,
   items: readonly CheckedInvitation[],
   terms: Terms,
-): Promise<number[]> => {
-  if (items.length === 0) return [];
+): Promise<{ ids: number[]; renewed: Set<number> }> => {
+  if (items.length === 0) return { ids: [], renewed: new Set() };
   const sorted = [...items].sort((a, b) => a.client - b.client || (a.email < b.email ? -1 : 1));
   await retireExpired(tx, sorted, terms.now);
   const made = await insertNew(tx, actor, sorted, terms);
@@ -33,7 +33,7 @@ export const writeInvitations = async (
   const written = items.map((item) => ({ ...item, id: idOf(item, made, renewed) }));
   await addApps(tx, written);
   await oweInvitationMails(tx, written, terms.now);
-  return written.map(({ id }) => id);
+  return { ids: written.map(({ id }) => id), renewed: new Set(renewed.values()) };
 };
 
 type Slot = { client: number; email: string };

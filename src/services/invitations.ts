@@ -29,11 +29,11 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
   const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
-    const ids = await writeInvitations(tx, actor, items, { now, expiresAt });
+    const { ids, renewed } = await writeInvitations(tx, actor, items, { now, expiresAt });
     await audit.record(
       tx,
       items.map(({ email, client, initial_apps }, index) => ({
-        action: 'invitation.create',
+        action: renewed.has(ids[index] ?? 0) ? 'invitation.renew' : 'invitation.create',
         actor,
         target: email,
         clients: [client],
@@ -119,7 +119,8 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         const { id } = found;
         const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
         const clients = [found.client_id];
-        await audit.record(tx, [{ action: 'invitation.update', actor, target: email, clients, details }]);
+        const event = { action: 'invitation.update', actor, target: email, clients, details };
+        if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
         const [row] = await rowsInOrder(tx, actor, [id]);
         if (!row) throw notFound('invitation');
         return row;

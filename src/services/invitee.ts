@@ -4,6 +4,7 @@ import { User } from '../../entities/user.ts';
 import { reasonAgainst } from '../core/free-form.ts';
 import { Problem } from '../core/problems.ts';
 import { grantApps, joinClients } from './app-access.ts';
+import { problemOfDatabaseError } from './database-errors.ts';
 import type { MailedInvitation } from './mailed-invitation.ts';
 import { addUser } from './new-user.ts';
 import { setPassword } from './password-setting.ts';
@@ -26,10 +27,16 @@ export const addInvitee = async (
 
   const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
   user.lastLogin = now;
-  await tx.flush();
+  await tx.flush().catch(asTaken);
   await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id);
   return user;
+};
+
+/** An admin has made a user of this address at the same moment. */
+const asTaken = (error: unknown): never => {
+  if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
+  throw error;
 };
 
 /** Gives a user what the invitation promises on top of what they have. */

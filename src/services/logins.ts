@@ -14,7 +14,11 @@ type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknow
 export const createLogins = ({ em, clock, proof, audit, origin }: Deps) => {
   const logIn = async (action: string, username: string, password: string, grant: Grant) => {
     const user = await proof.prove(username, password);
-    if (user.isExpired) throw new Problem('password_expired');
+    if (user.isExpired) {
+      const event = { action: 'login.expired', actor: user, target: user.email, clients: user.clientIds };
+      await audit.record(em, [event]);
+      throw new Problem('password_expired');
+    }
     const isGranted = await em.transactional(async (tx) => {
       if (!(await recordLogin(tx, user, clock.now()))) return false;
       await grant(tx, user.id, clock.now());

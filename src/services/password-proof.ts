@@ -4,7 +4,8 @@ import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../core/clock.ts';
 import { Problem } from '../core/problems.ts';
 import type { Audit, Origin } from './audit.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import type { LoginCrowd } from './login-crowd.ts';
+import { type LoginThrottle, networkOf } from './login-throttle.ts';
 import { tables } from './tables.ts';
 
 type Deps = {
@@ -12,6 +13,7 @@ type Deps = {
   clock: Clock;
   hasher: PasswordHasher;
   throttle: LoginThrottle;
+  crowd: LoginCrowd;
   audit: Audit;
   origin: Origin;
 };
@@ -28,7 +30,7 @@ export type ProvenUser = {
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>;
 
-export const createPasswordProof = ({ em, clock, hasher, throttle, audit, origin }: Deps) => {
+export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit, origin }: Deps) => {
   const address = origin.address ?? '';
 
   /** The same work and answer for everybody whom it fails. */
@@ -55,7 +57,9 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, audit, origin
       const email = username.trim().toLowerCase();
       await throttle.refuse(email, address);
       const user = await credentialsOf(em, email);
-      const verified = await hasher.verify(user?.password_hash ?? null, password);
+      const verified = await crowd.within(email, networkOf(address), () =>
+        hasher.verify(user?.password_hash ?? null, password),
+      );
       if (!verified || !user?.is_active) return fail(email, user);
       await throttle.recordSuccess(email, address);
 

@@ -11,6 +11,7 @@ import { type PasswordPolicy, refuseWeak } from './password-policy.ts';
 import { policyOfUser, setPassword } from './password-setting.ts';
 import type { ResetThrottle } from './reset-throttle.ts';
 import { clientIdsOf, tables } from './tables.ts';
+import { lockActiveUser } from './user-changes.ts';
 
 type Deps = {
   em: SqlEntityManager;
@@ -60,7 +61,9 @@ export const createPasswordResets = (deps: Deps) => {
       await refuseWeak(await policyOfUser(em, link.userId), password, link, commonPasswords);
       const hash = await hasher.hash(password);
       await em.transactional(async (tx) => {
-        if (!(await consumePasswordLink(tx, link.id))) throw new Problem('link-dead');
+        // The user before the link, as whoever ends a user's access takes them.
+        const isActive = await lockActiveUser(tx, link.userId);
+        if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('link-dead');
         await setPassword(tx, { userId: link.userId, hash, now: clock.now() });
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);

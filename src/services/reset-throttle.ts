@@ -31,7 +31,9 @@ export const createResetThrottle = (pool: Pool) => {
     /** Whether or not the address is anybody's. @throws Problem `throttled` */
     take: async (email: string, address: string): Promise<void> => {
       const account = createHash('sha256').update(email).digest('hex');
-      await Promise.all([accounts.consume(account), networks.consume(networkOf(address))]).catch(refuse);
+      // The network's bound first: one that is past it uses up nobody's own.
+      await networks.consume(networkOf(address)).catch(refuse);
+      await accounts.consume(account).catch(refuse);
     },
   };
 };

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { Problem } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import type { Audit } from './audit.ts';
-import { changesBetween } from './changes.ts';
+import { changesBetween, isEmpty } from './changes.ts';
 import { clientRow } from './clients.ts';
 import { tables } from './tables.ts';
 import { lockUser, refuseLastSuperuser } from './user-changes.ts';
@@ -28,7 +28,8 @@ export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit 
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
       const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
-      await audit.record(tx, [{ action: 'user.set-offices', actor, target: user.email, clients, details }]);
+      const event = { action: 'user.set-offices', actor, target: user.email, clients, details };
+      if (!isEmpty(details)) await audit.record(tx, [event]);
       return userRow(tx, actor, email);
     }),
 
@@ -39,7 +40,8 @@ export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit 
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
     em.transactional(async (tx) => {
       await clientRow(tx, actor, clientId);
-      const { user, clientIds } = await lockUser(tx, actor, email);
+      const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
+      if (isAdmin === adminOf.includes(clientId)) return userRow(tx, actor, email);
       if (isAdmin || clientIds.includes(clientId)) {
         await tables(tx)
           .insertInto('memberships')

@@ -4,7 +4,7 @@ import { notFound } from '../core/problems.ts';
 import type { Actor } from './actor.ts';
 import type { Audit } from './audit.ts';
 import { endCredentials } from './credentials.ts';
-import { SESSION_IDLE_DAYS } from './identity.ts';
+import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
 import { clientIdsOf, tables } from './tables.ts';
 import { lockUser } from './user-changes.ts';
 
@@ -27,6 +27,11 @@ export const createSessions = ({ em, clock, audit }: Deps) => ({
       const clients = await clientIdsOf(tx, actor.id);
       await audit.record(tx, [{ action: 'session.end', actor, target: actor.email, clients }]);
     }),
+
+  /** Ends the session that a browser gives up for another: nobody could end it any more. */
+  replace: async (secret: string): Promise<void> => {
+    await tables(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
+  },
 
   /**
    * Ends every session and token of a user; they may log in again.

@@ -42,6 +42,18 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
   return locked;
 };
 
+/** Locks a user by id until the end of the transaction. False when they have been deactivated. */
+export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<boolean> => {
+  const locked = await tables(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', id)
+    .where('is_active', '=', true)
+    .forUpdate()
+    .executeTakeFirst();
+  return locked !== undefined;
+};
+
 /** Nobody ends or alters the access of somebody who holds an office that they do not hold themselves. */
 const mayChangeUser = (actor: Actor, { user, clientIds, adminOf }: LockedUser): boolean => {
   if (actor.isSuperuser) return true;
@@ -63,7 +75,8 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
 };
 
 /**
- * Ends a user's access: no login, no token, no session, no link in a mail. Repeating it keeps the first date.
+ * Ends a user's access: no login, no token, no session, no link in a mail. Repeating it keeps the first
+ * date, and answers false.
  * @throws Problem `not-yourself`, `last-superuser`
  */
 export const endAccess = async (
@@ -71,11 +84,13 @@ export const endAccess = async (
   actor: Actor,
   { user }: LockedUser,
   now: Date,
-): Promise<void> => {
+): Promise<boolean> => {
   if (user.id === actor.id) throw new Problem('not-yourself');
   if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
+  const isEnded = user.isActive;
   user.deactivate(now);
   await endCredentials(tx, user.id);
+  return isEnded;
 };
 
 /** Only under the lock of all superusers is the count still true at commit. */

@@ -4,9 +4,10 @@ import type { Clock } from '../core/clock.ts';
 import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
 import { type Actor, changesClient, onlyOffice } from './actor.ts';
 import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
+import { appEvents } from './app-changes.ts';
 import { overseenAppId } from './app-rows.ts';
 import type { Audit } from './audit.ts';
-import { changesBetween } from './changes.ts';
+import { changesBetween, isEmpty } from './changes.ts';
 import { addUser } from './new-user.ts';
 import { tables } from './tables.ts';
 import { endAccess, lockUser } from './user-changes.ts';
@@ -32,8 +33,8 @@ export type UserChanges = {
   apps?: string[] | undefined;
 };
 
-/** What an update may change, `extra` apart. */
-const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user', 'apps'] as const;
+/** What an update may change, `extra` and `apps` apart. */
+const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
@@ -83,9 +84,10 @@ export const createUsers = ({ em, clock, audit }: Deps) => ({
       await tx.flush();
       await joinClients(tx, user.id, clients);
       await grantApps(tx, user.id, apps);
-      const details = { apps: input.apps };
-      const event = { action: 'user.create', actor, target: user.email, clients: [...clients], details };
-      await audit.record(tx, [event]);
+      const event = { action: 'user.create', actor, target: user.email, clients: [...clients] };
+      const granted = apps.map(({ id }) => id);
+      const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
+      await audit.record(tx, [event, ...appChanges]);
       return userRow(tx, actor, user.email);
     }),
 
@@ -113,7 +115,8 @@ export const createUsers = ({ em, clock, audit }: Deps) => ({
       // Free-form data may be anything, and large: that it changed is all the trail tells.
       if (changes.extra !== undefined) details.extra = { from: null, to: null };
       const event = { action: 'user.update', actor, target: email, clients: locked.clientIds, details };
-      await audit.record(tx, [event]);
+      const appChanges = await appEvents(tx, actor, email, { before: before.apps, after: after.apps });
+      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...appChanges]);
       return after;
     }),
 
@@ -121,7 +124,8 @@ export const createUsers = ({ em, clock, audit }: Deps) => ({
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const locked = await lockUser(tx, actor, email);
-      await endAccess(tx, actor, locked, clock.now());
+      const isEnded = await endAccess(tx, actor, locked, clock.now());
+      if (!isEnded) return;
       const event = { action: 'user.deactivate', actor, target: email, clients: locked.clientIds };
       await audit.record(tx, [event]);
     }),

@@ -192,4 +192,45 @@ sessions('keep the CSRF rule of saved filters', async ({ app }) => {
   assert.equal([without.statusCode, made.statusCode], [403, 201]);
 });
 
+sessions('are given up for the next one in the same browser', async ({ app }) => {
+  const { cookies, logIn } = await loggedIn(app, EDSGER);
+  const former = createScript(app);
+  former.cookies.set('steward_session', cookies.get('steward_session') ?? '');
+  await logIn(EDSGER, DEMO_PASSWORD);
+
+  assert.is((await former.send('GET /session/')).statusCode, 401);
+});
+
+sessions('of a browser guard paths that need no login, too', async ({ app }) => {
+  const { send } = await loggedIn(app);
+  const request = (headers: Record<string, string>) =>
+    send('POST /password/request-reset/', { payload: { email: ADA }, headers });
+
+  assert.is((await request({ origin: 'https://evil.test' })).statusCode, 403);
+  assert.is((await request({})).statusCode, 204);
+});
+
+sessions('and all that is told of them stay out of caches', async ({ app }) => {
+  const { send } = await loggedIn(app);
+
+  assert.is((await send('GET /session/')).headers['cache-control'], 'no-store');
+});
+
 sessions.run();
+
+const secure = appSuite('sessions over https', { BASE_URL: 'https://steward.example' });
+
+secure('have a cookie that no other host can plant', async ({ app }) => {
+  const { send, cookies, logIn } = createScript(app);
+  const cookie = (await logIn(ADA, DEMO_PASSWORD)).cookies.find(({ httpOnly }) => httpOnly);
+  const planted = createScript(app);
+  planted.cookies.set('steward_session', cookie?.value ?? '');
+
+  assert.equal([cookie?.name, cookie?.secure, cookie?.path], ['__Host-steward_session', true, '/']);
+  assert.is(cookie?.domain, undefined);
+  assert.is((await send('GET /session/')).statusCode, 200);
+  assert.is((await planted.send('GET /session/')).statusCode, 401);
+  assert.ok(cookies.has('csrftoken'));
+});
+
+secure.run();

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 
 const audit = appSuite('audit trail');
 
@@ -14,6 +14,9 @@ audit('tells who did what to whom, when and from where', async ({ app }) => {
   assert.is(response.statusCode, 200);
 
   const [entry] = await app.as(ACME).audit.list({ target: GRACE, action: 'user.update' });
+  const [apps] = await app.as(ACME).audit.list({ target: GRACE, action: 'user.change-apps' });
+
+  assert.equal(apps?.details, { granted: [], revoked: ['zylTKNVx'] });
 
   assert.equal(
     { ...entry, id: 0 },
@@ -26,7 +29,6 @@ audit('tells who did what to whom, when and from where', async ({ app }) => {
       clients: [1],
       details: {
         last_name: { from: 'Hopper', to: 'Murray' },
-        apps: { from: ['zylTKNVx'], to: [] },
         extra: { from: null, to: null },
       },
       request_id: 'change-1',
@@ -164,6 +166,44 @@ audit('has no entry of a change that did not happen', async ({ app }) => {
 
   assert.is(await count(), before);
   assert.equal(await app.as(ROOT).audit.list({ target: 'dry@run.test' }), []);
+});
+
+audit('has no entry where nothing has changed', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { last_name } = await root.users.get({ email: ADA });
+  const before = await root.audit.list({ limit: 200 });
+
+  await root.users.update({ email: ADA, last_name });
+  await root.users.deactivate({ email: IDLE });
+  await root.roles.setOffices({ email: ADA });
+  await root.roles.setClientAdmin({ id: 2, email: ADA, is_admin: false });
+  await root.clients.update({ id: 1, name: 'Acme Analytics' });
+  await root.apps.update({ app_id: 'zylTKNVx', label: 'Sales' });
+
+  assert.equal(await root.audit.list({ limit: 200 }), before);
+});
+
+audit('tells the admins of one client nothing of another’s apps', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });
+
+  const acme = await app.as(ACME).audit.list({ target: ADA, limit: 200 });
+
+  assert.ok(acme.length > 0);
+  assert.not.ok(JSON.stringify(acme).includes('Hb7cW2ke'));
+  assert.ok(acme.every(({ clients }) => clients.length === 1));
+  const globex = await app.as(GLOBEX).audit.list({ target: ADA, action: 'user.change-apps' });
+  assert.equal(
+    globex.map(({ details }) => details),
+    [{ granted: ['Hb7cW2ke'], revoked: [] }],
+  );
+});
+
+audit('takes bounds in time that no calendar has', async ({ app }) => {
+  for (const from of [new Date(-8.64e15), new Date(8.64e15)]) {
+    const { fields } = await rejectsWith(app.as(ROOT).audit.list({ from }), 'invalid-input');
+    assert.equal(Object.keys(fields ?? {}), ['from']);
+  }
 });
 
 audit.run();

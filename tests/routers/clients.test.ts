@@ -149,5 +149,13 @@ sites('is made by superusers, with a domain of its own', async ({ app }) => {
   }
 });
 
+sites('may have a client of the longest name there is', async ({ app }) => {
+  const site = await app.as(ROOT).sites.create({ domain: 'long.test', name: 'Long' });
+
+  const client = await app.as(ROOT).clients.create({ name: 'n'.repeat(255), site: site.id });
+
+  assert.is(client.login_title.length, 255);
+});
+
 clients.run();
 sites.run();

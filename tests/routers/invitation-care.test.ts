@@ -95,4 +95,34 @@ care('finds them by status, client and text, a page at a time', async ({ app }) 
   assert.equal(await app.as(ACME).invitations.search({ client: 2 }), []);
 });
 
+care('takes any number for the place where a page begins', async ({ app }) => {
+  for (const cursor of [3_000_000_000, -1, 0]) {
+    const rows = await app.as(ACME).invitations.search({ status: 'all', cursor });
+    assert.is(rows.length > 0, cursor > 0);
+  }
+});
+
+care('mails one invitation 20 times in an hour at most', async ({ app }) => {
+  const { id } = await invite(app);
+  for (let n = 1; n < 20; n += 1) await app.as(ACME).invitations.resend({ id });
+
+  const { retryAfterSeconds } = await rejectsWith(app.as(ACME).invitations.resend({ id }), 'throttled');
+  app.clock.advance(DAY_MS);
+  await app.as(ACME).invitations.resend({ id });
+
+  assert.is(retryAfterSeconds, 3600);
+  assert.is((await mailsOf(app, id)).length, 21);
+});
+
 care.run();
+
+const mailed = appSuite('care of invitations, with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
+
+mailed('gives the link to superusers alone: it proves whose mail somebody reads', async ({ app }) => {
+  const { id, key } = await invite(app);
+
+  await rejectsWith(app.as(ACME).invitations.copyLink({ id }), 'not-allowed');
+  assert.is((await app.as(ROOT).invitations.copyLink({ id })).url, app.links.invitation(key));
+});
+
+mailed.run();

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
@@ -85,6 +85,19 @@ named('are not made by a login that is ended at that moment', async ({ app }) =>
   assert.is((await sites(app, doomed.token)).statusCode, 401);
   const left = (await app.as(email).tokens.list({})).filter(({ name }) => name.startsWith('doomed'));
   assert.equal(left, []);
+});
+
+named('free their name once nobody has used them for too long', async ({ app }) => {
+  await app.as(EDSGER).tokens.createNamed({ name: 'ci' });
+  app.clock.advance(91 * DAY_MS);
+  const { token } = await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD });
+
+  const made = await app.send('POST /jb/tokens/', {
+    payload: { name: 'ci' },
+    headers: { authorization: `Token ${token}` },
+  });
+
+  assert.is(made.statusCode, 201, made.body);
 });
 
 named.run();

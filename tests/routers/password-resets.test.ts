@@ -136,4 +136,37 @@ resets('take no token that another key has signed, or of any other form', async 
   assert.is((await app.as(null).passwords.openLink({ token })).email, ADA);
 });
 
+resets('and deactivations of the same user get in no deadlock', async ({ app }) => {
+  for (let n = 0; n < 10; n += 1) {
+    const token = await linkFor(app, GRACE);
+    const outcomes = await Promise.allSettled([
+      app.as(null).passwords.reset({ token, password: `${NEW}-${n}` }),
+      app.as(ROOT).users.deactivate({ email: GRACE }),
+    ]);
+    const [reset, deactivation] = outcomes;
+
+    assert.is(deactivation.status, 'fulfilled');
+    if (reset.status === 'rejected') await rejectsWith(Promise.reject(reset.reason), 'link-dead');
+    await app.as(ROOT).users.update({ email: GRACE, is_active: true });
+  }
+});
+
 resets.run();
+
+const bounded = appSuite('bounds of password resets', { TRUST_PROXY: '1' });
+
+bounded('of one network use up nobody’s own', async ({ app }) => {
+  const request = async (email: string, address: string) =>
+    (
+      await app.send('POST /password/request-reset/', {
+        payload: { email },
+        headers: { 'x-forwarded-for': address },
+      })
+    ).statusCode;
+  for (let n = 0; n < 50; n += 1) assert.is(await request(`n${n}@nowhere.test`, '10.9.9.9'), 204);
+
+  for (let n = 0; n < 6; n += 1) assert.is(await request(GRACE, '10.9.9.9'), 429);
+  assert.is(await request(GRACE, '192.0.2.1'), 204);
+});
+
+bounded.run();

@@ -30,7 +30,7 @@ export const parseMail = (mail: TakenMail) => PostalMime.parse(Buffer.from(mail.
 export type TestSmtpServer = Awaited<ReturnType<typeof startSmtpServer>>;
 
 /** A real SMTP server on loopback that keeps what it is given, and misbehaves as told. */
-export const startSmtpServer = async (options: SMTPServerOptions = {}, port = 0) => {
+export const startSmtpServer = async (options: SMTPServerOptions = {}) => {
   const taken: TakenMail[] = [];
   const faults: Faults = {};
   let peak = 0;
@@ -77,19 +77,22 @@ export const startSmtpServer = async (options: SMTPServerOptions = {}, port = 0)
   });
   // Clients that are killed or give up are what these tests are about.
   server.on('error', () => {});
-  const listener = server.listen(port, '127.0.0.1');
+  const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const bound = listener.address();
-  const boundPort = bound !== null && typeof bound === 'object' ? bound.port : 0;
+  const port = bound !== null && typeof bound === 'object' ? bound.port : 0;
+
+  const close = (): Promise<void> => new Promise((resolve) => server.close(resolve));
 
   return {
-    port: boundPort,
-    url: `smtp://127.0.0.1:${boundPort}`,
+    port,
+    url: `smtp://127.0.0.1:${port}`,
     taken,
     faults,
     /** The most connections there were at the same time. */
     peak: () => peak,
     recipients: (): string[] => taken.flatMap(({ to }) => to),
-    close: (): Promise<void> => new Promise((resolve) => server.close(resolve)),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 };

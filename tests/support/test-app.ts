@@ -28,6 +28,7 @@ export const createTestClock = () => {
 /** Callers in-process have no cookies. */
 const NO_BROWSER = {
   userAgent: 'tests',
+  session: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},

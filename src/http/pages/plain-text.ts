@@ -8,7 +8,8 @@ export const wordsOf = (text: string): string =>
   text
     .replaceAll(/<(script|style)\b.*?(<\/\1\s*>|$)/gis, '')
     .replaceAll(/<br\s*\/?>|<\/(p|div|li|h\d)\s*>/gi, '\n')
-    .replaceAll(/<\/?[a-z!][^>]*>/gi, '')
+    // No `<` inside: from each of many the search would go on to the end.
+    .replaceAll(/<\/?[a-z!][^<>]*>/gi, '')
     .replaceAll(
       /&(lt|gt|quot|#39|nbsp|amp);/gi,
       (whole, name: string) => ENTITIES[name.toLowerCase()] ?? whole,

@@ -3,7 +3,7 @@ import { problemOf } from '../../../routers/errors.ts';
 import { createCaller } from '../../../routers/index.ts';
 import type { Problem } from '../../core/problems.ts';
 import { presentedSession } from '../credentials.ts';
-import { type ContextDeps, contextOf } from '../request-context.ts';
+import { type ContextDeps, contextOf, isHttps } from '../request-context.ts';
 import { hiddenField } from './fields.ts';
 import type { Html } from './html.ts';
 
@@ -49,7 +49,7 @@ export const visitOf = (request: FastifyRequest, reply: FastifyReply, deps: Page
  */
 const readerOf = (request: FastifyRequest, deps: PageDeps): Caller => {
   const context = contextOf(request, deps);
-  const session = presentedSession(request);
+  const session = presentedSession(request, isHttps(deps.baseUrl));
   if (session === null || request.method !== 'POST') return createCaller(context);
   let actor: ReturnType<typeof context.authenticate> | undefined;
   return createCaller({

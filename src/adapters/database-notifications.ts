@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import type { Connection } from '../core/connection.ts';
+import { codeOf } from '../core/file-errors.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection on which nothing is ever said must be asked whether it still lives. */
+const KEEP_ALIVE_MS = 30_000;
+const RETRY_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
+
+export type Notifications = { close(): Promise<void> };
+
+type Options = {
+  connection: Connection;
+  channel: string;
+  /** Called at each notification, and whenever the connection stands anew: something may have been missed. */
+  onHeard: () => void;
+  warn: (line: string) => void;
+  retryMs?: number;
+};
+
+/** Listens on a connection of its own (PostgreSQL's LISTEN), and connects again for as long as it is not closed. */
+export const listenToDatabase = (options: Options): Notifications => {
+  const { connection, channel, onHeard, warn, retryMs = RETRY_MS } = options;
+  const closing = new AbortController();
+  let isLost = false;
+  let hangUp = (): void => {};
+
+  const listenOnce = async (): Promise<void> => {
+    const client = newClient(connection);
+    const ended = new Promise<void>((resolve) => {
+      // Without a listener a lost connection would end the process on the spot.
+      client.on('error', () => resolve());
+      client.on('end', resolve);
+      hangUp = resolve;
+    });
+    client.on('notification', onHeard);
+    try {
+      await client.connect();
+      await client.query(`listen ${client.escapeIdentifier(channel)}`);
+      isLost = false;
+      onHeard();
+      await ended;
+    } finally {
+      await endSoon(client);
+    }
+  };
+
+  const listen = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const cause: unknown = await listenOnce().catch((error: unknown) => error);
+      if (closing.signal.aborted) return;
+      if (!isLost) warn(`Notifications of the database are not heard for now (${wordsOf(cause)}).`);
+      isLost = true;
+      await pause(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+    }
+  };
+  const listening = listen();
+
+  return {
+    close: async () => {
+      closing.abort();
+      hangUp();
+      await within(CLOSE_TIMEOUT_MS, listening);
+    },
+  };
+};
+
+const newClient = (connection: Connection) =>
+  new pg.Client({
+    ...connection,
+    application_name: 'steward notifications',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+
+/** A server that no longer answers would keep us waiting for its farewell. */
+const endSoon = (client: pg.Client): Promise<void> =>
+  within(
+    CLOSE_TIMEOUT_MS,
+    client.end().catch(() => {}),
+  );
+
+const within = async (ms: number, work: Promise<void>): Promise<void> => {
+  const done = new AbortController();
+  await Promise.race([work, pause(ms, undefined, { signal: done.signal }).catch(() => {})]);
+  done.abort();
+};
+
+/** A host of several addresses fails at all of them, which gives an error without words. */
+const wordsOf = (cause: unknown): string =>
+  (cause instanceof Error && (cause.message || codeOf(cause))) || 'the connection ended';

@@ -1,0 +1,63 @@
+import { createTransport } from 'nodemailer';
+import type { Delivery, Mail, Mailer } from './mailer.ts';
+import { deliveryOfFailure } from './smtp-failure.ts';
+import { readSmtpUrl } from './smtp-url.ts';
+
+/** In milliseconds. `mail` bounds a whole try, which a server that trickles its answers could draw out for ever. */
+export type SmtpTimeouts = { connection: number; greeting: number; socket: number; mail: number };
+
+const TIMEOUTS_MS: SmtpTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
+/** How long a socket waits for the server's end when it is closed. */
+const CLOSE_TIMEOUT_MS = 1_000;
+/** How often a mail moves on to another connection when the one it was given turns out to be dead, nothing sent. */
+const MAX_REQUEUES = 2;
+
+type Options = { url: string; connections: number; timeoutsMs?: Partial<SmtpTimeouts> };
+
+/** Sends over a pool of connections to the mail server of the settings. Nothing of it is logged. */
+export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mailer => {
+  const server = readSmtpUrl(url);
+  const limits = { ...TIMEOUTS_MS, ...timeoutsMs };
+  const transport = createTransport({
+    pool: true,
+    host: server.host,
+    port: server.port,
+    secure: server.isSecure,
+    ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
+    maxConnections: connections,
+    maxRequeues: MAX_REQUEUES,
+    connectionTimeout: limits.connection,
+    greetingTimeout: limits.greeting,
+    socketTimeout: limits.socket,
+    socketCloseTimeout: CLOSE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+
+  return {
+    send: async (mail: Mail): Promise<Delivery> => {
+      try {
+        await transport.sendMail({ ...messageOf(mail), signal: AbortSignal.timeout(limits.mail) });
+        return { outcome: 'taken' };
+      } catch (error) {
+        return deliveryOfFailure(error, server);
+      }
+    },
+
+    close: () => transport.close({ force: true }),
+  };
+};
+
+/** Addresses as objects, and the envelope by itself: no text is ever taken apart into addresses. */
+const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => ({
+  envelope: { from: from.address, to: [to] },
+  from,
+  to: { name: '', address: to },
+  subject,
+  text,
+  html,
+  date,
+  messageId: `<${messageId}>`,
+  // RFC 3834 §5, and what Exchange calls the same: nobody's absence notice is to answer this.
+  headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+});

@@ -1,0 +1,73 @@
+import { type Html, html } from './mail-html.ts';
+
+/** What a mail says, whichever form it takes. */
+export type Letter = {
+  subject: string;
+  /** Paragraphs before the link; line breaks in them are kept. */
+  opening: string[];
+  /** Between opening and link: what one gets. */
+  list: { heading: string; items: string[] } | null;
+  /** What the link is for. */
+  action: string;
+  /** null where whoever reads this may not see it. */
+  link: string | null;
+  closing: string[];
+};
+
+const NO_LINK = '(link not shown)';
+
+export const textOf = ({ opening, list, action, link, closing }: Letter): string =>
+  [
+    ...opening,
+    ...(list ? [[list.heading, ...list.items.map((item) => `- ${item}`)].join('\n')] : []),
+    `${action}:\n${link ?? NO_LINK}`,
+    ...closing,
+    '',
+  ].join('\n\n');
+
+const BODY = 'margin:0;padding:24px;font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif';
+const COLUMN = 'max-width:560px;margin:0 auto';
+/** Colors of its own: readable whatever a dark mode makes of the rest. */
+const BUTTON =
+  'display:inline-block;padding:12px 20px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none;font-weight:600';
+
+/**
+ * Styles stand in the tags, as mail programs drop the others. Neither page nor text has a color, so that light and
+ * dark are both the reader's own.
+ */
+export const htmlOf = (letter: Letter): string => {
+  const { subject, opening, list, action, link, closing } = letter;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${subject}</title>
+</head>
+<body style="${BODY}">
+<div role="article" style="${COLUMN}">
+${opening.map(paragraph)}
+${list ? listing(list) : ''}
+${link === null ? paragraph(`${action}: ${NO_LINK}`) : linking(action, link)}
+${closing.map(paragraph)}
+</div>
+</body>
+</html>
+`.text;
+};
+
+const paragraph = (text: string): Html => html`<p style="margin:0 0 16px">${withBreaks(text)}</p>
+`;
+
+const withBreaks = (text: string): Html[] =>
+  text.split('\n').map((line, index) => (index === 0 ? html`${line}` : html`<br>${line}`));
+
+const listing = ({ heading, items }: NonNullable<Letter['list']>): Html => html`${paragraph(heading)}
+<ul style="margin:0 0 16px;padding-left:24px">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+
+/** The address in full as well: for programs that show no links, and for people who look before they follow one. */
+const linking = (action: string, link: string): Html => html`
+<p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
+<p style="margin:0 0 16px;font-size:14px;word-break:break-all">${`${action}: `}<a href="${link}">${link}</a></p>`;

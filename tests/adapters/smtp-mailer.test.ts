@@ -1,0 +1,169 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Delivery, Mail } from '../../src/adapters/mailer.ts';
+import { createSmtpMailer, type SmtpTimeouts } from '../../src/adapters/smtp-mailer.ts';
+import { type Fault, parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+
+const MAIL: Mail = {
+  messageId: 'steward.7.abc@acme.test',
+  date: new Date('2026-11-21T12:00:00.000Z'),
+  from: { name: 'Acme, "Analytics" <Ünïcode>', address: 'no-reply@acme.test' },
+  to: 'ada@guest.test',
+  subject: 'Grüße, and a line that is long enough to be folded by whoever writes the header of this mail',
+  text: 'Hello,\n\n.a line that begins with a dot\nhttps://steward.test/invitation/KEY/?signature=SIGNATURE\n',
+  html: '<p>Hello</p>',
+};
+
+const smtp = suite<{ server: TestSmtpServer }>('the SMTP mailer');
+
+smtp.before.each(async (context) => {
+  context.server = await startSmtpServer();
+});
+smtp.after.each(({ server }) => server.close());
+
+const sendTo = async (url: string, timeoutsMs: Partial<SmtpTimeouts> = {}): Promise<Delivery> => {
+  const mailer = createSmtpMailer({ url, connections: 2, timeoutsMs });
+  try {
+    return await mailer.send(MAIL);
+  } finally {
+    mailer.close();
+  }
+};
+
+/** Only what failed has a reason. */
+const reasonOf = (delivery: Delivery): string => ('reason' in delivery ? delivery.reason : '');
+
+smtp('hands over exactly what was written, in both forms', async ({ server }) => {
+  assert.equal(await sendTo(server.url), { outcome: 'taken' });
+
+  const [taken] = server.taken;
+  if (!taken) return assert.unreachable();
+  const { headers, from, to, subject, text, html, messageId, date } = await parseMail(taken);
+  assert.equal([taken.from, taken.to], ['no-reply@acme.test', ['ada@guest.test']]);
+  assert.equal(from, { name: MAIL.from.name, address: MAIL.from.address });
+  assert.equal(to, [{ name: '', address: MAIL.to }]);
+  assert.is(subject, MAIL.subject);
+  assert.is(text?.trimEnd(), MAIL.text.trimEnd());
+  assert.is(html?.trim(), MAIL.html);
+  assert.is(messageId, '<steward.7.abc@acme.test>');
+  assert.is(date, '2026-11-21T12:00:00.000Z');
+  assert.equal(headers.map(({ key }) => key).sort(), [
+    'auto-submitted',
+    'content-type',
+    'date',
+    'from',
+    'message-id',
+    'mime-version',
+    'subject',
+    'to',
+    'x-auto-response-suppress',
+  ]);
+  const headerOf = (key: string) => headers.find((header) => header.key === key)?.value;
+  assert.match(headerOf('content-type') ?? '', /^multipart\/alternative/);
+  assert.is(headerOf('auto-submitted'), 'auto-generated');
+  assert.is(headerOf('x-auto-response-suppress'), 'All');
+});
+
+smtp(
+  'fails where no server listens, or one never greets, answers, or ends what it says',
+  async ({ server }) => {
+    const gone = await startSmtpServer();
+    await gone.close();
+    assert.is((await sendTo(gone.url)).outcome, 'failed');
+
+    server.faults.connect = () => 'hang';
+    assert.match(reasonOf(await sendTo(server.url, { greeting: 100 })), /greeting/i);
+    server.faults.connect = () => undefined;
+    server.faults.sender = () => 'hang';
+    assert.match(reasonOf(await sendTo(server.url, { socket: 100 })), /timeout/i);
+    server.faults.sender = () => undefined;
+    server.faults.message = () => 'hang';
+    const started = performance.now();
+    assert.is((await sendTo(server.url, { mail: 300 })).outcome, 'failed');
+    assert.ok(performance.now() - started < 5000);
+  },
+);
+
+const status = (code: number) => (): Fault => ({ status: code });
+
+smtp(
+  'is refused for good by a 5xx to the recipient or the message, and by nothing else',
+  async ({ server }) => {
+    const outcomeOf = async (stage: 'sender' | 'recipient' | 'message' | 'connect', code: number) => {
+      for (const each of ['sender', 'recipient', 'message', 'connect'] as const) delete server.faults[each];
+      server.faults[stage] = status(code);
+      return (await sendTo(server.url)).outcome;
+    };
+
+    assert.is(await outcomeOf('recipient', 550), 'refused');
+    assert.is(await outcomeOf('message', 554), 'refused');
+    for (const [stage, code] of [
+      ['recipient', 450],
+      ['recipient', 530],
+      ['recipient', 503],
+      ['message', 452],
+      ['sender', 550],
+      ['sender', 451],
+      ['connect', 554],
+      ['connect', 421],
+    ] as const) {
+      assert.is(await outcomeOf(stage, code), 'failed', `${stage} ${code}`);
+    }
+    assert.is(server.taken.length, 0);
+  },
+);
+
+smtp(
+  'fails when the answer to the message is lost, and says the same message id again',
+  async ({ server }) => {
+    server.faults.message = () => 'die';
+    assert.is((await sendTo(server.url)).outcome, 'failed');
+    server.faults.message = () => undefined;
+    assert.is((await sendTo(server.url)).outcome, 'taken');
+
+    // Once, and not once more by the pool itself.
+    assert.is(server.taken.length, 2);
+    const ids = await Promise.all(server.taken.map(async (mail) => (await parseMail(mail)).messageId));
+    assert.equal(ids, ['<steward.7.abc@acme.test>', '<steward.7.abc@acme.test>']);
+  },
+);
+
+smtp(
+  'takes another connection for a mail when the server has dropped the one it kept',
+  async ({ server }) => {
+    const mailer = createSmtpMailer({ url: server.url, connections: 1 });
+    assert.is((await mailer.send(MAIL)).outcome, 'taken');
+    let tries = 0;
+    server.faults.sender = () => (++tries === 1 ? 'die' : undefined);
+
+    assert.is((await mailer.send(MAIL)).outcome, 'taken');
+
+    assert.is(tries, 2);
+    assert.is(server.taken.length, 2);
+    mailer.close();
+  },
+);
+
+smtp('opens no more connections than it was given, and none after it is closed', async ({ server }) => {
+  const mailer = createSmtpMailer({ url: server.url, connections: 3 });
+  const deliveries = await Promise.all(Array.from({ length: 30 }, () => mailer.send(MAIL)));
+  mailer.close();
+
+  assert.ok(deliveries.every(({ outcome }) => outcome === 'taken'));
+  assert.is(server.peak(), 3);
+  assert.is((await mailer.send(MAIL)).outcome, 'failed');
+  assert.is(server.taken.length, 30);
+});
+
+smtp('cuts off what is being sent when it is closed', async ({ server }) => {
+  server.faults.sender = () => 'hang';
+  const mailer = createSmtpMailer({ url: server.url, connections: 1 });
+  const sending = mailer.send(MAIL);
+  const poll = setInterval(() => server.peak() > 0 && mailer.close(), 20);
+
+  assert.is((await sending).outcome, 'failed');
+
+  clearInterval(poll);
+});
+
+smtp.run();

@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listenToDatabase, type Notifications } from '../../src/adapters/database-notifications.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import type { Connection } from '../../src/core/connection.ts';
+import { migrateDatabase, type Orm, openDatabase } from '../../src/database.ts';
+import { tables } from '../../src/services/tables.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { openWorker } from '../support/mailroom.ts';
+import { until } from '../support/poll.ts';
+import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+
+type Context = {
+  database: Awaited<ReturnType<typeof startExternalDatabase>>;
+  connection: Connection;
+  orm: Orm;
+  smtp: TestSmtpServer;
+};
+
+const away = suite<Context>('a mail worker whose database goes away');
+
+away.before(async (context) => {
+  context.database = await startExternalDatabase();
+  const { settings, connection } = await context.database.makeDatabase();
+  await migrateDatabase(connection);
+  // By the link that outlives a restart of the server.
+  const host = new URL(settings.DATABASE_URL ?? '').searchParams.get('host') ?? '';
+  context.connection = { ...connection, host };
+  context.orm = await openDatabase(context.connection);
+  context.smtp = await startSmtpServer();
+});
+away.after(async ({ database, orm, smtp }) => {
+  await smtp.close();
+  await orm.close(true);
+  await database[Symbol.asyncDispose]();
+});
+
+/** A mail of a user, so that nothing else need be there. */
+const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
+  const now = systemClock.now();
+  const db = tables(orm.em.fork());
+  const person = { email, handle: email, profile_color: 'aaaaaa', date_joined: now, last_password_set: now };
+  await db.insertInto('users').values(person).execute();
+  await db
+    .insertInto('outbox_mails')
+    .values({ kind: 'password-reset', recipient: email, created_at: now, next_attempt_at: now })
+    .execute();
+};
+
+const isSent = async ({ orm }: Context, email: string): Promise<boolean> => {
+  const [mail] = await tables(orm.em.fork())
+    .selectFrom('outbox_mails')
+    .select('sent_at')
+    .where('recipient', '=', email)
+    .execute();
+  return mail?.sent_at != null;
+};
+
+away('warns once, goes on when it is back, and is woken by notifications again', async (context) => {
+  const { database, orm, smtp, connection } = context;
+  const log: string[] = [];
+  const settings = { smtpUrl: smtp.url, log, retryMs: 50, pollMs: 300_000 };
+  const worker = openWorker({ em: orm.em, clock: systemClock, connection }, settings);
+  worker.start();
+  await oweMail(context, 'first@guest.test');
+  await until('the first is sent', () => isSent(context, 'first@guest.test'));
+
+  await database.stop();
+  await until('it has noticed', () => log.some((line) => line.includes('not heard')));
+  await database.start();
+  await until('it listens again', async () => {
+    const rows = await orm.em
+      .fork()
+      .execute(`select 1 from pg_stat_activity where datname = current_database() and query ~ '^listen'`)
+      .catch(() => []);
+    return rows.length > 0;
+  });
+  const started = performance.now();
+  await oweMail(context, 'second@guest.test');
+  await until('the second is sent', () => isSent(context, 'second@guest.test'));
+  const ms = performance.now() - started;
+  await worker.stop();
+
+  assert.ok(ms < 2000, `${Math.round(ms)} ms`);
+  assert.ok(log.filter((line) => line.includes('not heard')).length === 1, log.join(''));
+  assert.ok(log.filter((line) => line.includes('cannot work with')).length <= 1, log.join(''));
+  assert.equal(smtp.recipients(), ['first@guest.test', 'second@guest.test']);
+});
+
+away('records what was sent while it was away, and does not send it again', async (context) => {
+  const { database, orm, smtp, connection } = context;
+  smtp.taken.length = 0;
+  const worker = openWorker(
+    { em: orm.em, clock: systemClock, connection },
+    { smtpUrl: smtp.url, retryMs: 50 },
+  );
+  const stopped: Promise<void>[] = [];
+  smtp.faults.message = () => {
+    // The answer comes when nobody can write it down.
+    stopped.push(database.stop());
+    return undefined;
+  };
+  await oweMail(context, 'third@guest.test');
+  worker.start();
+  await until('the server has it', () => smtp.taken.length === 1);
+  delete smtp.faults.message;
+  await Promise.all(stopped);
+  await database.start();
+
+  await until('it is recorded', () => isSent(context, 'third@guest.test').catch(() => false));
+  await worker.stop();
+
+  assert.equal(smtp.recipients(), ['third@guest.test']);
+});
+
+type Peer = { port: number; sockets: Socket[]; close: () => void };
+
+/** Something that takes connections and is no database. */
+const startPeer = async (onConnection: (socket: Socket) => void): Promise<Peer> => {
+  const sockets: Socket[] = [];
+  const peer = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}));
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await once(peer, 'listening');
+  const bound = peer.address();
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    peer.close();
+  };
+  return { port: bound !== null && typeof bound === 'object' ? bound.port : 0, sockets, close };
+};
+
+const listenTo = (port: number, warnings: string[]): Notifications =>
+  listenToDatabase({
+    connection: { host: '127.0.0.1', port, user: 'x', password: 'x', database: 'x' },
+    channel: 'x',
+    onHeard: () => assert.unreachable(),
+    warn: (line) => warnings.push(line),
+    retryMs: 10,
+  });
+
+away('warns once of notifications that it tries again and again to hear', async () => {
+  const warnings: string[] = [];
+  const hangingUp = await startPeer((socket) => socket.destroy());
+  const listening = listenTo(hangingUp.port, warnings);
+
+  await until('it has tried often', () => hangingUp.sockets.length > 5);
+  await listening.close();
+  hangingUp.close();
+
+  assert.is(warnings.length, 1);
+});
+
+away('stops listening at once, though the server answers nothing', async () => {
+  const silent = await startPeer(() => {});
+  const listening = listenTo(silent.port, []);
+  await until('it has connected', () => silent.sockets.length > 0);
+
+  const started = performance.now();
+  await listening.close();
+  const ms = performance.now() - started;
+  silent.close();
+
+  assert.ok(ms < 1500, `${Math.round(ms)} ms`);
+});
+
+away.run();

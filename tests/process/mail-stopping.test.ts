@@ -1,0 +1,76 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/core/clock.ts';
+import { emptyOutbox, invite, openWorker, placeOf } from '../support/mailroom.ts';
+import { until } from '../support/poll.ts';
+import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+type Context = { app: TestApp; smtp: TestSmtpServer };
+
+const stopping = suite<Context>('a mail worker that is stopped');
+
+stopping.before(async (context) => {
+  context.app = await startTestApp();
+});
+stopping.after(({ app }) => app.close());
+stopping.before.each(async (context) => {
+  await emptyOutbox(context.app);
+  context.smtp = await startSmtpServer();
+});
+stopping.after.each(({ smtp }) => smtp.close());
+
+const mailsOf = (app: TestApp) => app.db().selectFrom('outbox_mails').selectAll().execute();
+const PLENTY = 50;
+
+stopping('lets what is being sent come to its end, and takes nothing more', async ({ app, smtp }) => {
+  await invite(app, PLENTY);
+  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+  worker.start();
+  await until('some are sent', () => smtp.taken.length > 3);
+
+  await worker.stop();
+  const mails = await mailsOf(app);
+
+  const sent = mails.filter((mail) => mail.sent_at);
+  assert.is(sent.length, smtp.taken.length);
+  assert.ok(sent.length < PLENTY);
+  for (const mail of mails.filter(({ sent_at }) => !sent_at)) {
+    assert.equal([mail.attempts, mail.next_attempt_at], [0, mail.created_at]);
+  }
+});
+
+stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) => {
+  await invite(app, PLENTY);
+  smtp.faults.sender = () => 'hang';
+  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, stopMs: 200 });
+  worker.start();
+  await until('some are being sent', () => smtp.peak() === 5);
+
+  const started = performance.now();
+  await worker.stop();
+  const ms = performance.now() - started;
+  const tried = (await mailsOf(app)).filter(({ attempts }) => attempts > 0);
+
+  assert.ok(ms < 1000, `${Math.round(ms)} ms`);
+  assert.is(tried.length, 5);
+  for (const mail of tried) {
+    assert.is(typeof mail.last_error, 'string');
+    assert.is(mail.gave_up_at, null);
+    // Put off by a minute or so, not held for the rest of its lease.
+    assert.ok(mail.next_attempt_at.getTime() - app.clock.now().getTime() < 2 * 60_000);
+  }
+});
+
+stopping('does nothing when it was never started, or is stopped twice', async ({ app, smtp }) => {
+  const worker = openWorker({ ...placeOf(app), clock: systemClock }, { smtpUrl: smtp.url });
+
+  await worker.stop();
+  worker.start();
+  await worker.stop();
+  await worker.stop();
+
+  assert.is(smtp.taken.length, 0);
+});
+
+stopping.run();

@@ -1,0 +1,190 @@
+import { sql } from 'kysely';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/core/clock.ts';
+import { emptyOutbox, invite, mailTo, openWorker, placeOf } from '../support/mailroom.ts';
+import { until } from '../support/poll.ts';
+import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { ACME, ADA, startTestApp, type TestApp } from '../support/test-app.ts';
+
+type Context = { app: TestApp; smtp: TestSmtpServer };
+type Settings = NonNullable<Parameters<typeof openWorker>[1]>;
+
+const MINUTES_MS = 300_000;
+
+const workers = suite<Context>('the mail worker');
+
+workers.before(async (context) => {
+  context.app = await startTestApp();
+});
+workers.after(({ app }) => app.close());
+workers.before.each(async (context) => {
+  await emptyOutbox(context.app);
+  context.smtp = await startSmtpServer();
+});
+workers.after.each(({ smtp }) => smtp.close());
+
+/** With real time, as nobody advances a clock between a failure and what comes of it. */
+const workerOf = ({ app, smtp }: Context, settings: Settings = {}) =>
+  openWorker({ ...placeOf(app), clock: systemClock }, { smtpUrl: smtp.url, pollMs: MINUTES_MS, ...settings });
+
+const isSent = async (app: TestApp, email: string) => (await mailTo(app, email)).sent_at !== null;
+
+/** The test clock that the invitation was made by is ahead of real time, or behind. */
+const makeDue = (app: TestApp) =>
+  app
+    .db()
+    .updateTable('outbox_mails')
+    .set({ next_attempt_at: new Date(0), created_at: systemClock.now() })
+    .execute();
+
+workers('sends what is owed, in the name of the client, and counts it', async (context) => {
+  const { app, smtp } = context;
+  const [email = ''] = await invite(app, 1);
+  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+
+  await worker.drain();
+  await worker.stop();
+
+  const [taken] = smtp.taken;
+  if (!taken) return assert.unreachable();
+  const mail = await parseMail(taken);
+  const invitation = await app
+    .db()
+    .selectFrom('invitations')
+    .select(['key', 'email_count'])
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  const signature = /signature=([\w-]{43})/.exec(mail.text ?? '')?.[1] ?? '';
+  assert.equal(taken.to, [email]);
+  assert.is(mail.from?.name, 'Acme Analytics');
+  assert.is(invitation.email_count, 1);
+  const opened = await app.as(null).invitations.open({ key: invitation.key, signature });
+  assert.is(opened.email, email);
+});
+
+workers(
+  'is woken by a new mail within a second, though it looks by itself only in minutes',
+  async (context) => {
+    const { app, smtp } = context;
+    const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
+    worker.start();
+    await until('it listens', async () => {
+      const { rows } = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and query ~ '^listen'`.execute(app.db());
+      return rows.length > 0;
+    });
+
+    const started = performance.now();
+    const [email = ''] = await invite(app, 1);
+    await until('it is sent', () => isSent(app, email), 5000);
+    const ms = performance.now() - started;
+    await worker.stop();
+
+    assert.ok(ms < 1000, `${Math.round(ms)} ms`);
+  },
+);
+
+workers('tries again what the server puts off, and says the same message id', async (context) => {
+  const { app, smtp } = context;
+  const [put = '', lost = ''] = await invite(app, 2);
+  await makeDue(app);
+  const tries = new Map<string, number>();
+  const isFirst = (email: string) => {
+    tries.set(email, (tries.get(email) ?? 0) + 1);
+    return tries.get(email) === 1;
+  };
+  smtp.faults.recipient = (email) => (email === put && isFirst(email) ? { status: 451 } : undefined);
+  smtp.faults.message = (email) => (email === lost && isFirst(email) ? 'die' : undefined);
+
+  const worker = workerOf(context, { backoffMs: 20 });
+  worker.start();
+  await until('both are sent', async () => (await isSent(app, put)) && (await isSent(app, lost)));
+  await worker.stop();
+
+  // The one whose answer was lost has come twice, and says so.
+  assert.equal(smtp.recipients().sort(), [put, lost, lost].sort());
+  const twice = smtp.taken.filter(({ to }) => to.includes(lost));
+  const ids = await Promise.all(twice.map(async (mail) => (await parseMail(mail)).messageId));
+  assert.is(new Set(ids).size, 1);
+  assert.is((await mailTo(app, put)).attempts, 2);
+});
+
+workers('gives up a mail whose recipient is refused, and says why', async (context) => {
+  const { app, smtp } = context;
+  const [email = ''] = await invite(app, 1);
+  await makeDue(app);
+  smtp.faults.recipient = () => ({ status: 550, text: 'No such mailbox here' });
+
+  const worker = workerOf(context);
+  await worker.drain();
+  await worker.stop();
+  const mail = await mailTo(app, email);
+
+  assert.ok(mail.gave_up_at);
+  assert.is(mail.attempts, 1);
+  assert.match(mail.last_error ?? '', 'No such mailbox here');
+});
+
+workers('is woken by somebody who wants a mail tried again', async ({ app, smtp }) => {
+  const [email = ''] = await invite(app, 1);
+  smtp.faults.recipient = () => ({ status: 550 });
+  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
+  worker.start();
+  await until('it is given up', async () => (await mailTo(app, email)).gave_up_at !== null);
+  delete smtp.faults.recipient;
+
+  await app.as(ACME).mails.retry({ id: (await mailTo(app, email)).id });
+  await until('it is sent', () => isSent(app, email), 5000);
+  await worker.stop();
+
+  assert.equal(smtp.recipients(), [email]);
+});
+
+workers('sends password mails before a thousand invitations', async (context) => {
+  const { app, smtp } = context;
+  await invite(app, 1000);
+  await app.as(null).passwords.requestReset({ email: ADA });
+
+  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+  worker.start();
+  await until('some are sent', () => smtp.taken.length >= 20);
+  await worker.stop();
+
+  assert.ok(smtp.recipients().slice(0, 5).includes(ADA));
+});
+
+workers('keeps to the bound on mails a minute with another one', async (context) => {
+  const { app, smtp } = context;
+  await invite(app, 40);
+  const settings = { smtpUrl: smtp.url, perMinute: 12 };
+  const pair = [openWorker(placeOf(app), settings), openWorker(placeOf(app), settings)];
+  const drainBoth = () => Promise.all(pair.map((worker) => worker.drain()));
+
+  await drainBoth();
+  assert.is(smtp.taken.length, 12);
+  app.clock.advance(59_999);
+  await drainBoth();
+  assert.is(smtp.taken.length, 12);
+  app.clock.advance(1);
+  await drainBoth();
+  assert.is(smtp.taken.length, 24);
+  await Promise.all(pair.map((worker) => worker.stop()));
+});
+
+workers('without a mail server sends nothing, and makes password mails ready to be read', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  await app.db().deleteFrom('rate_limits').execute();
+  await app.as(null).passwords.requestReset({ email: ADA });
+  const worker = openWorker(placeOf(app));
+
+  worker.start();
+  await until('the link is made', async () => (await mailTo(app, ADA)).password_link_id !== null);
+  await worker.stop();
+
+  assert.is((await mailTo(app, email)).attempts, 0);
+  assert.is((await mailTo(app, ADA)).attempts, 0);
+});
+
+workers.run();

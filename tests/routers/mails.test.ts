@@ -1,0 +1,188 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mailroom.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const mails = appSuite('mails');
+
+mails.before.each(async ({ app }) => {
+  await emptyOutbox(app);
+  await app.db().deleteFrom('rate_limits').execute();
+});
+
+const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
+const recipientsFor = async (app: TestApp, who: string, filter = {}) =>
+  (await app.as(who).mails.list(filter)).map((mail) => mail.recipient);
+
+/** An invitation to each client, and a forgotten password of somebody of each. */
+const oweSome = async (app: TestApp) => {
+  const [acme = ''] = await invite(app, 1);
+  const globex = `globex-${acme}`;
+  await app.as(GLOBEX).clients.invite({ id: 2, email: globex, initial_apps: [] });
+  for (const email of [ADA, EDSGER, ROOT]) await app.as(null).passwords.requestReset({ email });
+  await outboxOf(app).makeReadable();
+  return { acme, globex };
+};
+
+mails(
+  'show everything to superusers and staff, and to client admins what is of their clients',
+  async ({ app }) => {
+    const { acme, globex } = await oweSome(app);
+
+    assert.equal(await recipientsFor(app, ROOT), [ROOT, EDSGER, ADA, globex, acme]);
+    assert.equal(await recipientsFor(app, STAFF), [ROOT, EDSGER, ADA, globex, acme]);
+    assert.equal(await recipientsFor(app, ACME), [ADA, acme]);
+    assert.equal(await recipientsFor(app, GLOBEX), [EDSGER, globex]);
+    await rejectsWith(app.as(ADA).mails.list({}), 'not-allowed');
+    const { id } = await mailTo(app, globex);
+    await rejectsWith(app.as(ACME).mails.get({ id }), 'not-found');
+    await rejectsWith(app.as(ACME).mails.retry({ id }), 'not-found');
+    await rejectsWith(app.as(ROOT).mails.get({ id: 999_999 }), 'not-found');
+  },
+);
+
+mails('say what became of each', async ({ app }) => {
+  const emails = await invite(app, 4);
+  const outbox = outboxOf(app);
+  const claimed = (await outbox.claim(4)).mails.sort((a, b) => a.id - b.id);
+  const [, sent, retrying, failed] = claimed;
+  if (!claimed[0] || !sent || !retrying || !failed) return assert.unreachable();
+  await outbox.giveBack([claimed[0]]);
+  await outbox.settle(sent, { outcome: 'taken' });
+  await outbox.settle(retrying, { outcome: 'failed', reason: 'Try later.' });
+  await outbox.settle(failed, { outcome: 'refused', reason: 'No such mailbox.' });
+
+  for (const [index, status] of (['queued', 'sent', 'retrying', 'failed'] as const).entries()) {
+    assert.equal(await recipientsFor(app, ACME, { status }), [emails[index]], status);
+  }
+  const [mail] = await app.as(ACME).mails.list({ status: 'failed' });
+  assert.equal(mail, {
+    id: failed.id,
+    kind: 'invitation',
+    recipient: emails[3],
+    client: 1,
+    subject: "You've been invited to Acme Analytics",
+    status: 'failed',
+    attempts: 1,
+    last_error: 'No such mailbox.',
+    created_at: app.clock.now(),
+    next_attempt_at: null,
+    sent_at: null,
+    gave_up_at: app.clock.now(),
+  });
+});
+
+mails('come in pages, the newest first, and by client', async ({ app }) => {
+  const emails = await invite(app, 5);
+  const { globex } = await oweSome(app);
+  const newest = await app.as(ROOT).mails.list({ client: 1, limit: 2 });
+  const [, last] = newest;
+  if (!last) return assert.unreachable();
+
+  const older = await recipientsFor(app, ROOT, { client: 1, cursor: last.id });
+
+  assert.is(newest[0]?.recipient, ADA);
+  assert.equal(older, emails.reverse());
+  assert.equal(await recipientsFor(app, ROOT, { client: 2 }), [EDSGER, globex]);
+  assert.equal(await recipientsFor(app, ACME, { client: 2 }), []);
+  await rejectsWith(app.as(ROOT).mails.list({ limit: 201 }), 'invalid-input');
+});
+
+mails('take one statement for a page, whatever its length', async ({ app }) => {
+  await invite(app, 50);
+  const pool = await app.orm.em.getConnection().getNativeClient();
+  const actor = await app.openServices().identity.ofToken(await app.tokenOf(ROOT));
+  if (!actor) return assert.unreachable();
+  let statements = 0;
+  const client = await pool.connect();
+  const original = client.query;
+  client.release();
+  Object.getPrototypeOf(client).query = function counted(...given: Parameters<typeof original>) {
+    statements += 1;
+    return original.apply(this, given);
+  };
+
+  const page = await app.openServices().mails.list(actor, { status: 'all', limit: 50 });
+  Object.getPrototypeOf(client).query = original;
+
+  assert.is(page.length, 50);
+  assert.is(statements, 1);
+});
+
+mails('are tried again at once when somebody who may change the client says so', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const outbox = outboxOf(app);
+  const [claimed] = (await outbox.claim(1)).mails;
+  if (!claimed) return assert.unreachable();
+  const { id } = claimed;
+  const waiting = await app.as(ACME).mails.retry({ id });
+  assert.ok(waiting.next_attempt_at && waiting.next_attempt_at > app.clock.now(), 'it is being sent');
+  await outbox.settle(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
+  await rejectsWith(app.as(STAFF).mails.retry({ id }), 'not-allowed');
+
+  const { status, next_attempt_at } = await app.as(ACME).mails.retry({ id });
+  const again = (await outbox.claim(1)).mails[0];
+  if (!again) return assert.unreachable();
+  await outbox.settle(again, { outcome: 'taken' });
+  const problem = await rejectsWith(app.as(ACME).mails.retry({ id }), 'invalid-input');
+
+  assert.equal([status, next_attempt_at], ['retrying', app.clock.now()]);
+  assert.equal(problem.fields, { id: ['This mail has been sent already.'] });
+  const entries = await app.as(ACME).audit.list({ action: 'mail.retry' });
+  assert.equal(
+    entries.map(({ actor, target, clients, details }) => ({ actor, target, clients, details })),
+    [{ actor: ACME, target: email, clients: [1], details: { id, kind: 'invitation' } }],
+  );
+});
+
+mails('are not tried again by those who see them for another reason', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
+
+  await rejectsWith(app.as(STAFF).mails.retry({ id }), 'not-allowed');
+
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
+});
+
+mails('that no longer make sense are not tried again', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+  await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();
+
+  const problem = await rejectsWith(app.as(ACME).mails.retry({ id }), 'invalid-input');
+
+  assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
+});
+
+mails('answer on their paths', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+
+  const list = await app.send('GET /jb/mails/?status=queued&client=1&limit=1', { as: ACME });
+  const one = await app.send(`GET /jb/mails/${id}/`, { as: ACME });
+  const retried = await app.send(`POST /jb/mails/${id}/retry/`, { as: ACME });
+
+  assert.is(list.statusCode, 200, list.body);
+  assert.equal(
+    list.json().map((mail: { id: number }) => mail.id),
+    [id],
+  );
+  assert.is(list.json()[0].created_at, app.clock.now().toISOString());
+  assert.match(one.json().html, '<!doctype html>');
+  assert.is(retried.statusCode, 200, retried.body);
+});
+
+mails('of old do not outlive their time', async ({ app }) => {
+  await invite(app, 1);
+  app.clock.advance(20 * DAY_MS);
+  assert.equal(await outboxOf(app).claim(5), { mails: [], found: 1 });
+
+  const [mail] = await app.as(ACME).mails.list({});
+
+  assert.equal([mail?.status, mail?.last_error], ['failed', 'The invitation has expired.']);
+});
+
+mails.run();

@@ -1,0 +1,14 @@
+import { systemClock } from '../../src/core/clock.ts';
+import { openDatabase } from '../../src/database.ts';
+import { openWorker } from './mailroom.ts';
+
+/** Sends what is owed until it is killed, or told to stop. Its argument says, as JSON, from where to where. */
+const { connection, ...settings } = JSON.parse(process.argv[2] ?? '{}');
+const orm = await openDatabase(connection);
+const worker = openWorker({ em: orm.em, clock: systemClock, connection }, settings);
+worker.start();
+process.once('SIGTERM', async () => {
+  await worker.stop();
+  await orm.close(true);
+});
+process.stdout.write('works\n');
