@@ -23,6 +23,7 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mai
     host: server.host,
     port: server.port,
     secure: server.isSecure,
+    requireTLS: server.login !== null && !isLoopback(server.host),
     ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
     maxConnections: connections,
     maxRequeues: MAX_REQUEUES,
@@ -47,6 +48,9 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mai
     close: () => transport.close({ force: true }),
   };
 };
+
+/** A password goes over a network only once the connection is encrypted. */
+const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);
 
 /** Addresses as objects, and the envelope by itself: no text is ever taken apart into addresses. */
 const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => ({

@@ -22,8 +22,9 @@ export const textOf = ({ opening, list, action, link, closing }: Letter): string
     ...(list ? [[list.heading, ...list.items.map((item) => `- ${item}`)].join('\n')] : []),
     `${action}:\n${link ?? NO_LINK}`,
     ...closing,
-    '',
-  ].join('\n\n');
+  ]
+    .join('\n\n')
+    .concat('\n');
 
 const BODY = 'margin:0;padding:24px;font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif';
 const COLUMN = 'max-width:560px;margin:0 auto';
@@ -70,4 +71,4 @@ const listing = ({ heading, items }: NonNullable<Letter['list']>): Html => html`
 /** The address in full as well: for programs that show no links, and for people who look before they follow one. */
 const linking = (action: string, link: string): Html => html`
 <p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
-<p style="margin:0 0 16px;font-size:14px;word-break:break-all">${`${action}: `}<a href="${link}">${link}</a></p>`;
+<p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this address: <a href="${link}">${link}</a></p>`;

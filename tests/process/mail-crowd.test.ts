@@ -70,8 +70,15 @@ const oweMails = async ({ app }: Context, count: number): Promise<string[]> => {
   return emails;
 };
 
-const countUnsent = async ({ app }: Context): Promise<number> =>
-  (await app.db().selectFrom('outbox_mails').select('id').where('sent_at', 'is', null).execute()).length;
+const countUnsent = async ({ app }: Context): Promise<number> => {
+  const { count } = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('sent_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return count;
+};
 
 /** Two with one message id are one mail that came twice. */
 const countDuplicates = async ({ smtp }: Context): Promise<number> => {
@@ -104,11 +111,9 @@ crowd(
   async (context) => {
     const { smtp } = context;
     const emails = await oweMails(context, FEWER);
-    const [first, second, third] = [
-      await startWorker(context),
-      await startWorker(context),
-      await startWorker(context),
-    ];
+    const workers = await Promise.all([1, 2, 3].map(() => startWorker(context)));
+    const [first, second, third] = workers;
+    if (!first || !second || !third) return assert.unreachable();
     await until('some are sent', () => smtp.taken.length > FEWER / 5);
     await end(first, 'SIGKILL');
     await until('more are sent', () => smtp.taken.length > FEWER / 2);
@@ -124,37 +129,29 @@ crowd(
   },
 );
 
-crowd('take up what a killed one had taken and not yet sent', async (context) => {
-  const { smtp } = context;
-  const [email = ''] = await oweMails(context, 1);
-  smtp.faults.sender = () => 'hang';
-  const killed = await startWorker(context);
-  await until('the server hears of it', () => smtp.peak() > 0);
-  await end(killed, 'SIGKILL');
-  delete smtp.faults.sender;
+crowd(
+  'take up what a killed one had in hand, and repeat what it did not live to see taken',
+  async (context) => {
+    const { smtp } = context;
+    const [asked = '', handedOver = ''] = await oweMails(context, 2);
+    smtp.faults.recipient = (email) => (email === asked ? 'hang' : undefined);
+    smtp.faults.message = () => 'hang';
+    const killed = await startWorker(context);
+    await until(
+      'the server has one, and hears of the other',
+      () => smtp.taken.length === 1 && smtp.peak() > 1,
+    );
+    await end(killed, 'SIGKILL');
+    delete smtp.faults.recipient;
+    delete smtp.faults.message;
 
-  const worker = await startWorker(context);
-  await until('it is sent', async () => (await countUnsent(context)) === 0);
-  await end(worker, 'SIGTERM');
+    const worker = await startWorker(context);
+    await until('both are sent', async () => (await countUnsent(context)) === 0);
+    await end(worker, 'SIGTERM');
 
-  assert.equal(smtp.recipients(), [email]);
-});
-
-crowd('repeat a mail whose answer a killed one did not live to hear', async (context) => {
-  const { smtp } = context;
-  const [email = ''] = await oweMails(context, 1);
-  smtp.faults.message = () => 'hang';
-  const killed = await startWorker(context);
-  await until('the server has it', () => smtp.taken.length === 1);
-  await end(killed, 'SIGKILL');
-  delete smtp.faults.message;
-
-  const worker = await startWorker(context);
-  await until('it is sent', async () => (await countUnsent(context)) === 0);
-  await end(worker, 'SIGTERM');
-
-  assert.equal(smtp.recipients(), [email, email]);
-  assert.is(await countDuplicates(context), 1);
-});
+    assert.equal(smtp.recipients().sort(), [asked, handedOver, handedOver].sort());
+    assert.is(await countDuplicates(context), 1);
+  },
+);
 
 crowd.run();

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 
 const named = appSuite('tokens by name');
 
@@ -88,9 +88,9 @@ named('are not made by a login that is ended at that moment', async ({ app }) =>
 });
 
 named('free their name once nobody has used them for too long', async ({ app }) => {
-  await app.as(EDSGER).tokens.createNamed({ name: 'ci' });
+  await app.as(ACME).tokens.createNamed({ name: 'ci' });
   app.clock.advance(91 * DAY_MS);
-  const { token } = await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD });
+  const { token } = await app.as(null).tokens.create({ username: ACME, password: DEMO_PASSWORD });
 
   const made = await app.send('POST /jb/tokens/', {
     payload: { name: 'ci' },
