@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
-import type { AppRow } from '../src/services/app-rows.ts';
-import type { AppWithUsage } from '../src/services/apps.ts';
+import type { AppRow } from '../src/services/apps/app-rows.ts';
+import type { AppWithUsage } from '../src/services/apps/apps.ts';
 import { AnyObject } from './schemas.ts';
 
 /** As a client's app list shows an app. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/actor.ts';
-import type { AuditRow } from '../src/services/audit-trail.ts';
+import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
 import { administrator, router } from './trpc.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BrandingRow } from '../src/services/branding.ts';
+import type { BrandingRow } from '../src/services/tenants/branding.ts';
 import { NoInput } from './schemas.ts';
 import { anyone, router } from './trpc.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClientRow } from '../src/services/clients.ts';
+import type { ClientRow } from '../src/services/tenants/clients.ts';
 import { EmailAddress, Text } from './schemas.ts';
 
 export const ClientView = z.object({

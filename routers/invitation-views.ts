@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
-import type { Needs } from '../src/services/invitation-acceptance.ts';
-import type { InvitationDetails } from '../src/services/invitation-details.ts';
-import type { InvitationRow } from '../src/services/invitation-rows.ts';
-import type { MailedInvitation } from '../src/services/mailed-invitation.ts';
+import type { Needs } from '../src/services/invitations/invitation-acceptance.ts';
+import type { InvitationDetails } from '../src/services/invitations/invitation-details.ts';
+import type { InvitationRow } from '../src/services/invitations/invitation-rows.ts';
+import type { MailedInvitation } from '../src/services/invitations/mailed-invitation.ts';
 import { AnyObject, Instant } from './schemas.ts';
 import { UserView, userView } from './user-views.ts';
 

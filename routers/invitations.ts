@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { InvitationElement } from '../src/services/invitation-checks.ts';
+import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
 import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { MailRow } from '../src/services/mail-facts.ts';
-import { MAIL_STATUSES, mailStatusOf } from '../src/services/mail-status.ts';
-import { subjectOf } from '../src/services/mail-wording.ts';
-import type { ReadableMail } from '../src/services/mails.ts';
+import type { MailRow } from '../src/services/mail/mail-facts.ts';
+import { MAIL_STATUSES, mailStatusOf } from '../src/services/mail/mail-status.ts';
+import { subjectOf } from '../src/services/mail/mail-wording.ts';
+import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { Instant } from './schemas.ts';
 
 export const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');

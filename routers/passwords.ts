@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { passwordRules } from '../src/services/password-policy.ts';
+import { passwordRules } from '../src/services/passwords/password-policy.ts';
 import { Email, IdKey, Instant, Login, NewPassword, Text } from './schemas.ts';
 import { anyone, overseer, router, signedIn } from './trpc.ts';
 

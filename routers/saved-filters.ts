@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SavedFilterRow } from '../src/services/saved-filters.ts';
+import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { Instant, Name, NoInput, Text } from './schemas.ts';
 import { router, signedIn } from './trpc.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../src/core/problems.ts';
-import type { SessionRow } from '../src/services/sessions.ts';
+import type { SessionRow } from '../src/services/logins/sessions.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas.ts';
 import { administrator, anyone, router, signedIn } from './trpc.ts';
 import { UserView, userView } from './user-views.ts';

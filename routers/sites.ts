@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SiteRow } from '../src/services/sites.ts';
+import type { SiteRow } from '../src/services/tenants/sites.ts';
 import { IdKey, Name, NoInput, Text } from './schemas.ts';
 import { router, signedIn, superuser } from './trpc.ts';
 

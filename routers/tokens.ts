@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ApiTokenRow } from '../src/services/api-tokens.ts';
+import type { ApiTokenRow } from '../src/services/logins/api-tokens.ts';
 import { Instant, Login, LongIdKey, Name, NoInput } from './schemas.ts';
 import { anyone, router, signedIn } from './trpc.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
-import { DEFAULT_WINDOW_DAYS, type UsageRow } from '../src/services/usage.ts';
+import { DEFAULT_WINDOW_DAYS, type UsageRow } from '../src/services/apps/usage.ts';
 import { AppKey } from './apps.ts';
 import { AnyObject, EmailKey, Instant } from './schemas.ts';
 import { overseer, router } from './trpc.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
-import type { UserRow } from '../src/services/user-rows.ts';
+import type { UserRow } from '../src/services/people/user-rows.ts';
 import { AnyObject, Instant } from './schemas.ts';
 
 export const UserView = z.object({

@@ -11,13 +11,13 @@ import { createHousekeeping } from './housekeeping.ts';
 import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
-import { NO_ORIGIN } from './services/audit.ts';
-import { pruneCredentials } from './services/credential-pruning.ts';
+import { NO_ORIGIN } from './services/audit/audit.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
-import { createLoginCrowd } from './services/login-crowd.ts';
-import { createLoginThrottle } from './services/login-throttle.ts';
-import { createResetThrottle } from './services/reset-throttle.ts';
+import { pruneCredentials } from './services/logins/credential-pruning.ts';
+import { createLoginCrowd } from './services/logins/login-crowd.ts';
+import { createLoginThrottle } from './services/logins/login-throttle.ts';
+import { createResetThrottle } from './services/logins/reset-throttle.ts';
 
 type AppDeps = {
   config: Config;

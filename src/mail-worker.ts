@@ -4,7 +4,7 @@ import type { Delivery, Mailer } from './adapters/mailer.ts';
 import { createAlarm } from './core/alarm.ts';
 import type { Clock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
-import type { ClaimedMail, Outbox } from './services/outbox.ts';
+import type { ClaimedMail, Outbox } from './services/mail/outbox.ts';
 
 /** What the trigger of `outbox_mails` notifies. */
 export const MAIL_CHANNEL = 'outbox_mails';

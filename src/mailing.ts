@@ -7,8 +7,8 @@ import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './mail-worker.ts';
 import type { Links } from './services/links.ts';
-import { createMailWriter } from './services/mail-writer.ts';
-import { createOutbox } from './services/outbox.ts';
+import { createMailWriter } from './services/mail/mail-writer.ts';
+import { createOutbox } from './services/mail/outbox.ts';
 
 type Deps = {
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'invitationDays'>;

@@ -6,8 +6,8 @@ import { migrateDatabase } from './database.ts';
 import { fillDemo, isEmpty } from './demo/fill.ts';
 import { publishDemoPackages } from './demo/packages.ts';
 import { listening, withFreeAddress } from './listening.ts';
-import { createAudit, NO_ORIGIN } from './services/audit.ts';
-import { prepareFirstStart } from './services/first-start.ts';
+import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
+import { prepareFirstStart } from './services/people/first-start.ts';
 import { openWorkplace } from './workplace.ts';
 
 type App = Awaited<ReturnType<typeof createApp>>;

@@ -3,9 +3,9 @@ import * as assert from 'uvu/assert';
 import { entities } from '../entities/index.ts';
 import { migrations } from '../migrations/index.ts';
 import { migrateDatabase, openDatabase } from '../src/database.ts';
+import { writeUsage } from '../src/services/apps/usage-log.ts';
 import { BROKEN_CONSTRAINTS } from '../src/services/database-errors.ts';
 import { tables } from '../src/services/tables.ts';
-import { writeUsage } from '../src/services/usage-log.ts';
 import { startTestApp } from './support/test-app.ts';
 import { createTestDatabase } from './support/test-database.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../core/config.ts';
 
 /** Loaded when a command is run: help need not wait for it. */
-const loadPacking = () => import('../services/package-packing.ts');
+const loadPacking = () => import('../services/packages/package-packing.ts');
 
 export const addAppCommands = (program: Command): void => {
   const apps = program.command('apps').description('make and publish app packages');

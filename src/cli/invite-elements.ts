@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppIds, Email, Extra } from '../../routers/schemas.ts';
 import type { FieldErrors } from '../core/problems.ts';
-import type { InvitationElement } from '../services/invitation-checks.ts';
-import type { CsvRow } from '../services/invitation-csv.ts';
+import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
+import type { CsvRow } from '../services/invitations/invitation-csv.ts';
 
 /** What a cell may call an app, its id or its slug → its id. */
 export type AppNames = ReadonlyMap<string, string>;

@@ -5,7 +5,7 @@ import type { Config } from '../core/config.ts';
 import { orMissing } from '../core/file-errors.ts';
 import { invalid } from '../core/problems.ts';
 import { migrateDatabase, openDatabase } from '../database.ts';
-import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitation-csv.ts';
+import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import { inWorkplace } from '../workplace.ts';
 import { findParties, type Parties } from './invite-parties.ts';
 import { inOrderOfLine, printable, shownFaults, writeReport } from './invite-report.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { csvLine } from '../core/csv-line.ts';
-import { COLUMNS, type CsvFault } from '../services/invitation-csv.ts';
+import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
 
 /** Enough to see what is wrong; the rest is for the file. */
 const SHOWN_FAULTS = 20;

@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { Problem } from '../core/problems.ts';
-import { createAudit, NO_ORIGIN } from '../services/audit.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { problemOfDatabaseError } from '../services/database-errors.ts';
-import type { CsvFault, CsvRow } from '../services/invitation-csv.ts';
-import type { InvitationRow } from '../services/invitation-rows.ts';
-import { createInvitations } from '../services/invitations.ts';
+import type { CsvFault, CsvRow } from '../services/invitations/invitation-csv.ts';
+import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
+import { createInvitations } from '../services/invitations/invitations.ts';
 import { elementReader, inOrderOfAddress } from './invite-elements.ts';
 import type { Parties } from './invite-parties.ts';
 

@@ -2,8 +2,8 @@ import { createPasswordHasher } from '../adapters/password-hasher.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Config } from '../core/config.ts';
 import { migrateDatabase, openDatabase } from '../database.ts';
-import { createAudit, NO_ORIGIN } from '../services/audit.ts';
-import { createAdmin } from '../services/first-start.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
+import { createAdmin } from '../services/people/first-start.ts';
 import { inWorkplace } from '../workplace.ts';
 
 /** Returns whether the offered password was set: see `createAdmin`. */

@@ -8,10 +8,10 @@ import { Site } from '../../entities/site.ts';
 import { Stack } from '../../entities/stack.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
-import { friendlyTexts } from '../services/clients.ts';
-import { addUserWithPassword, takeFirstStart } from '../services/first-start.ts';
+import { writeUsage } from '../services/apps/usage-log.ts';
+import { addUserWithPassword, takeFirstStart } from '../services/people/first-start.ts';
 import { tables } from '../services/tables.ts';
-import { writeUsage } from '../services/usage-log.ts';
+import { friendlyTexts } from '../services/tenants/clients.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { PackageStore } from '../adapters/package-store.ts';
-import { packDirectory, publishPackageFile } from '../services/package-packing.ts';
+import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
 import { PACKAGES } from './workspace.ts';
 
 /** Packs and publishes the demo packages by the way that an operator's own go. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Browser, Context } from '../../routers/context.ts';
 import { Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
-import type { Origin } from '../services/audit.ts';
+import type { Origin } from '../services/audit/audit.ts';
 import type { Services } from '../services/index.ts';
 import { presentedSession, presentedToken, sessionCookie } from './credentials.ts';
 import type { Csrf } from './csrf.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/core/clock.ts';
-import { writeUsage } from '../../src/services/usage-log.ts';
+import { writeUsage } from '../../src/services/apps/usage-log.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';

@@ -1,4 +1,4 @@
-import type { MailFacts } from '../../src/services/mail-facts.ts';
+import type { MailFacts } from '../../src/services/mail/mail-facts.ts';
 
 const NOON = new Date('2026-11-21T12:00:00.000Z');
 

@@ -6,8 +6,8 @@ import type { Connection } from '../../src/core/connection.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/mail-worker.ts';
 import { createLinks } from '../../src/services/links.ts';
-import { createMailWriter } from '../../src/services/mail-writer.ts';
-import { createOutbox } from '../../src/services/outbox.ts';
+import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
+import { createOutbox } from '../../src/services/mail/outbox.ts';
 import type { TestApp } from './test-app.ts';
 
 export const MAIL_FROM = 'steward@steward.test';

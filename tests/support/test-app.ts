@@ -8,7 +8,7 @@ import { readConfig } from '../../src/core/config.ts';
 import { newToken } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { fillDemo } from '../../src/demo/fill.ts';
-import { tokenDigest } from '../../src/services/identity.ts';
+import { tokenDigest } from '../../src/services/logins/identity.ts';
 import { tables } from '../../src/services/tables.ts';
 import { createTestDatabase } from './test-database.ts';
 

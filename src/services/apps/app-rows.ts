@@ -1,0 +1,64 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { notFound, Problem } from '../../core/problems.ts';
+import { type Actor, seesAll } from '../actor.ts';
+import { inSeenClients, tables } from '../tables.ts';
+
+/** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
+export const isSeenApp = (actor: Actor) =>
+  seesAll(actor)
+    ? sql<boolean>`true`
+    : sql<boolean>`(apps.client_id = any(${[...actor.adminOf]}::int[]) or exists (
+        select from app_grants g where g.app_id = apps.id and g.user_id = ${actor.id}))`;
+
+/** Apps as an actor sees them, by age; `shows_usage` tells whether they may see how much it is used. */
+export const appRows = (em: SqlEntityManager, actor: Actor) =>
+  tables(em)
+    .selectFrom('apps')
+    .select([
+      'apps.id',
+      'apps.client_id',
+      'apps.slug',
+      'apps.label',
+      'apps.description',
+      'apps.help_html',
+      'apps.footer_html',
+      'apps.show_help',
+      'apps.show_footer',
+      'apps.in_maintenance',
+      'apps.maintenance_message',
+      'apps.package_info',
+    ])
+    .select(inSeenClients(actor, sql`apps.client_id`).as('shows_usage'))
+    .where(isSeenApp(actor))
+    .orderBy('apps.created_at')
+    .orderBy('apps.id');
+
+export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
+
+/** @throws Problem `not-found`, also for an app the actor may not see */
+export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {
+  const row = await appRows(em, actor).where('apps.id', '=', id).executeTakeFirst();
+  if (!row) throw notFound('app');
+  return row;
+};
+
+/**
+ * As `appRow`, for what only those who administer or oversee the app's client may see.
+ * @throws Problem `not-found`, `not-allowed`
+ */
+export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> =>
+  requireOverseen(await appRow(em, actor, id));
+
+const requireOverseen = (row: AppRow | undefined): AppRow => {
+  if (!row) throw notFound('app');
+  if (!row.shows_usage) throw new Problem('not-allowed');
+  return row;
+};
+
+/**
+ * The id behind a slug that filters a list of people.
+ * @throws Problem `not-found`, `not-allowed`
+ */
+export const overseenAppId = async (em: SqlEntityManager, actor: Actor, slug: string): Promise<string> =>
+  requireOverseen(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;

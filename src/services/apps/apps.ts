@@ -1,0 +1,78 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Clock } from '../../core/clock.ts';
+import { notFound, Problem } from '../../core/problems.ts';
+import { type Actor, changesClient } from '../actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { givenColumns, tables } from '../tables.ts';
+import { clientRow } from '../tenants/clients.ts';
+import { type AppRow, appRow, appRows } from './app-rows.ts';
+import { type UsageWindows, usageWindows } from './usage-windows.ts';
+
+export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
+
+const CHANGEABLE = [
+  'label',
+  'description',
+  'help_html',
+  'footer_html',
+  'show_help',
+  'show_footer',
+  'in_maintenance',
+  'maintenance_message',
+] as const;
+
+export type AppChanges = {
+  label?: string | undefined;
+  description?: string | undefined;
+  help_html?: string | undefined;
+  footer_html?: string | undefined;
+  show_help?: boolean | undefined;
+  show_footer?: boolean | undefined;
+  in_maintenance?: boolean | undefined;
+  maintenance_message?: string | undefined;
+};
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+export const createApps = ({ em, clock, audit }: Deps) => {
+  const withUsage = async (tx: SqlEntityManager, apps: AppRow[]): Promise<AppWithUsage[]> => {
+    const overseen = apps.filter((app) => app.shows_usage).map((app) => app.id);
+    const windowsOf = await usageWindows(tx, overseen, clock.now());
+    return apps.map((app) => ({ ...app, usage: app.shows_usage ? windowsOf(app.id) : {} }));
+  };
+  const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
+    const [app] = await withUsage(tx, [await appRow(tx, actor, id)]);
+    if (!app) throw notFound('app');
+    return app;
+  };
+
+  return {
+    list: async (actor: Actor): Promise<AppWithUsage[]> => withUsage(em, await appRows(em, actor).execute()),
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, id: string): Promise<AppWithUsage> => one(em, actor, id),
+
+    /** @throws Problem `not-found`, also for a client the actor may not see */
+    ofClient: async (actor: Actor, clientId: number): Promise<AppRow[]> => {
+      await clientRow(em, actor, clientId);
+      return appRows(em, actor).where('apps.client_id', '=', clientId).execute();
+    },
+
+    /** @throws Problem `not-found`, `not-allowed` */
+    update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
+      em.transactional(async (tx) => {
+        const app = await appRow(tx, actor, id);
+        if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
+
+        const given = givenColumns(changes);
+        if (given) {
+          await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
+          const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);
+          const event = { action: 'app.update', actor, target: app.slug, clients: [app.client_id], details };
+          if (!isEmpty(details)) await audit.record(tx, [event]);
+        }
+        return one(tx, actor, id);
+      }),
+  };
+};

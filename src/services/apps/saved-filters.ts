@@ -1,0 +1,130 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Clock } from '../../core/clock.ts';
+import { type FieldErrors, invalid, notFound } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import { tables } from '../tables.ts';
+import { isSeenApp } from './app-rows.ts';
+
+export type SavedFilterInput = { stack_id: string; hash: string; name: string };
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+/** Everything here is about the actor's own filters: those of others do not exist. */
+export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
+  list: (actor: Actor): Promise<SavedFilterRow[]> => filterRows(em, actor).execute(),
+
+  /**
+   * Filters of a stack that an app has dropped are still listed.
+   * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of
+   */
+  ofStack: async (actor: Actor, stackId: string): Promise<SavedFilterRow[]> => {
+    const rows = await filterRows(em, actor).where('saved_filters.stack_id', '=', stackId).execute();
+    if (rows.length === 0 && !(await isOfferedStack(em, actor, stackId))) throw notFound('stack');
+    return rows;
+  },
+
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, hash: string): Promise<SavedFilterRow> => filterRow(em, actor, hash),
+
+  /** @throws Problem `invalid-input` on `stack_id`, `hash` */
+  create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
+    em.transactional(async (tx) => {
+      await refuseFaults(tx, actor, input);
+      const now = clock.now();
+      await tables(tx)
+        .insertInto('saved_filters')
+        .values({ ...input, user_id: actor.id, created: now, modified: now })
+        .execute();
+      await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
+      return filterRow(tx, actor, input.hash);
+    }),
+
+  /**
+   * May move the filter to another hash or stack. One that stays where it is may be of a stack no longer offered.
+   * @throws Problem `not-found`, `invalid-input` on `stack_id`, `hash`
+   */
+  replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
+    em.transactional(async (tx) => {
+      const before = await filterRow(tx, actor, hash);
+      await refuseFaults(tx, actor, input, before);
+      const replaced = await tables(tx)
+        .updateTable('saved_filters')
+        .set({ ...input, modified: clock.now() })
+        .where('user_id', '=', actor.id)
+        .where('hash', '=', hash)
+        .executeTakeFirst();
+      // Another request has moved or removed it since it was read.
+      if (replaced.numUpdatedRows === 0n) throw notFound('saved filter');
+      await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
+      return filterRow(tx, actor, input.hash);
+    }),
+
+  /** @throws Problem `not-found` */
+  remove: (actor: Actor, hash: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const removed = await tables(tx)
+        .deleteFrom('saved_filters')
+        .where('user_id', '=', actor.id)
+        .where('hash', '=', hash)
+        .executeTakeFirst();
+      if (removed.numDeletedRows === 0n) throw notFound('saved filter');
+      await audit.record(tx, [eventOf('saved-filter.delete', actor, hash)]);
+    }),
+});
+
+const eventOf = (action: string, actor: Actor, hash: string) => ({
+  action,
+  actor,
+  target: actor.email,
+  details: { hash },
+});
+
+const filterRows = (em: SqlEntityManager, actor: Actor) =>
+  tables(em)
+    .selectFrom('saved_filters')
+    .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
+    .innerJoin('apps', 'apps.id', 'stacks.app_id')
+    .select(['hash', 'stack_id', 'saved_filters.name', 'created', 'modified'])
+    .select(['stacks.label as stack_label', 'apps.label as app_label'])
+    .where('saved_filters.user_id', '=', actor.id)
+    .orderBy('saved_filters.id');
+
+export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
+
+const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Promise<SavedFilterRow> => {
+  const row = await filterRows(em, actor).where('hash', '=', hash).executeTakeFirst();
+  if (!row) throw notFound('saved filter');
+  return row;
+};
+
+const isOfferedStack = async (em: SqlEntityManager, actor: Actor, stackId: string): Promise<boolean> => {
+  const stack = await tables(em)
+    .selectFrom('stacks')
+    .innerJoin('apps', 'apps.id', 'stacks.app_id')
+    .select(sql`1`.as('found'))
+    .where('stacks.id', '=', stackId)
+    .where('stacks.is_offered', '=', true)
+    .where(isSeenApp(actor))
+    .executeTakeFirst();
+  return stack !== undefined;
+};
+
+/** The unique constraint has the last word on the hash; this one says all there is to say at once. */
+const refuseFaults = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  input: SavedFilterInput,
+  before?: SavedFilterRow,
+): Promise<void> => {
+  const fields: FieldErrors = {};
+  if (input.stack_id !== before?.stack_id && !(await isOfferedStack(em, actor, input.stack_id))) {
+    fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
+  }
+  const holder = filterRows(em, actor).where('hash', '=', input.hash);
+  if (input.hash !== before?.hash && (await holder.executeTakeFirst())) {
+    fields.hash = ['You have a saved filter of this hash already.'];
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+};

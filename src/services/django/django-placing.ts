@@ -1,0 +1,53 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { handleBaseOf, takeAllHandles } from '../people/new-user.ts';
+import { tables } from '../tables.ts';
+import { createHandleGiver } from './django-handles.ts';
+import type { StagedUser } from './django-staging.ts';
+
+export type Placing = {
+  /** the client that the users become members of */
+  clientId: number | null;
+  now: Date;
+};
+
+/**
+ * Makes users of staged ones whose addresses are free, some at a time. Until the end of the transaction nobody else
+ * can be added.
+ */
+export const openPlacing = async (tx: SqlEntityManager, placing: Placing) => {
+  await takeAllHandles(tx);
+  const giveHandles = createHandleGiver((handles) => takenAmong(tx, handles));
+
+  return async (users: readonly StagedUser[]): Promise<void> => {
+    const handles = await giveHandles(users.map(({ email }) => handleBaseOf(email)));
+    await insert(
+      tx,
+      users.map(({ position }) => position),
+      handles,
+      placing,
+    );
+  };
+};
+
+const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<string[]> => {
+  const { rows } = await sql<{ handle: string }>`
+    select handle from users where handle = any(${handles}::varchar[])`.execute(tables(tx));
+  return rows.map(({ handle }) => handle);
+};
+
+/** When a password was set is not in a dump. */
+const insert = (tx: SqlEntityManager, positions: number[], handles: string[], { clientId, now }: Placing) =>
+  sql`
+    with added as (
+      insert into users (email, handle, profile_color, password_hash, first_name, last_name, is_active,
+        is_staff, is_superuser, last_login, date_joined, last_password_set)
+      select email, handle, profile_color, password_hash, first_name, last_name, is_active,
+        is_staff, is_superuser, last_login, coalesce(date_joined, ${now}::timestamptz), ${now}::timestamptz
+      from dumped_users
+      join unnest(${positions}::int[], ${handles}::varchar[]) as placed (position, handle) using (position)
+      order by position
+      returning id
+    )
+    insert into memberships (client_id, user_id)
+    select ${clientId}::int, id from added where ${clientId}::int is not null`.execute(tables(tx));

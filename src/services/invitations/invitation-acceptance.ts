@@ -1,0 +1,136 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { CommonPasswords } from '../../adapters/common-passwords.ts';
+import type { PasswordHasher } from '../../adapters/password-hasher.ts';
+import type { Clock } from '../../core/clock.ts';
+import { newSessionSecret } from '../../core/ids.ts';
+import { invalid, Problem } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { Links } from '../links.ts';
+import { addSession } from '../logins/credentials.ts';
+import { refuseWeak } from '../passwords/password-policy.ts';
+import { policyOfClients } from '../passwords/password-setting.ts';
+import { tables } from '../tables.ts';
+import { addInvitee, extendInvitee } from './invitee.ts';
+import { type MailedInvitation, mailedInvitation } from './mailed-invitation.ts';
+
+export type Acceptance = {
+  key: string;
+  signature: string;
+  first_name: string;
+  last_name: string;
+  password?: string | undefined;
+  userAgent: string;
+};
+
+/** What accepting takes: of a deactivated account, that somebody activates it again. */
+export type Needs = 'password' | 'login' | 'nothing' | 'activation';
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  hasher: PasswordHasher;
+  commonPasswords: CommonPasswords;
+  links: Links;
+  audit: Audit;
+  origin: Origin;
+};
+
+/** What the person invited does. The link they were mailed is what lets them: its key and its signature. */
+export const createInvitationAcceptance = (deps: Deps) => {
+  const { em, clock, hasher, commonPasswords, links, audit, origin } = deps;
+
+  const hashOf = async (invitation: MailedInvitation, { password, ...names }: Acceptance) => {
+    if (password === undefined) throw invalid({ password: ['This field is required.'] });
+    const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
+    const policy = await policyOfClients(em, [invitation.client_id]);
+    await refuseWeak(policy, password, person, commonPasswords);
+    return hasher.hash(password);
+  };
+
+  const acceptAsNew = async (invitation: MailedInvitation, input: Acceptance) => {
+    const hash = await hashOf(invitation, input);
+    const secret = newSessionSecret();
+    await em.transactional(async (tx) => {
+      const now = clock.now();
+      await close(tx, invitation, now);
+      const names = { firstName: input.first_name, lastName: input.last_name };
+      const user = await addInvitee(tx, invitation, { ...names, hash, now });
+      const address = origin.address ?? '';
+      await addSession(tx, { userId: user.id, secret, now, address, userAgent: input.userAgent });
+      const event = { actor: user, target: user.email, clients: [invitation.client_id] };
+      await audit.record(tx, [
+        { ...event, action: 'user.create' },
+        acceptEvent(invitation, user),
+        { ...event, action: 'login.session' },
+      ]);
+    });
+    return secret;
+  };
+
+  const acceptAs = (invitation: MailedInvitation, actor: Actor) =>
+    em.transactional(async (tx) => {
+      await close(tx, invitation, clock.now());
+      await extendInvitee(tx, invitation, actor.id);
+      await audit.record(tx, [acceptEvent(invitation, actor)]);
+    });
+
+  return {
+    /**
+     * What the link shows, and what it takes to accept. Changes nothing: mail scanners follow links.
+     * @throws Problem `not-found` for an unknown key or a wrong signature
+     */
+    open: async (key: string, signature: string, actor: Actor | null) => {
+      const invitation = await mailedInvitation(em, links, { key, signature, now: clock.now() });
+      const policy = await policyOfClients(em, [invitation.client_id]);
+      return { invitation, needs: needsOf(invitation, actor), policy };
+    },
+
+    /**
+     * Makes the user and logs them in, which gives the secret of a session; or extends the user who is logged in.
+     * @throws Problem `not-found`, `invitation-closed`, `login-required`, `account-inactive`, `invalid-input` on
+     * `password`, `overloaded`
+     */
+    accept: async (input: Acceptance, actor: Actor | null) => {
+      const invitation = await mailedInvitation(em, links, { ...input, now: clock.now() });
+      if (invitation.status !== 'pending') throw new Problem('invitation-closed');
+      if (invitation.user_is_active === null) {
+        return { invitation, session: await acceptAsNew(invitation, input) };
+      }
+      if (!invitation.user_is_active) throw new Problem('account-inactive');
+      if (actor?.email !== invitation.email) throw new Problem('login-required');
+      await acceptAs(invitation, actor);
+      return { invitation, session: null };
+    },
+  };
+};
+
+const acceptEvent = (invitation: MailedInvitation, actor: { email: string }): AuditEvent => ({
+  action: 'invitation.accept',
+  actor,
+  target: invitation.email,
+  clients: [invitation.client_id],
+  details: { id: invitation.id, apps: invitation.app_labels },
+});
+
+/**
+ * Whoever has an account already shows that it is theirs by logging in: the link alone, which the inviter can copy,
+ * must not set a password of an account that others rely upon.
+ */
+const needsOf = (invitation: MailedInvitation, actor: Actor | null): Needs => {
+  if (invitation.user_is_active === null) return 'password';
+  if (!invitation.user_is_active) return 'activation';
+  return actor?.email === invitation.email ? 'nothing' : 'login';
+};
+
+/** Of two who accept at once, the second waits here and finds it closed. */
+const close = async (tx: SqlEntityManager, { id }: MailedInvitation, now: Date): Promise<void> => {
+  const closed = await tables(tx)
+    .updateTable('invitations')
+    .set({ status: 'accepted', closed_at: now })
+    .where('id', '=', id)
+    .where(sql<boolean>`status = 'pending' and expires_at > ${now}`)
+    .executeTakeFirst();
+  if (closed.numUpdatedRows === 0n) throw new Problem('invitation-closed');
+};

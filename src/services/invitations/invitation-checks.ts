@@ -1,0 +1,128 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { type FieldErrors, invalid } from '../../core/problems.ts';
+import { type Actor, onlyOffice } from '../actor.ts';
+import { inChangedClients, tables } from '../tables.ts';
+
+export type InvitationInput = {
+  email: string;
+  client?: number | undefined;
+  extra?: Record<string, unknown> | undefined;
+  initial_apps: string[];
+  is_demo_user?: boolean | undefined;
+};
+/** An element as it was sent: its value, or null and what was wrong with its form. */
+export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
+/** An element that broke no rule, with the client it turned out to be for. */
+export type CheckedInvitation = InvitationInput & { client: number };
+
+/** More than anybody reads, and few enough to answer. */
+const MAX_FAULTS = 1_000;
+
+/**
+ * Checks all elements and reports every fault at once, by `items.{index}.{field}`. Three statements, whatever
+ * the number of elements.
+ * @throws Problem `invalid-input`
+ */
+export const checkInvitations = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  elements: readonly InvitationElement[],
+): Promise<CheckedInvitation[]> => {
+  const items = elements.flatMap(({ value }) => value ?? []);
+  const known = {
+    clientOfApp: await appClients(em, items),
+    clients: await changeableClients(em, actor, items),
+    members: await activeMembers(em, items),
+    firstOf: new Map<string, number>(),
+  };
+  const fields: FieldErrors = {};
+  const checked: CheckedInvitation[] = [];
+
+  for (const [index, { value, faults }] of elements.entries()) {
+    const client = value?.client ?? onlyOffice(actor);
+    const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
+    if (value && client !== undefined) checked.push({ ...value, client });
+    for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
+    if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return checked;
+};
+
+type Known = {
+  clientOfApp: Map<string, number>;
+  clients: Set<number>;
+  members: Set<string>;
+  /** Address → index of the first element that invites it. */
+  firstOf: Map<string, number>;
+};
+
+const faultsOf = (
+  item: InvitationInput,
+  client: number | undefined,
+  index: number,
+  { clientOfApp, clients, members, firstOf }: Known,
+): FieldErrors => {
+  const faults: FieldErrors = {};
+  const twin = firstOf.get(item.email);
+  if (twin === undefined) firstOf.set(item.email, index);
+  else faults.email = [`Element ${twin} invites this address already.`];
+  if (members.has(`${client} ${item.email}`)) {
+    faults.email = ['An active user of this client has this address already.'];
+  }
+
+  if (client === undefined) faults.client = ['Name the client that the invitation is for.'];
+  else if (item.client !== undefined && !clients.has(client)) {
+    faults.client = [`There is no client ${client} that you may invite to.`];
+  }
+  const foreign = item.initial_apps.filter((id) => !clientOfApp.has(id) || clientOfApp.get(id) !== client);
+  if (foreign.length > 0) {
+    faults.initial_apps = foreign.slice(0, 10).map((id) => `There is no app ${id} of this client.`);
+  }
+  return faults;
+};
+
+/** Every app that is named, whoever's it is: belonging to the invitation's client is what is asked of it. */
+const appClients = async (
+  em: SqlEntityManager,
+  items: readonly InvitationInput[],
+): Promise<Map<string, number>> => {
+  const ids = [...new Set(items.flatMap((item) => item.initial_apps))];
+  const rows = await tables(em)
+    .selectFrom('apps')
+    .select(['id', 'client_id'])
+    .where(sql<boolean>`id = any(${ids}::varchar[])`)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row.client_id]));
+};
+
+const changeableClients = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  items: readonly InvitationInput[],
+): Promise<Set<number>> => {
+  const ids = [...new Set(items.flatMap((item) => item.client ?? []))];
+  const rows = await tables(em)
+    .selectFrom('clients')
+    .select('id')
+    .where(sql<boolean>`id = any(${ids}::int[])`)
+    .where(inChangedClients(actor, sql`id`))
+    .execute();
+  return new Set(rows.map((row) => row.id));
+};
+
+/** As `{client id} {email}`. */
+const activeMembers = async (
+  em: SqlEntityManager,
+  items: readonly InvitationInput[],
+): Promise<Set<string>> => {
+  const rows = await tables(em)
+    .selectFrom('users')
+    .innerJoin('memberships', 'memberships.user_id', 'users.id')
+    .select(['client_id', 'email'])
+    .where('is_active', '=', true)
+    .where(sql<boolean>`email = any(${items.map((item) => item.email)}::varchar[])`)
+    .execute();
+  return new Set(rows.map((row) => `${row.client_id} ${row.email}`));
+};

@@ -1,0 +1,79 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { notFound } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import { inSeenClients } from '../tables.ts';
+import {
+  hasStatus,
+  type InvitationRow,
+  type InvitationStatus,
+  invitationRows,
+  statusAt,
+  withInviters,
+} from './invitation-rows.ts';
+
+export type InvitationDetails = InvitationRow & {
+  status: InvitationStatus;
+  expires_at: Date;
+  closed_at: Date | null;
+};
+
+export type InvitationSearch = {
+  status: InvitationStatus | 'all';
+  client?: number | undefined;
+  search?: string | undefined;
+  /** The id of the last one of the page before. */
+  cursor?: number | undefined;
+  limit: number;
+};
+
+/** Invitations with where they are in their life, for those who oversee their client. */
+const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
+  invitationRows(em)
+    .clearOrderBy()
+    .select(['expires_at', 'closed_at', statusAt(now).as('status')])
+    .where(inSeenClients(actor, sql`client_id`))
+    .orderBy('id', 'desc');
+
+/** @throws Problem `not-found` */
+export const invitationDetails = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<InvitationDetails> => {
+  const row = await detailedRows(em, actor, now).where('id', '=', id).executeTakeFirst();
+  const [details] = row ? await detailed(em, actor, [row]) : [];
+  if (!details) throw notFound('invitation');
+  return details;
+};
+
+/** One page of them, the newest first. */
+export const searchInvitations = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  { status, client, search, cursor, limit }: InvitationSearch,
+  now: Date,
+): Promise<InvitationDetails[]> => {
+  let rows = detailedRows(em, actor, now).where(hasStatus(status, now)).limit(limit);
+  if (client !== undefined) rows = rows.where('client_id', '=', client);
+  if (search !== undefined) rows = rows.where(sql<boolean>`strpos(email, ${search.toLowerCase()}) > 0`);
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor);
+  return detailed(em, actor, await rows.execute());
+};
+
+type DetailedRow = Awaited<ReturnType<ReturnType<typeof detailedRows>['execute']>>[number];
+
+const detailed = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  rows: DetailedRow[],
+): Promise<InvitationDetails[]> => {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return (await withInviters(em, actor, rows)).flatMap((invitation) => {
+    const row = byId.get(invitation.id);
+    return row
+      ? [{ ...invitation, status: row.status, expires_at: row.expires_at, closed_at: row.closed_at }]
+      : [];
+  });
+};

@@ -1,0 +1,73 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Actor } from '../actor.ts';
+import { isSeenUser, type UserRow, userRows } from '../people/user-rows.ts';
+import { tables } from '../tables.ts';
+
+export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
+
+/** Invitations by id, each with the ids of its apps. */
+export const invitationRows = (em: SqlEntityManager) =>
+  tables(em)
+    .selectFrom('invitations')
+    .select([
+      'id',
+      'client_id',
+      'email',
+      'key',
+      'inviter_id',
+      'extra',
+      'date_invited',
+      'email_count',
+      'is_demo_user',
+    ])
+    .select(
+      sql<string[]>`array(select a.id from invitation_apps ia join apps a on a.id = ia.app_id
+        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('initial_apps'),
+    )
+    .orderBy('id');
+
+type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
+export type InvitationRow = BareInvitation & { inviter: UserRow };
+
+/** Nobody marks an invitation as expired when its time has come: the clock does. */
+export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
+  if (status === 'all') return sql<boolean>`true`;
+  if (status === 'pending') return sql<boolean>`(status = 'pending' and expires_at > ${now})`;
+  if (status === 'expired') {
+    return sql<boolean>`(status = 'expired' or (status = 'pending' and expires_at <= ${now}))`;
+  }
+  return sql<boolean>`status = ${status}`;
+};
+
+/** What the status is at this moment. */
+export const statusAt = (now: Date) => sql<InvitationStatus>`
+  case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
+  else invitations.status end`;
+
+/** Puts to each invitation the user who made it, as the actor sees them: one statement, however many there are. */
+export const withInviters = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  rows: BareInvitation[],
+): Promise<InvitationRow[]> => {
+  const ids = [...new Set(rows.map((row) => row.inviter_id))];
+  const inviters = await userRows(em, actor)
+    .select(isSeenUser(actor).as('is_seen'))
+    .where(sql<boolean>`users.id = any(${ids}::int[])`)
+    .execute();
+  const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));
+  return rows.flatMap((row) => {
+    const inviter = byId.get(row.inviter_id);
+    return inviter ? [{ ...row, inviter }] : [];
+  });
+};
+
+/** Of an inviter whom the actor may not see otherwise, such as a superuser: who it was, and nothing more. */
+const nameOnly = (user: UserRow): UserRow => ({
+  ...user,
+  extra: {},
+  last_login: null,
+  last_activated: null,
+  last_deactivated: null,
+});

@@ -1,0 +1,151 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { invalid, notFound, Problem } from '../../core/problems.ts';
+import { type Actor, changesClient } from '../actor.ts';
+import { overseenAppId } from '../apps/app-rows.ts';
+import type { Audit } from '../audit/audit.ts';
+import { clientRow } from '../tenants/clients.ts';
+import {
+  type CheckedInvitation,
+  checkInvitations,
+  type InvitationElement,
+  type InvitationInput,
+} from './invitation-checks.ts';
+import {
+  hasStatus,
+  type InvitationRow,
+  type InvitationStatus,
+  invitationRows,
+  withInviters,
+} from './invitation-rows.ts';
+import { writeInvitations } from './invitation-writes.ts';
+import { changePending, type InvitationChanges } from './pending-invitation.ts';
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
+type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
+
+export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
+  const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
+    const now = clock.now();
+    const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
+    const { ids, renewed } = await writeInvitations(tx, actor, items, { now, expiresAt });
+    await audit.record(
+      tx,
+      items.map(({ email, client, initial_apps }, index) => ({
+        action: renewed.has(ids[index] ?? 0) ? 'invitation.renew' : 'invitation.create',
+        actor,
+        target: email,
+        clients: [client],
+        details: { id: ids[index], apps: initial_apps },
+      })),
+    );
+    return rowsInOrder(tx, actor, ids);
+  };
+
+  return {
+    /**
+     * Those the actor has made.
+     * @throws Problem `not-found` for a slug of no app that the actor may see
+     */
+    ofInviter: async (actor: Actor, { status, app }: Filter): Promise<InvitationRow[]> => {
+      const mine = invitationRows(em)
+        .where('inviter_id', '=', actor.id)
+        .where(hasStatus(status, clock.now()));
+      const rows = app === undefined ? mine : mine.where(await isForApp(em, actor, app));
+      return withInviters(em, actor, await rows.execute());
+    },
+
+    /** @throws Problem `not-found` */
+    ofClient: async (actor: Actor, clientId: number, { status }: Filter): Promise<InvitationRow[]> => {
+      await clientRow(em, actor, clientId);
+      const rows = invitationRows(em).where('client_id', '=', clientId).where(hasStatus(status, clock.now()));
+      return withInviters(em, actor, await rows.execute());
+    },
+
+    /**
+     * All or none. The answer has one invitation for each element, in their order; an address that was pending
+     * is invited again. A dry run does the same work and takes it back.
+     * @throws Problem `invalid-input` with every fault, by `items.{index}.{field}`
+     */
+    create: async (
+      actor: Actor,
+      items: InvitationElement[],
+      { dryRun = false } = {},
+    ): Promise<InvitationRow[]> => {
+      const checked = await checkInvitations(em, actor, items);
+      if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
+
+      const tx = em.fork();
+      await tx.begin();
+      try {
+        return await write(tx, actor, checked);
+      } finally {
+        await tx.rollback();
+      }
+    },
+
+    /**
+     * One invitation to a client that the caller names by its path, so that its faults are those of a single one.
+     * @throws Problem `not-found`, `not-allowed`, `invalid-input`
+     */
+    createForClient: async (
+      actor: Actor,
+      clientId: number,
+      input: Omit<InvitationInput, 'client'>,
+    ): Promise<InvitationRow> => {
+      await clientRow(em, actor, clientId);
+      if (!changesClient(actor, clientId)) throw new Problem('not-allowed');
+      const checked = await checkInvitations(em, actor, [
+        { value: { ...input, client: clientId }, faults: {} },
+      ]).catch(asSingle);
+      const [row] = await em.transactional((tx) => write(tx, actor, checked));
+      if (!row) throw notFound('invitation');
+      return row;
+    },
+
+    /**
+     * Changes a pending invitation, and mails nobody.
+     * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+     */
+    update: (
+      actor: Actor,
+      email: string,
+      client: number | undefined,
+      changes: InvitationChanges,
+    ): Promise<InvitationRow> =>
+      em.transactional(async (tx) => {
+        const found = await changePending(tx, actor, { email, client, now: clock.now() }, changes);
+        const { id } = found;
+        const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
+        const clients = [found.client_id];
+        const event = { action: 'invitation.update', actor, target: email, clients, details };
+        if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
+        const [row] = await rowsInOrder(tx, actor, [id]);
+        if (!row) throw notFound('invitation');
+        return row;
+      }),
+  };
+};
+
+/** Takes the element's index out of its faults: `items.0.email` is `email`. */
+const asSingle = (error: unknown): never => {
+  if (!(error instanceof Problem) || !error.fields) throw error;
+  const fields = Object.entries(error.fields).map(([path, messages]) => [
+    path.replace('items.0.', ''),
+    messages,
+  ]);
+  throw invalid(Object.fromEntries(fields), error);
+};
+
+const rowsInOrder = async (tx: SqlEntityManager, actor: Actor, ids: number[]): Promise<InvitationRow[]> => {
+  const rows = await invitationRows(tx).where(sql<boolean>`id = any(${ids}::int[])`).execute();
+  const byId = new Map((await withInviters(tx, actor, rows)).map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+};
+
+const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {
+  const appId = await overseenAppId(em, actor, slug);
+  return sql<boolean>`exists (select from invitation_apps ia
+    where ia.invitation_id = invitations.id and ia.app_id = ${appId})`;
+};

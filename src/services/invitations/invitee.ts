@@ -1,0 +1,80 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { User } from '../../../entities/user.ts';
+import { reasonAgainst } from '../../core/free-form.ts';
+import { Problem } from '../../core/problems.ts';
+import { problemOfDatabaseError } from '../database-errors.ts';
+import { setPassword } from '../passwords/password-setting.ts';
+import { grantApps, joinClients } from '../people/app-access.ts';
+import { addUser } from '../people/new-user.ts';
+import { tables } from '../tables.ts';
+import type { MailedInvitation } from './mailed-invitation.ts';
+
+type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
+
+/**
+ * Makes the user whom an invitation asked for, logged in at this moment.
+ * @throws Problem `login-required` when another invitation of this address was accepted meanwhile
+ */
+export const addInvitee = async (
+  tx: SqlEntityManager,
+  invitation: MailedInvitation,
+  { firstName, lastName, hash, now }: NewInvitee,
+): Promise<User> => {
+  const { email, extra, is_demo_user: isDemoUser } = invitation;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));
+  if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
+
+  const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
+  user.lastLogin = now;
+  await tx.flush().catch(asTaken);
+  await setPassword(tx, { userId: user.id, hash, now });
+  await joinInvited(tx, invitation, user.id);
+  return user;
+};
+
+/** An admin has made a user of this address at the same moment. */
+const asTaken = (error: unknown): never => {
+  if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
+  throw error;
+};
+
+/** Gives a user what the invitation promises on top of what they have. */
+export const extendInvitee = async (
+  tx: SqlEntityManager,
+  invitation: MailedInvitation,
+  userId: number,
+): Promise<void> => {
+  const user = await tables(tx)
+    .selectFrom('users')
+    .select(['extra', 'is_demo_user'])
+    .where('id', '=', userId)
+    .where('is_active', '=', true)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!user) throw new Problem('account-inactive');
+
+  const united = { ...user.extra, ...invitation.extra };
+  // Two that are each small enough may be too large together: then the user's own stays as it is.
+  const extra = reasonAgainst(united) === null ? united : user.extra;
+  await tables(tx)
+    .updateTable('users')
+    .set({
+      extra: sql`${JSON.stringify(extra)}::json`,
+      is_demo_user: user.is_demo_user || invitation.is_demo_user,
+    })
+    .where('id', '=', userId)
+    .execute();
+  await joinInvited(tx, invitation, userId);
+};
+
+const joinInvited = async (tx: SqlEntityManager, { id, client_id }: MailedInvitation, userId: number) => {
+  await joinClients(tx, userId, new Set([client_id]));
+  const apps = await tables(tx)
+    .selectFrom('invitation_apps')
+    .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
+    .select(['apps.id', 'apps.client_id'])
+    .where('invitation_id', '=', id)
+    .execute();
+  await grantApps(tx, userId, apps);
+};

@@ -1,0 +1,91 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { invalid, notFound, Problem } from '../../core/problems.ts';
+import { type Actor, changesClient } from '../actor.ts';
+import { inSeenClients, tables } from '../tables.ts';
+import { hasStatus } from './invitation-rows.ts';
+
+export type InvitationChanges = {
+  extra?: Record<string, unknown> | undefined;
+  initial_apps?: string[] | undefined;
+};
+type Sought = { email: string; client: number | undefined; now: Date };
+type Found = { id: number; client_id: number };
+
+/**
+ * Changes the pending invitation of an address, and answers which it was.
+ * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+ */
+export const changePending = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  sought: Sought,
+  changes: InvitationChanges,
+): Promise<Found> => {
+  const found = await lockPending(tx, actor, sought);
+  if (changes.initial_apps) await replaceInitialApps(tx, found, changes.initial_apps);
+  if (changes.extra) {
+    await tables(tx)
+      .updateTable('invitations')
+      .set({ extra: sql`${JSON.stringify(changes.extra)}::json` })
+      .where('id', '=', found.id)
+      .execute();
+  }
+  return found;
+};
+
+/** Of several, the newest of the actor's own. Of several by others, none is more likely to be meant. */
+const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
+  const seen = await pending(tx, sought)
+    .where(inSeenClients(actor, sql`client_id`))
+    .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
+    .orderBy('id', 'desc')
+    .execute();
+  if (seen.length === 0) throw notFound('pending invitation');
+  const candidates = seen.filter((row) => changesClient(actor, row.client_id));
+  const own = candidates.find((row) => row.inviter_id === actor.id);
+  const [first, second] = candidates;
+  if (!first) throw new Problem('not-allowed');
+  if (!own && second) throw new Problem('ambiguous-invitation');
+
+  // Only now a lock, and only on the one that is meant: locks in an order of their own would meet those of a bulk.
+  const locked = await pending(tx, sought)
+    .where('id', '=', (own ?? first).id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!locked) throw notFound('pending invitation');
+  return locked;
+};
+
+const pending = (tx: SqlEntityManager, { email, now }: Sought) =>
+  tables(tx)
+    .selectFrom('invitations')
+    .select(['id', 'client_id', 'inviter_id'])
+    .where('email', '=', email)
+    .where(hasStatus('pending', now));
+
+const replaceInitialApps = async (
+  tx: SqlEntityManager,
+  invitation: Found,
+  appIds: string[],
+): Promise<void> => {
+  const apps = await tables(tx)
+    .selectFrom('apps')
+    .select('id')
+    .where('client_id', '=', invitation.client_id)
+    .where(sql<boolean>`id = any(${appIds}::varchar[])`)
+    .execute();
+  const known = new Set(apps.map((app) => app.id));
+  const foreign = appIds.filter((id) => !known.has(id));
+  if (foreign.length > 0) {
+    throw invalid({ initial_apps: foreign.map((id) => `There is no app ${id} of this client.`) });
+  }
+
+  const db = tables(tx);
+  await db.deleteFrom('invitation_apps').where('invitation_id', '=', invitation.id).execute();
+  if (known.size === 0) return;
+  await db
+    .insertInto('invitation_apps')
+    .values([...known].map((id) => ({ invitation_id: invitation.id, app_id: id })))
+    .execute();
+};

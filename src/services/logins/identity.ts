@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../core/clock.ts';
+import type { Actor, Credential } from '../actor.ts';
+import type { Origin } from '../audit/audit.ts';
+import { tables } from '../tables.ts';
+
+/** Days without use after which a session ends. */
+export const SESSION_IDLE_DAYS = 14;
+
+const TOKEN_FORM = /^[0-9a-f]{40}$/;
+const SESSION_FORM = /^[\w-]{43}$/;
+
+type Deps = { em: SqlEntityManager; clock: Clock; origin: Origin; tokenIdleDays: number };
+
+/** What is kept of a token or session: its SHA-256, which no look-up table of such long secrets can undo. */
+export const tokenDigest = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+/** Who presents a credential. Null when it is unknown, idle for too long, or its owner is inactive. */
+export const createIdentity = ({ em, clock, origin, tokenIdleDays }: Deps) => {
+  const actorBy = async (kind: Credential['kind'], secret: string, idleDays: number) => {
+    const row = await ownerOf(em, kind, tokenDigest(secret));
+    if (!row) return null;
+    const idleMs = clock.now().getTime() - row.last_used.getTime();
+    if (idleDays > 0 && idleMs > idleDays * DAY_MS) return null;
+
+    const via = { kind, id: row.credential_id };
+    if (idleMs > MINUTE_MS) await touch(em, via, clock.now(), origin.address ?? '');
+    return actorOf(row, via);
+  };
+
+  return {
+    ofToken: async (token: string): Promise<Actor | null> =>
+      TOKEN_FORM.test(token) ? actorBy('token', token, tokenIdleDays) : null,
+
+    ofSession: async (secret: string): Promise<Actor | null> =>
+      SESSION_FORM.test(secret) ? actorBy('session', secret, SESSION_IDLE_DAYS) : null,
+  };
+};
+
+type ActorRow = { id: number; email: string; is_superuser: boolean; is_staff: boolean; admin_of: number[] };
+
+const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
+  id: row.id,
+  email: row.email,
+  isSuperuser: row.is_superuser,
+  isStaff: row.is_staff,
+  adminOf: row.admin_of,
+  via,
+});
+
+/** An active user as they would act themselves, for an operator who acts in their name; null when there is none. */
+export const actorNamed = async (em: SqlEntityManager, email: string): Promise<Actor | null> => {
+  const row = await activeUsers(em).where('users.email', '=', email).executeTakeFirst();
+  return row ? actorOf(row, null) : null;
+};
+
+const activeUsers = (em: SqlEntityManager) =>
+  tables(em)
+    .selectFrom('users')
+    .select(['users.id', 'users.email', 'users.is_superuser', 'users.is_staff'])
+    .select(
+      sql<number[]>`array(select client_id from memberships m
+        where m.user_id = users.id and m.is_admin order by client_id)`.as('admin_of'),
+    )
+    .where('users.is_active', '=', true);
+
+const ownerOf = (em: SqlEntityManager, kind: Credential['kind'], digest: string) =>
+  (kind === 'token'
+    ? activeUsers(em)
+        .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+        .select(['api_tokens.id as credential_id', 'api_tokens.last_used'])
+        .where('api_tokens.digest', '=', digest)
+    : activeUsers(em)
+        .innerJoin('sessions', 'sessions.user_id', 'users.id')
+        .select(['sessions.id as credential_id', 'sessions.last_used'])
+        .where('sessions.digest', '=', digest)
+  ).executeTakeFirst();
+
+/** Written at most once a minute, or every read would be a write. */
+const touch = (em: SqlEntityManager, { kind, id }: Credential, now: Date, address: string) =>
+  sql`update ${sql.table(kind === 'token' ? 'api_tokens' : 'sessions')}
+    set last_used = ${now}::timestamptz, last_address = ${address}
+    where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(tables(em));

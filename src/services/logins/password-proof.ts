@@ -1,0 +1,119 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { PasswordHasher } from '../../adapters/password-hasher.ts';
+import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { Problem } from '../../core/problems.ts';
+import type { Audit, Origin } from '../audit/audit.ts';
+import { tables } from '../tables.ts';
+import type { LoginCrowd } from './login-crowd.ts';
+import { type LoginThrottle, networkOf } from './login-throttle.ts';
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  hasher: PasswordHasher;
+  throttle: LoginThrottle;
+  crowd: LoginCrowd;
+  audit: Audit;
+  origin: Origin;
+};
+
+/** Somebody who has shown that they know a user's password. */
+export type ProvenUser = {
+  id: number;
+  email: string;
+  clientIds: number[];
+  /** Changes with the password: whoever acts on this proof makes sure that it is still the same. */
+  lastPasswordSet: Date;
+  isExpired: boolean;
+};
+
+export type PasswordProof = ReturnType<typeof createPasswordProof>;
+
+export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit, origin }: Deps) => {
+  const address = origin.address ?? '';
+
+  /** The same work and answer for everybody whom it fails. */
+  const fail = async (email: string, user: CredentialsRow | undefined): Promise<never> => {
+    // What was typed stays out: some type their password into the wrong field.
+    const event = { action: 'login.fail', actor: null, target: user?.email ?? '' };
+    await audit.record(em, [{ ...event, clients: user?.client_ids ?? [] }]);
+    await throttle.recordFailure(email, address);
+    throw new Problem('bad-credentials');
+  };
+
+  /** Put off to the next login when there is too much to hash: the password was right all the same. */
+  const upgradeHash = async (userId: number, verified: string, password: string): Promise<void> => {
+    const renewed = await hasher.hash(password).catch(orNullIfOverloaded);
+    if (renewed !== null) await replaceHash(em, userId, verified, renewed);
+  };
+
+  return {
+    /**
+     * Unknown, inactive and wrong all take the same time and answer the same. A hash of an older kind is replaced.
+     * @throws Problem `bad-credentials`, `throttled`, `overloaded`
+     */
+    prove: async (username: string, password: string): Promise<ProvenUser> => {
+      const email = username.trim().toLowerCase();
+      await throttle.refuse(email, address);
+      const user = await credentialsOf(em, email);
+      const verified = await crowd.within(email, networkOf(address), () =>
+        hasher.verify(user?.password_hash ?? null, password),
+      );
+      if (!verified || !user?.is_active) return fail(email, user);
+      await throttle.recordSuccess(email, address);
+
+      if (user.password_hash && hasher.isOutdated(user.password_hash)) {
+        await upgradeHash(user.id, user.password_hash, password);
+      }
+      return provenUser(user, clock.now());
+    },
+
+    /** For a proof that turned out to be overtaken by a deactivation or another password. */
+    failLate: async ({ email }: ProvenUser): Promise<never> => fail(email, await credentialsOf(em, email)),
+  };
+};
+
+const orNullIfOverloaded = (error: unknown): null => {
+  if (error instanceof Problem && error.code === 'overloaded') return null;
+  throw error;
+};
+
+const provenUser = (user: CredentialsRow, now: Date): ProvenUser => ({
+  id: user.id,
+  email: user.email,
+  clientIds: user.client_ids,
+  lastPasswordSet: user.last_password_set,
+  isExpired:
+    user.expiration_days !== null &&
+    now.getTime() - user.last_password_set.getTime() > user.expiration_days * DAY_MS,
+});
+
+/** A username is any text: PostgreSQL must not be asked for one that it cannot hold. */
+const credentialsOf = async (em: SqlEntityManager, email: string) =>
+  email.includes('\0') || !email.isWellFormed()
+    ? undefined
+    : tables(em)
+        .selectFrom('users')
+        .select(['id', 'email', 'is_active', 'password_hash', 'last_password_set'])
+        .select([
+          sql<number[]>`array(select client_id from memberships m where m.user_id = users.id)`.as(
+            'client_ids',
+          ),
+          sql<number | null>`(select min(c.password_expiration_days) from memberships m
+            join clients c on c.id = m.client_id and c.password_expiration_days > 0
+            where m.user_id = users.id)`.as('expiration_days'),
+        ])
+        .where('email', '=', email)
+        .executeTakeFirst();
+
+type CredentialsRow = NonNullable<Awaited<ReturnType<typeof credentialsOf>>>;
+
+/** Only where the hash is still the one that was verified: a password changed meanwhile must win. */
+const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>
+  tables(em)
+    .updateTable('users')
+    .set({ password_hash: renewed })
+    .where('id', '=', userId)
+    .where('password_hash', '=', verified)
+    .execute();

@@ -1,0 +1,57 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { notFound } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import { lockUser } from '../people/user-changes.ts';
+import { clientIdsOf, tables } from '../tables.ts';
+import { endCredentials } from './credentials.ts';
+import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+/** The logins of browsers: one's own, and the end of somebody else's. */
+export const createSessions = ({ em, clock, audit }: Deps) => ({
+  /** The actor's own that are still good, the last used first. */
+  list: (actor: Actor): Promise<SessionRow[]> => sessionRows(em, actor, clock.now()).execute(),
+
+  /** @throws Problem `not-found` */
+  end: (actor: Actor, id: number): Promise<void> =>
+    em.transactional(async (tx) => {
+      const ended = await tables(tx)
+        .deleteFrom('sessions')
+        .where('user_id', '=', actor.id)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (ended.numDeletedRows === 0n) throw notFound('session');
+      const clients = await clientIdsOf(tx, actor.id);
+      await audit.record(tx, [{ action: 'session.end', actor, target: actor.email, clients }]);
+    }),
+
+  /** Ends the session that a browser gives up for another: nobody could end it any more. */
+  replace: async (secret: string): Promise<void> => {
+    await tables(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
+  },
+
+  /**
+   * Ends every session and token of a user; they may log in again.
+   * @throws Problem `not-found`, `not-allowed`
+   */
+  endAllOf: (actor: Actor, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const { user, clientIds } = await lockUser(tx, actor, email);
+      await endCredentials(tx, user.id, user.id === actor.id ? actor.via : null);
+      await audit.record(tx, [{ action: 'user.end-logins', actor, target: user.email, clients: clientIds }]);
+    }),
+});
+
+const sessionRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
+  tables(em)
+    .selectFrom('sessions')
+    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])
+    .where('user_id', '=', actor.id)
+    .where('last_used', '>', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS))
+    .orderBy('last_used', 'desc')
+    .orderBy('id', 'desc');
+
+export type SessionRow = Awaited<ReturnType<ReturnType<typeof sessionRows>['execute']>>[number];

@@ -1,0 +1,153 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Mail } from '../../adapters/mailer.ts';
+import { type Clock, MINUTE_MS } from '../../core/clock.ts';
+import { invalid, notFound, Problem } from '../../core/problems.ts';
+import { type Actor, seesAll } from '../actor.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { clientIdsOf, tables } from '../tables.ts';
+import { type MailFacts, type MailRow, mailFacts, mailRows } from './mail-facts.ts';
+import { type MailRoute, showsInvitationLink, showsPasswordLink } from './mail-links.ts';
+import { hasMailStatus, type MailStatus } from './mail-status.ts';
+import type { MailWriter } from './mail-writer.ts';
+
+export type MailFilter = {
+  status: MailStatus | 'all';
+  client?: number | undefined;
+  /** The id of the last mail of the page before. */
+  cursor?: number | undefined;
+  limit: number;
+};
+
+/** A mail, and its text for those who asked. */
+export type ReadableMail = { row: MailRow; mail: Mail };
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  audit: Audit;
+  invitationDays: number;
+  mailWriter: MailWriter;
+  mailRoute: MailRoute;
+};
+
+/** The mails that are owed, were sent or failed, as administrators see them. */
+export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Deps) => {
+  const terms = () => ({ now: clock.now(), invitationDays });
+
+  const seenFacts = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailFacts> => {
+    const row = await mailFacts(tx, terms())
+      .where('mail.id', '=', id)
+      .where(concerns(actor, seesAll(actor)))
+      .executeTakeFirst();
+    if (!row) throw notFound('mail');
+    return row;
+  };
+
+  const showsLink = (actor: Actor, { kind, client_id: client }: MailFacts): boolean =>
+    kind === 'invitation'
+      ? client !== null && showsInvitationLink(actor, client, mailRoute)
+      : showsPasswordLink(actor, mailRoute);
+
+  const written = (actor: Actor, row: MailFacts): Mail =>
+    mailWriter.write(row, row.sent_at ? (row.last_attempt_at ?? row.sent_at) : clock.now(), {
+      showsLink: showsLink(actor, row),
+    });
+
+  return {
+    /** One page, the newest first. */
+    list: async (actor: Actor, filter: MailFilter): Promise<MailRow[]> => {
+      let rows = mailRows(em, terms())
+        .where(concerns(actor, seesAll(actor)))
+        .orderBy('mail.id', 'desc')
+        .limit(filter.limit);
+      if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
+      if (filter.client !== undefined) rows = rows.where(isOfClients([filter.client]));
+      if (filter.cursor !== undefined) rows = rows.where('mail.id', '<', filter.cursor);
+      return rows.execute();
+    },
+
+    /** As it was sent, or would be now. That somebody was shown a link is recorded. @throws Problem `not-found` */
+    get: (actor: Actor, id: number): Promise<ReadableMail> =>
+      em.transactional(async (tx) => {
+        const row = await seenFacts(tx, actor, id);
+        if (showsLink(actor, row)) await audit.record(tx, [await eventOf(tx, 'mail.read-link', actor, row)]);
+        return { row, mail: written(actor, row) };
+      }),
+
+    /**
+     * Makes a failed or waiting mail due now; under a bound on mails a minute, a minute after its last try.
+     * @throws Problem `not-found`, `not-allowed`, `invalid-input` on `id` when sending it makes no sense
+     */
+    retry: (actor: Actor, id: number): Promise<ReadableMail> =>
+      em.transactional(async (tx) => {
+        await lock(tx, id);
+        const row = await seenFacts(tx, actor, id);
+        await refuseStranger(tx, actor, id);
+        if (row.sent_at) throw invalid({ id: ['This mail has been sent already.'] });
+        if (row.obsolete !== null) throw invalid({ id: [row.obsolete] });
+
+        const now = clock.now();
+        if (!isBeingSent(row, now)) {
+          await makeDue(tx, id, soonest(row, now, mailRoute.perMinute));
+          await audit.record(tx, [await eventOf(tx, 'mail.retry', actor, row)]);
+        }
+        const after = await seenFacts(tx, actor, id);
+        return { row: after, mail: written(actor, after) };
+      }),
+  };
+};
+
+/** A mail concerns the client in whose name it goes out, and those of the user whom it is about. */
+const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
+  (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
+    where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
+
+const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
+
+const lock = (tx: SqlEntityManager, id: number) =>
+  tables(tx).selectFrom('outbox_mails').select('id').where('id', '=', id).forUpdate().execute();
+
+/** @throws Problem `not-allowed` to those who see a mail only because they see everything */
+const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
+  const own = await tables(tx)
+    .selectFrom('outbox_mails as mail')
+    .select('mail.id')
+    .where('mail.id', '=', id)
+    .where(concerns(actor, actor.isSuperuser))
+    .executeTakeFirst();
+  if (!own) throw new Problem('not-allowed');
+};
+
+/** Between its claim and what comes of it, a mail has no error of its own yet. */
+const isBeingSent = (row: MailRow, now: Date): boolean =>
+  row.gave_up_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
+
+/** Tried twice in a minute, it would count once. */
+const soonest = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
+  perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
+
+const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void> => {
+  await tables(tx)
+    .updateTable('outbox_mails')
+    .set({ next_attempt_at: at, gave_up_at: null })
+    .where('id', '=', id)
+    .execute();
+  await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
+};
+
+const eventOf = async (
+  tx: SqlEntityManager,
+  action: string,
+  actor: Actor,
+  row: MailRow,
+): Promise<AuditEvent> => ({
+  action,
+  actor,
+  target: row.recipient,
+  clients: row.client_id === null ? await clientsOf(tx, row) : [row.client_id],
+  details: { id: row.id, kind: row.kind },
+});
+
+const clientsOf = async (tx: SqlEntityManager, { user_id: user }: MailRow): Promise<number[]> =>
+  user === null ? [] : clientIdsOf(tx, user);

@@ -1,0 +1,78 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../tables.ts';
+import { linkLifetime } from './mail-facts.ts';
+
+type Terms = { now: Date; invitationDays: number };
+
+/** Mails of one transaction. */
+const BATCH = 100;
+
+/**
+ * Password mails of which nobody has looked yet whom they are for, or which have no link so far. Whether they are
+ * invitations is asked in the words of the index of due mails.
+ */
+export const isUnlinked = sql<boolean>`(sent_at is null and gave_up_at is null and (kind = 'invitation') is false
+  and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
+
+export const isAnyUnlinked = async (em: SqlEntityManager): Promise<boolean> =>
+  (await tables(em).selectFrom('outbox_mails').select('id').where(isUnlinked).limit(1).execute()).length > 0;
+
+/** The ids of some of them, which nobody else has in hand. */
+export const lockUnlinked = async (tx: SqlEntityManager): Promise<number[]> => {
+  const rows = await tables(tx)
+    .selectFrom('outbox_mails')
+    .select('id')
+    .where(isUnlinked)
+    .orderBy('id')
+    .limit(BATCH)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  return rows.map(({ id }) => id);
+};
+
+/**
+ * Finds out whom these locked mails are for, and makes their links. A mail to an address that is nobody's is removed:
+ * that somebody typed it is worth nothing.
+ */
+export const makeLinks = async (
+  tx: SqlEntityManager,
+  ids: readonly number[],
+  terms: Terms,
+): Promise<void> => {
+  if (ids.length === 0) return;
+  const db = tables(tx);
+  const these = sql`any(${[...ids]}::bigint[])`;
+  // The users before their links, as whoever ends a user's access takes them: a link must not outlive that. Mails that
+  // have a link are locked by nobody who waits here, so that removing a link never waits in turn.
+  await sql`
+    select from users where id in (
+      select user_id from outbox_mails where id = ${these}
+      union
+      select person.id from outbox_mails mail join users person on person.email = mail.recipient
+      where mail.id = ${these} and mail.kind = 'password-reset')
+    order by id for share`.execute(db);
+  await sql`
+    update outbox_mails set user_id = person.id from users person
+    where outbox_mails.id = ${these} and kind = 'password-reset' and user_id is null
+      and person.email = recipient and person.is_active`.execute(db);
+  await sql`
+    delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null`.execute(db);
+
+  // A password that was set since has answered the request, and a first one needs no second.
+  await sql`
+    with wanted as (
+      select mail.id, mail.user_id, mail.created_at + ${linkLifetime(terms.invitationDays)} as expires_at,
+        nextval(pg_get_serial_sequence('password_links', 'id')) as link_id
+      from outbox_mails mail join users person on person.id = mail.user_id
+      where mail.id = ${these} and mail.password_link_id is null and person.is_active
+        and mail.created_at + ${linkLifetime(terms.invitationDays)} > ${terms.now}::timestamptz
+        and case when mail.kind = 'password-setup' then person.password_hash is null
+          else person.last_password_set <= mail.created_at end),
+    made as (
+      insert into password_links (id, user_id, created_at, expires_at)
+      select link_id, user_id, ${terms.now}::timestamptz, expires_at from wanted)
+    update outbox_mails set password_link_id = wanted.link_id from wanted
+    where outbox_mails.id = wanted.id`.execute(db);
+};

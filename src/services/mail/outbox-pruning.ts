@@ -1,0 +1,45 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { DAY_MS } from '../../core/clock.ts';
+import { tables } from '../tables.ts';
+import { mailRows } from './mail-facts.ts';
+import { giveUpObsolete } from './outbox-results.ts';
+
+const KEPT_DAYS = 30;
+/** Rows of one statement: few enough that nobody waits for their locks. */
+const BATCH = 1_000;
+
+type Terms = { now: Date; invitationDays: number };
+
+/** Removes mails that were sent or given up 30 days ago, and links whose time is over. */
+export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
+  const before = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
+  await repeated(() =>
+    sql`
+      delete from outbox_mails where id in (
+        select id from outbox_mails where coalesce(sent_at, gave_up_at) < ${before}::timestamptz
+        order by id limit ${BATCH} for update skip locked)`.execute(tables(em)),
+  );
+  await repeated(() =>
+    sql`
+      delete from password_links where id in (
+        select id from password_links where expires_at <= ${now}::timestamptz
+        order by id limit ${BATCH} for update skip locked)`.execute(tables(em)),
+  );
+};
+
+/** Ends unsent mails that no longer make sense, where nobody does by trying to send them. */
+export const endObsolete = async (em: SqlEntityManager, terms: Terms): Promise<void> => {
+  const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.gave_up_at', 'is', null);
+  const rows = await tables(em)
+    .selectFrom(open.as('open'))
+    .select(['id', 'obsolete as reason'])
+    .where('obsolete', 'is not', null)
+    .$narrowType<{ reason: string }>()
+    .execute();
+  await giveUpObsolete(em, rows, terms.now);
+};
+
+const repeated = async (prune: () => Promise<{ numAffectedRows?: bigint }>): Promise<void> => {
+  while ((await prune()).numAffectedRows === BigInt(BATCH));
+};

@@ -1,0 +1,16 @@
+import { Problem } from '../../core/problems.ts';
+
+/** Bounds an archive, and also what it unpacks to: its tar stream, headers included. */
+export const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
+
+/** Entries of any kind, folders included. */
+export const MAX_ENTRIES = 10_000;
+
+export const badPackage = (detail: string, cause?: unknown): Problem =>
+  new Problem('bad-package', { detail, cause });
+
+/** @throws Problem `bad-package` once `what` is too large */
+export const refuseOversize = (what: string, sizeBytes: number): void => {
+  const maxMiB = MAX_PACKAGE_BYTES / 1024 ** 2;
+  if (sizeBytes > MAX_PACKAGE_BYTES) throw badPackage(`${what} is larger than ${maxMiB} MiB.`);
+};

@@ -1,0 +1,123 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { CommonPasswords } from '../../adapters/common-passwords.ts';
+import type { PasswordHasher } from '../../adapters/password-hasher.ts';
+import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { invalid, Problem } from '../../core/problems.ts';
+import type { Actor, Credential } from '../actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { PasswordProof, ProvenUser } from '../logins/password-proof.ts';
+import { tables } from '../tables.ts';
+import { clientOfHost } from '../tenants/branding.ts';
+import { clientRow } from '../tenants/clients.ts';
+import { checkPassword, type Person, refuseWeak } from './password-policy.ts';
+import { policyOfClients, policyOfUser, setPassword } from './password-setting.ts';
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  hasher: PasswordHasher;
+  commonPasswords: CommonPasswords;
+  proof: PasswordProof;
+  audit: Audit;
+};
+
+export const createPasswords = ({ em, clock, hasher, commonPasswords, proof, audit }: Deps) => {
+  const replace = async (user: ProvenUser, current: string, next: string, kept: Credential | null) => {
+    if (next === current) throw invalid({ new_password: ['Choose another one than the current password.'] });
+    const person = await personOf(em, user.id);
+    await refuseWeak(await policyOfUser(em, user.id), next, person, commonPasswords, 'new_password');
+    const hash = await hasher.hash(next);
+    const isReplaced = await em.transactional(async (tx) => {
+      if (!(await lockUnchanged(tx, user))) return false;
+      await setPassword(tx, { userId: user.id, hash, now: clock.now(), kept });
+      const event = { action: 'password.change', actor: user, target: user.email };
+      await audit.record(tx, [{ ...event, clients: user.clientIds }]);
+      return true;
+    });
+    if (!isReplaced) await proof.failLate(user);
+  };
+
+  return {
+    /**
+     * Changes the actor's own password. Every other login of theirs ends.
+     * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`
+     */
+    change: async (actor: Actor, current: string, next: string): Promise<void> => {
+      const user = await proof.prove(actor.email, current).catch(asWrongPassword);
+      await replace(user, current, next, actor.via);
+    },
+
+    /**
+     * Changes a password without a login, for one that is too old to log in with.
+     * @throws Problem `bad-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
+     */
+    renew: async (username: string, current: string, next: string): Promise<void> =>
+      replace(await proof.prove(username, current), current, next, null),
+
+    /** What a password meets and what not: by the actor's own policy, else by that of the client of this host. */
+    check: async (actor: Actor | null, host: string, password: string, person: Person) => {
+      const policy = actor
+        ? await policyOfUser(em, actor.id)
+        : await policyOfClients(em, [(await clientOfHost(em, host)).id]);
+      const self = actor ? await personOf(em, actor.id) : person;
+      return checkPassword(policy, password, self, commonPasswords);
+    },
+
+    /**
+     * The active members of a client whose passwords would be too old, were they to last this many days: the
+     * oldest first. 0 days affects nobody.
+     * @throws Problem `not-found`
+     */
+    previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
+      await clientRow(em, actor, clientId);
+      const since = new Date(clock.now().getTime() - days * DAY_MS);
+      const affected = tables(em)
+        .selectFrom('users')
+        .innerJoin('memberships', 'memberships.user_id', 'users.id')
+        .where('memberships.client_id', '=', clientId)
+        .where('users.is_active', '=', true)
+        .where('users.password_hash', 'is not', null)
+        .where('users.last_password_set', '<', days === 0 ? new Date(0) : since);
+      const [{ total }, users] = await Promise.all([
+        affected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+        affected
+          .select(['users.email', 'users.last_password_set'])
+          .orderBy('users.last_password_set')
+          .orderBy('users.id')
+          .limit(limit)
+          .execute(),
+      ]);
+      return { total, users };
+    },
+  };
+};
+
+/** Somebody who is logged in has only the password to get wrong. */
+const asWrongPassword = (error: unknown): never => {
+  if (error instanceof Problem && error.code === 'bad-credentials') {
+    throw invalid({ password: ['This is not your current password.'] }, error);
+  }
+  throw error;
+};
+
+const personOf = async (em: SqlEntityManager, userId: number): Promise<Person> => {
+  const row = await tables(em)
+    .selectFrom('users')
+    .select(['email', 'first_name', 'last_name'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow();
+  return { email: row.email, firstName: row.first_name, lastName: row.last_name };
+};
+
+/** Whether the user is still active and has still the password that was proven; locked until the end. */
+const lockUnchanged = async (tx: SqlEntityManager, user: ProvenUser): Promise<boolean> => {
+  const row = await tables(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', user.id)
+    .where('is_active', '=', true)
+    .where('last_password_set', '=', user.lastPasswordSet)
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+};

@@ -1,0 +1,58 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { Problem } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { tables } from '../tables.ts';
+import { clientRow } from '../tenants/clients.ts';
+import { lockUser, refuseLastSuperuser } from './user-changes.ts';
+import { type UserRow, userRow } from './user-rows.ts';
+
+export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
+
+/** Who holds which office. Only superusers get here. */
+export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
+  /**
+   * Grants or revokes staff and superuser.
+   * @throws Problem `not-found`, `not-yourself`, `last-superuser`
+   */
+  setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const { user, clientIds: clients } = await lockUser(tx, actor, email);
+      const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
+      if (changes.is_superuser === false && user.isSuperuser) {
+        if (user.id === actor.id) throw new Problem('not-yourself');
+        await refuseLastSuperuser(tx, user);
+      }
+      user.isStaff = changes.is_staff ?? user.isStaff;
+      user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
+      await tx.flush();
+      const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
+      const event = { action: 'user.set-offices', actor, target: user.email, clients, details };
+      if (!isEmpty(details)) await audit.record(tx, [event]);
+      return userRow(tx, actor, email);
+    }),
+
+  /**
+   * Makes a user an admin of a client, whose member they become, or takes the office back and leaves them a member.
+   * @throws Problem `not-found`
+   */
+  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      await clientRow(tx, actor, clientId);
+      const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
+      if (isAdmin === adminOf.includes(clientId)) return userRow(tx, actor, email);
+      if (isAdmin || clientIds.includes(clientId)) {
+        await tables(tx)
+          .insertInto('memberships')
+          .values({ client_id: clientId, user_id: user.id, is_admin: isAdmin })
+          .onConflict((conflict) =>
+            conflict.columns(['client_id', 'user_id']).doUpdateSet({ is_admin: isAdmin }),
+          )
+          .execute();
+      }
+      const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
+      await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
+      return userRow(tx, actor, email);
+    }),
+});

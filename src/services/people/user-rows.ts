@@ -1,0 +1,60 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { notFound } from '../../core/problems.ts';
+import { type Actor, seesAll } from '../actor.ts';
+import { inSeenClients, tables } from '../tables.ts';
+
+/**
+ * Users as an actor sees them: `apps` (by age) and `clientadmin_of` hold only what belongs to clients that the
+ * actor may see; of oneself one sees everything. Ordered by id.
+ */
+export const userRows = (em: SqlEntityManager, actor: Actor) => {
+  const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
+  const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
+  return tables(em)
+    .selectFrom('users')
+    .select([
+      'users.id',
+      'users.email',
+      'users.handle',
+      'users.first_name',
+      'users.last_name',
+      'users.extra',
+      'users.is_active',
+      'users.is_demo_user',
+      'users.profile_color',
+      'users.profile_avatar',
+      'users.last_login',
+      'users.date_joined',
+      'users.last_activated',
+      'users.last_deactivated',
+      'users.last_password_set',
+    ])
+    .select([
+      sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
+        where g.user_id = users.id and ${seenApp} order by a.created_at, a.id)`.as('apps'),
+      sql<number[]>`array(select m.client_id from memberships m
+        where m.user_id = users.id and m.is_admin and ${seenAdmin} order by m.client_id)`.as(
+        'clientadmin_of',
+      ),
+    ])
+    .orderBy('users.id');
+};
+export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
+
+/** SQL that holds for the users an actor may see: themselves, and those who share a client with their office. */
+export const isSeenUser = (actor: Actor) =>
+  seesAll(actor)
+    ? sql<boolean>`true`
+    : sql<boolean>`(users.id = ${actor.id} or exists (select from memberships m
+        where m.user_id = users.id and m.client_id = any(${[...actor.adminOf]}::int[])))`;
+
+/** @throws Problem `not-found`, also for a user the actor may not see */
+export const userRow = async (em: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> => {
+  const row = await userRows(em, actor)
+    .where('users.email', '=', email)
+    .where(isSeenUser(actor))
+    .executeTakeFirst();
+  if (!row) throw notFound('user');
+  return row;
+};

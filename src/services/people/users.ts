@@ -1,0 +1,158 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type FieldErrors, invalid, Problem } from '../../core/problems.ts';
+import { type Actor, changesClient, onlyOffice } from '../actor.ts';
+import { overseenAppId } from '../apps/app-rows.ts';
+import type { Audit } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { tables } from '../tables.ts';
+import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
+import { appEvents } from './app-changes.ts';
+import { addUser } from './new-user.ts';
+import { endAccess, lockUser } from './user-changes.ts';
+import { isSeenUser, type UserRow, userRow, userRows } from './user-rows.ts';
+
+export type UserInput = {
+  email: string;
+  first_name: string;
+  last_name: string;
+  extra: Record<string, unknown>;
+  is_demo_user: boolean;
+  apps: string[];
+  client?: number | undefined;
+  send_email: boolean;
+};
+
+export type UserChanges = {
+  first_name?: string | undefined;
+  last_name?: string | undefined;
+  extra?: Record<string, unknown> | undefined;
+  is_active?: boolean | undefined;
+  is_demo_user?: boolean | undefined;
+  apps?: string[] | undefined;
+};
+
+/** What an update may change, `extra` and `apps` apart. */
+const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+
+export const createUsers = ({ em, clock, audit }: Deps) => ({
+  /** @throws Problem `not-found` for a slug of no app that the actor may see */
+  list: async (actor: Actor, filter: { app?: string | undefined }): Promise<UserRow[]> => {
+    const rows = userRows(em, actor).where(isSeenUser(actor));
+    if (filter.app === undefined) return rows.execute();
+    const appId = await overseenAppId(em, actor, filter.app);
+    return rows
+      .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
+      .where('app_grants.app_id', '=', appId)
+      .execute();
+  },
+
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, email: string): Promise<UserRow> => userRow(em, actor, email),
+
+  /**
+   * Makes a user without a password, and owes them the mail by which to set one.
+   * @throws Problem `invalid-input` on `email`, `apps`, `client`
+   */
+  create: (actor: Actor, input: UserInput): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const { apps, clients } = await placeOf(tx, actor, input);
+      const now = clock.now();
+      const user = await addUser(
+        tx,
+        {
+          email: input.email,
+          firstName: input.first_name,
+          lastName: input.last_name,
+          extra: input.extra,
+          isDemoUser: input.is_demo_user,
+        },
+        now,
+      );
+      if (input.send_email) {
+        tx.create(OutboxMail, {
+          kind: 'password-setup',
+          recipient: user.email,
+          user,
+          createdAt: now,
+          nextAttemptAt: now,
+        });
+      }
+      await tx.flush();
+      await joinClients(tx, user.id, clients);
+      await grantApps(tx, user.id, apps);
+      const event = { action: 'user.create', actor, target: user.email, clients: [...clients] };
+      const granted = apps.map(({ id }) => id);
+      const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
+      await audit.record(tx, [event, ...appChanges]);
+      return userRow(tx, actor, user.email);
+    }),
+
+  /**
+   * @throws Problem `not-found`, `not-allowed`, `client-admin-locked`, `not-yourself`, `last-superuser`,
+   * `invalid-input` on `apps`
+   */
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const locked = await lockUser(tx, actor, email);
+      if (locked.adminOf.length > 0) throw new Problem('client-admin-locked');
+
+      const { user } = locked;
+      const before = await userRow(tx, actor, email);
+      user.firstName = changes.first_name ?? user.firstName;
+      user.lastName = changes.last_name ?? user.lastName;
+      user.extra = changes.extra ?? user.extra;
+      user.isDemoUser = changes.is_demo_user ?? user.isDemoUser;
+      if (changes.is_active === true) user.activate(clock.now());
+      if (changes.is_active === false) await endAccess(tx, actor, locked, clock.now());
+      if (changes.apps !== undefined) await replaceApps(tx, actor, user.id, changes.apps);
+      await tx.flush();
+      const after = await userRow(tx, actor, email);
+      const details = changesBetween(before, after, CHANGEABLE);
+      // Free-form data may be anything, and large: that it changed is all the trail tells.
+      if (changes.extra !== undefined) details.extra = { from: null, to: null };
+      const event = { action: 'user.update', actor, target: email, clients: locked.clientIds, details };
+      const appChanges = await appEvents(tx, actor, email, { before: before.apps, after: after.apps });
+      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...appChanges]);
+      return after;
+    }),
+
+  /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
+  deactivate: (actor: Actor, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const locked = await lockUser(tx, actor, email);
+      const isEnded = await endAccess(tx, actor, locked, clock.now());
+      if (!isEnded) return;
+      const event = { action: 'user.deactivate', actor, target: email, clients: locked.clientIds };
+      await audit.record(tx, [event]);
+    }),
+});
+
+/**
+ * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.
+ * That the address is free is decided by the unique constraint; here it is said along with all other faults.
+ */
+const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+  const fields: FieldErrors = {};
+  const { apps, unknown } = await findGrantable(tx, actor, input.apps);
+  if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
+  if (await isTaken(tx, input.email)) fields.email = ['A user with this email address already exists.'];
+
+  const clients = new Set(apps.map((app) => app.client_id));
+  const own = input.client ?? onlyOffice(actor);
+  if (own !== undefined) clients.add(own);
+  if (input.client !== undefined && !changesClient(actor, input.client)) {
+    fields.client = [`There is no client ${input.client} to which you may add users.`];
+  } else if (clients.size === 0 && unknown.length === 0) {
+    fields.client = ['Name the client that the user is to belong to.'];
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return { apps, clients };
+};
+
+const isTaken = async (tx: SqlEntityManager, email: string): Promise<boolean> =>
+  (await tables(tx).selectFrom('users').select('id').where('email', '=', email).executeTakeFirst()) !==
+  undefined;

@@ -1,0 +1,39 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../../src/core/clock.ts';
+import { pruneCredentials } from '../../../src/services/logins/credential-pruning.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import type { TestApp } from '../../support/test-app.ts';
+
+const pruning = appSuite('pruning of logins');
+
+const add = async (app: TestApp, idleDays: number, count: number): Promise<void> => {
+  const at = new Date(app.clock.now().getTime() - idleDays * DAY_MS);
+  const rows = Array.from({ length: count }, (_, n) => ({
+    user_id: 1,
+    digest: `${idleDays}-${n}`.padStart(64, '0'),
+    created_at: at,
+    last_used: at,
+  }));
+  await app.db().insertInto('sessions').values(rows).execute();
+  await app.db().insertInto('api_tokens').values(rows).execute();
+};
+const count = async (app: TestApp) => {
+  const sessions = await app.db().selectFrom('sessions').select('id').execute();
+  const tokens = await app.db().selectFrom('api_tokens').select('id').execute();
+  return [sessions.length, tokens.length];
+};
+
+pruning('removes what lets nobody in any more, however many there are', async ({ app }) => {
+  await add(app, 13, 2);
+  await add(app, 15, 3);
+  await add(app, 91, 2_500);
+  const prune = (tokenIdleDays: number) =>
+    pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays });
+
+  await prune(0);
+  assert.equal(await count(app), [2, 2_505]);
+  await prune(90);
+  assert.equal(await count(app), [2, 5]);
+});
+
+pruning.run();

@@ -1,0 +1,135 @@
+import * as fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Mailer } from '../../../src/adapters/mailer.ts';
+import { createSmtpMailer } from '../../../src/adapters/smtp-mailer.ts';
+import { html } from '../../../src/services/mail/mail-html.ts';
+import { isMailAddress, oneLine } from '../../../src/services/mail/mail-lines.ts';
+import { invitationFacts, passwordFacts } from '../../support/mail-facts.ts';
+import { MAIL_FROM, testWriter } from '../../support/mailroom.ts';
+import {
+  parseMail,
+  startSmtpServer,
+  type TakenMail,
+  type TestSmtpServer,
+} from '../../support/smtp-server.ts';
+
+const HEADERS = [
+  'auto-submitted',
+  'content-type',
+  'date',
+  'from',
+  'message-id',
+  'mime-version',
+  'subject',
+  'to',
+  'x-auto-response-suppress',
+];
+const ATTACKS = [
+  '\r\nBcc: victim@evil.test',
+  '\nTo: victim@evil.test\n\nbody',
+  '\r\n.\r\nMAIL FROM:<evil@evil.test>\r\n',
+  '\u2028Bcc: victim@evil.test',
+  'victim@evil.test, other@evil.test',
+  '"Acme" <victim@evil.test>',
+  'a@b.test>\r\nRCPT TO:<victim@evil.test',
+  'group: victim@evil.test;',
+  '=?utf-8?q?x=0D=0ABcc:victim@evil.test?=',
+  '--boundary\r\nContent-Type: text/html\r\n\r\n<script>alert(1)</script>',
+  '<script>alert(1)</script><a href="https://evil.test">',
+  '" onmouseover="alert(1)',
+  '\0\u0007\u202e\ud800',
+];
+
+/** Anything at all, with what attackers try strewn in. */
+const hostile = fc
+  .array(fc.oneof(fc.constantFrom(...ATTACKS), fc.string({ unit: 'binary', maxLength: 20 })), {
+    maxLength: 4,
+  })
+  .map((parts) => parts.join(''));
+
+const facts = fc
+  .record({
+    client_name: hostile,
+    invitation_subject: hostile,
+    invitation_body: hostile,
+    default_from_email: fc.oneof(hostile, fc.constant('no-reply@acme.test')),
+    support_email: hostile,
+    app_labels: fc.array(hostile, { maxLength: 3 }),
+    first_name: hostile,
+  })
+  .chain((texts) =>
+    fc.constantFrom(
+      invitationFacts(texts),
+      passwordFacts('password-reset', texts),
+      passwordFacts('password-setup', texts),
+    ),
+  );
+
+const hasOnlyWhatIsMeant = async (taken: TakenMail, mail: ReturnType<typeof testWriter.write>) => {
+  const { headers, from, to, subject, text, html: markup, attachments } = await parseMail(taken);
+  assert.equal([taken.from, taken.to], [mail.from.address, ['ada@guest.test']]);
+  assert.equal(headers.map(({ key }) => key).sort(), HEADERS);
+  assert.is(from?.address, mail.from.address);
+  assert.equal(to, [{ name: '', address: 'ada@guest.test' }]);
+  assert.is(subject?.replace(/\s+/g, ' ').trim(), mail.subject.replace(/\s+/g, ' ').trim());
+  assert.is(text?.trimEnd(), mail.text.trimEnd());
+  assert.is(markup?.trimEnd(), mail.html.trimEnd());
+  assert.is(attachments.length, 0);
+};
+
+type Context = { server: TestSmtpServer; mailer: Mailer };
+const attacks = suite<Context>('hostile texts in mails');
+
+attacks.before(async (context) => {
+  context.server = await startSmtpServer();
+  context.mailer = createSmtpMailer({ url: context.server.url, connections: 1 });
+});
+attacks.after(async ({ server, mailer }) => {
+  mailer.close();
+  await server.close();
+});
+
+attacks('add no recipient, no header and no part, whatever they are', async ({ server, mailer }) => {
+  await fc.assert(
+    fc.asyncProperty(facts, async (written) => {
+      server.taken.length = 0;
+      const mail = testWriter.write(written, new Date(0));
+
+      assert.equal(await mailer.send(mail), { outcome: 'taken' });
+      const [taken, ...others] = server.taken;
+      if (!taken) return assert.unreachable();
+      assert.is(others.length, 0);
+      assert.ok(
+        ['no-reply@acme.test', MAIL_FROM].includes(mail.from.address) || isMailAddress(mail.from.address),
+      );
+      await hasOnlyWhatIsMeant(taken, mail);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const TAGS = /<[^>]*>/g;
+
+attacks('are no markup in the HTML, whatever they are', () => {
+  const tagsOf = (text: string) => text.match(TAGS) ?? [];
+
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const markup = html`<p title="${text}">${text}</p>`.text;
+      assert.equal(tagsOf(markup).length, 2);
+      assert.is(markup.split('"').length, 3);
+    }),
+  );
+  fc.assert(
+    fc.property(hostile, (name) => {
+      // A name of letters has the same tags as a hostile one.
+      const written = testWriter.write(invitationFacts({ client_name: name }), new Date(0));
+      const plain = testWriter.write(invitationFacts({ client_name: 'Acme' }), new Date(0));
+      assert.equal(tagsOf(written.html).length, tagsOf(plain.html).length);
+      assert.is(oneLine(name).includes('\n'), false);
+    }),
+  );
+});
+
+attacks.run();

@@ -1,0 +1,119 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-lines.ts';
+import { invitationFacts, passwordFacts } from '../../support/mail-facts.ts';
+import { MAIL_FROM, testWriter } from '../../support/mailroom.ts';
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+const LINK = /http:\/\/localhost:8000\/invitation\/KEY\/\?signature=[\w-]{43}/;
+
+const writer = suite('the words of mails');
+
+writer('of an invitation: body, apps, link, the day it ends and where to ask', () => {
+  const { subject, text, html, from, to } = testWriter.write(
+    invitationFacts({ invitation_body: 'Welcome!\r\nWe look forward\n\nto <b>you</b> & yours.' }),
+    NOW,
+  );
+
+  assert.is(subject, "You've been invited to Acme Analytics");
+  assert.equal([from, to], [{ name: 'Acme Analytics', address: MAIL_FROM }, 'ada@guest.test']);
+  assert.match(
+    text,
+    /^Hello,\n\nYou have been invited to Acme Analytics\.\n\nWelcome!\nWe look forward\n\nto <b>/,
+  );
+  assert.match(text, '- Sales\n- Churn\n');
+  assert.match(text, LINK);
+  assert.match(text, 'until 5 December 2026.');
+  assert.match(text, 'help@acme.test');
+  assert.match(html, 'Welcome!<br>We look forward</p>');
+  assert.match(html, 'to &lt;b&gt;you&lt;/b&gt; &amp; yours.');
+  assert.match(html, '<li>Sales</li><li>Churn</li>');
+  // As a button, and to be read and copied.
+  assert.is(html.match(new RegExp(LINK, 'g'))?.length, 3);
+});
+
+writer('leave out what a client has not: apps, body, support address', () => {
+  const { text, html } = testWriter.write(invitationFacts({ app_labels: [], support_email: '' }), NOW);
+
+  assert.not.match(text + html, /You will have access|Questions|<ul/);
+  assert.not.match(text, /\n{3}/);
+});
+
+writer('are those of the client: its subject and its address, if that is one', () => {
+  const fromOf = (address: string | null) =>
+    testWriter.write(invitationFacts({ default_from_email: address }), NOW).from.address;
+
+  assert.is(testWriter.write(invitationFacts({ invitation_subject: ' Come\tin ' }), NOW).subject, 'Come in');
+  assert.is(fromOf('no-reply@acme.test'), 'no-reply@acme.test');
+  for (const address of [null, '', 'Acme <a@b.test>', 'a@b.test, c@d.test', 'a@b.test\n', '"a b"@c.test']) {
+    assert.is(fromOf(address), MAIL_FROM, String(address));
+  }
+});
+
+writer('say of a forgotten password why they come, how long the link lasts, and what if not', () => {
+  const { subject, text } = testWriter.write(passwordFacts('password-reset'), NOW);
+
+  assert.is(subject, 'Reset your password for Acme Analytics');
+  assert.match(text, 'Hello Ada,');
+  assert.match(text, 'has asked to reset the password of ada@guest.test');
+  assert.match(text, /http:\/\/localhost:8000\/password\/reset\/\?token=11\.[\w-]{43}/);
+  assert.match(text, 'until 21 November 2026, 13:00 (UTC)');
+  assert.match(text, 'If it was not you, ignore this mail');
+});
+
+writer('say to a new user that an account was made', () => {
+  const until = new Date('2026-12-05T12:00:00.000Z');
+  const mail = testWriter.write(passwordFacts('password-setup', { link_expires_at: until }), NOW);
+
+  assert.is(mail.subject, 'Set your password for Acme Analytics');
+  assert.match(mail.text, 'An account was made for you at Acme Analytics, under the address ada@guest.test.');
+  assert.match(mail.text, 'until 5 December 2026.');
+});
+
+writer('go out in the name of the service where there is no client', () => {
+  const facts = passwordFacts('password-reset', {
+    client_name: null,
+    default_from_email: null,
+    support_email: null,
+    invitation_subject: null,
+    invitation_body: null,
+  });
+
+  const { from, subject } = testWriter.write(facts, NOW);
+
+  assert.equal(from, { name: 'Steward', address: MAIL_FROM });
+  assert.is(subject, 'Reset your password for Steward');
+});
+
+writer('have no link for those who may not see it', () => {
+  for (const facts of [invitationFacts(), passwordFacts('password-reset')]) {
+    const { text, html } = testWriter.write(facts, NOW, { showsLink: false });
+
+    assert.match(text, '(link not shown)');
+    assert.match(html, '(link not shown)');
+    assert.not.match(text + html, /http|signature|token|href|KEY/);
+  }
+});
+
+writer('keep one message id for a row, at the domain they come from', () => {
+  const idOf = (changes: object, at = NOW) => testWriter.write(invitationFacts(changes), at).messageId;
+
+  assert.is(idOf({}), idOf({ attempts: 9 }, new Date(NOW.getTime() + 1e9)));
+  assert.match(idOf({}), /^steward\.7\.\w+@steward\.test$/);
+  assert.match(idOf({ default_from_email: 'x@acme.test' }), /@acme\.test$/);
+  assert.is.not(idOf({}), idOf({ id: 8 }));
+  assert.is.not(idOf({}), idOf({ created_at: new Date(0) }));
+});
+
+writer('are made of lines and texts that hold what people write, and no control', () => {
+  assert.is(oneLine('  Käse\r\nBcc: x@y.test\u2028\0\u202e  "日本" 👩‍🚀 '), 'Käse Bcc: x@y.test "日本" 👩‍🚀');
+  // What mail programs would decode, and so turn into something that nobody has checked.
+  assert.is(oneLine('=?utf-8?q?x=0D=0ABcc:?='), '= ?utf-8?q?x=0D=0ABcc:?=');
+  assert.is(oneLine('👍'.repeat(300)), '👍'.repeat(255));
+  assert.is(oneLine('half \ud83d of a pair'), 'half \ufffd of a pair');
+  assert.is(plainText('a\r\nb\rc\td\u0007\u001b[31m\u2029e\n'), 'a\nb\nc\td[31me');
+  assert.ok(isMailAddress('o.brien+tag%x@mail.acme.test'));
+  assert.not.ok(isMailAddress(`${'a'.repeat(250)}@b.test`));
+});
+
+writer.run();

@@ -1,0 +1,137 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { ACME, ADA, type TestApp } from '../../support/test-app.ts';
+
+const claims = appSuite('claims of owed mails');
+
+claims.before.each(async ({ app }) => {
+  await emptyOutbox(app);
+});
+
+const recipientsOf = ({ mails }: { mails: { recipient: string }[] }) => mails.map((mail) => mail.recipient);
+const outboxOf = (app: TestApp, settings = {}) => openOutbox(placeOf(app), settings);
+
+claims('are nobody else’s until the lease is over, and then are', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const [one, other] = [outboxOf(app, { leaseMs: 5000 }), outboxOf(app, { leaseMs: 5000 })];
+
+  assert.equal(recipientsOf(await one.claim(5)), [email]);
+  assert.is((await other.claim(5)).found, 0);
+  assert.is(await other.msUntilDue(), 5000);
+  app.clock.advance(4999);
+  assert.is((await other.claim(5)).found, 0);
+  app.clock.advance(1);
+  const { mails } = await other.claim(5);
+
+  assert.equal([mails[0]?.recipient, mails[0]?.attempts], [email, 2]);
+});
+
+claims('take as many as asked for, password mails first, then the longest due', async ({ app }) => {
+  const invitations = await invite(app, 3);
+  app.clock.advance(1000);
+  await app.as(null).passwords.requestReset({ email: ADA });
+  await app.as(ACME).users.create({ email: `new-${Date.now()}@acme.test` });
+
+  const { mails } = await outboxOf(app).claim(3);
+
+  assert.equal(mails.map(({ kind }) => kind).sort(), ['invitation', 'password-reset', 'password-setup']);
+  assert.ok(recipientsOf({ mails }).includes(invitations[0] ?? ''));
+});
+
+claims('give each mail to one of many who ask at once', async ({ app }) => {
+  const emails = await invite(app, 60);
+
+  const taken = await Promise.all(Array.from({ length: 20 }, () => outboxOf(app).claim(5)));
+  const recipients = taken.flatMap(recipientsOf);
+
+  assert.is(new Set(recipients).size, recipients.length);
+  assert.equal(recipients.sort(), emails.sort());
+});
+
+claims('wait for nobody who has mails in hand, and take others', async ({ app }) => {
+  const [held = '', free = ''] = await invite(app, 2);
+  await app.as(null).passwords.requestReset({ email: ADA });
+
+  await app
+    .db()
+    .transaction()
+    .execute(async (tx) => {
+      await tx.selectFrom('outbox_mails').select('id').where('recipient', '<>', free).forUpdate().execute();
+      assert.equal(recipientsOf(await outboxOf(app).claim(5)), [free]);
+    });
+
+  assert.equal(recipientsOf(await outboxOf(app).claim(5)).sort(), [ADA, held]);
+});
+
+claims('keep to the mails a minute of all together, in any minute', async ({ app }) => {
+  await invite(app, 40);
+  const claimAll = async () => {
+    const claimed = await Promise.all(
+      Array.from({ length: 8 }, () => outboxOf(app, { perMinute: 10, leaseMs: 10 * MINUTE_MS }).claim(4)),
+    );
+    return claimed.flatMap(recipientsOf).length;
+  };
+
+  assert.is(await claimAll(), 10);
+  assert.is(await outboxOf(app, { perMinute: 10 }).msUntilDue(), MINUTE_MS);
+  app.clock.advance(MINUTE_MS - 1);
+  assert.is(await claimAll(), 0);
+  app.clock.advance(1);
+  assert.is(await claimAll(), 10);
+  app.clock.advance(MINUTE_MS / 2);
+  assert.is(await claimAll(), 0);
+});
+
+claims('do not try a mail twice in a minute under a bound, which would count it once', async ({ app }) => {
+  await invite(app, 1);
+  const outbox = outboxOf(app, { perMinute: 10, leaseMs: 1000 });
+  await outbox.claim(5);
+
+  app.clock.advance(2000);
+  assert.is((await outbox.claim(5)).found, 0);
+  app.clock.advance(MINUTE_MS);
+  assert.is((await outbox.claim(5)).found, 1);
+});
+
+claims('count nothing that was not sent because it made no sense', async ({ app }) => {
+  await invite(app, 5);
+  await app.db().updateTable('invitations').set({ status: 'revoked' }).execute();
+  const outbox = outboxOf(app, { perMinute: 5 });
+
+  assert.equal(await outbox.claim(5), { mails: [], found: 5 });
+  const emails = await invite(app, 5);
+  assert.equal(recipientsOf(await outbox.claim(5)).sort(), emails.sort());
+});
+
+claims('can be given back, and are due again as if nothing had been', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const before = await mailTo(app, email);
+  const outbox = outboxOf(app);
+  const { mails } = await outbox.claim(1);
+
+  await outbox.giveBack(mails);
+
+  assert.equal(await mailTo(app, email), before);
+});
+
+claims('find the due ones by their index, whichever number waits for later', async ({ app }) => {
+  const plan = await app
+    .db()
+    .transaction()
+    .execute(async (tx) => {
+      const { sql } = await import('kysely');
+      await sql`set local enable_seqscan = off`.execute(tx);
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`
+      explain select id from outbox_mails where sent_at is null and gave_up_at is null
+        and next_attempt_at <= now() order by (kind = 'invitation'), next_attempt_at, id limit 5
+        for update skip locked`.execute(tx);
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+
+  assert.match(plan, 'outbox_mails_due');
+  assert.not.match(plan, 'Sort');
+});
+
+claims.run();

@@ -1,0 +1,143 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/clock.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { emptyOutbox, INVITATION_DAYS, mailTo, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { ACME, ADA, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
+
+const links = appSuite('links of password mails');
+
+links.before.each(async ({ app }) => {
+  await emptyOutbox(app);
+  // Requests are throttled by the real clock.
+  await app.db().deleteFrom('rate_limits').execute();
+});
+
+const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
+const request = (app: TestApp, email: string) => app.as(null).passwords.requestReset({ email });
+const tokenIn = (text: string): string => decodeURIComponent(/token=(\S+)/.exec(text)?.[1] ?? '');
+const linksOf = (app: TestApp, email: string) =>
+  app
+    .db()
+    .selectFrom('password_links')
+    .innerJoin('users', 'users.id', 'password_links.user_id')
+    .select(['password_links.id', 'password_links.expires_at'])
+    .where('users.email', '=', email)
+    .execute();
+
+let made = 0;
+const makeUser = async (app: TestApp): Promise<string> => {
+  const email = `new-${++made}@acme.test`;
+  await app.as(ACME).users.create({ email });
+  return email;
+};
+
+links('are made for the user whose address was typed, good for an hour from then', async ({ app }) => {
+  await request(app, ADA.toUpperCase());
+  const asked = app.clock.now().getTime();
+  app.clock.advance(5 * MINUTE_MS);
+
+  const outbox = outboxOf(app);
+  const [mail] = (await outbox.claim(5)).mails;
+  const [link] = await linksOf(app, ADA);
+  if (!mail) return assert.unreachable();
+  const opened = await app.as(null).passwords.openLink({ token: tokenIn(outbox.write(mail).text) });
+
+  assert.is(opened.email, ADA);
+  assert.is(link?.expires_at.getTime(), asked + 60 * MINUTE_MS);
+});
+
+links('are made for nobody who is unknown or inactive, whose mails vanish or end', async ({ app }) => {
+  await request(app, 'nobody@guest.test');
+  await request(app, IDLE);
+  const leaving = await makeUser(app);
+  await app.as(ACME).users.deactivate({ email: leaving });
+
+  assert.equal(await outboxOf(app).claim(5), { mails: [], found: 3 });
+  const mails = await app.db().selectFrom('outbox_mails').select(['recipient', 'last_error']).execute();
+
+  assert.equal(mails, [{ recipient: leaving, last_error: 'The account has been deactivated.' }]);
+  for (const email of [IDLE, leaving]) assert.is((await linksOf(app, email)).length, 0);
+});
+
+links('are made for new users, good for as long as invitations', async ({ app }) => {
+  const email = await makeUser(app);
+  const created = app.clock.now().getTime();
+  app.clock.advance(DAY_MS);
+
+  const { mails } = await outboxOf(app).claim(5);
+  const [link] = await linksOf(app, email);
+
+  assert.is(mails.length, 1);
+  assert.is(link?.expires_at.getTime(), created + INVITATION_DAYS * DAY_MS);
+});
+
+links('are made once, by whoever comes first of many', async ({ app }) => {
+  const email = await makeUser(app);
+  await request(app, GRACE);
+  const outboxes = Array.from({ length: 6 }, () => outboxOf(app));
+
+  await Promise.all(outboxes.flatMap((outbox) => [outbox.makeReadable(), outbox.claim(5)]));
+  app.clock.advance(10 * MINUTE_MS);
+  await outboxOf(app).claim(5);
+
+  assert.is((await linksOf(app, email)).length, 1);
+  assert.is((await linksOf(app, GRACE)).length, 1);
+});
+
+links('are made without sending too, so that the mail can be read', async ({ app }) => {
+  const email = await makeUser(app);
+  await request(app, 'nobody@guest.test');
+
+  assert.is(await outboxOf(app).makeReadable(), 2);
+  assert.is(await outboxOf(app).makeReadable(), 0);
+  const mail = await mailTo(app, email);
+
+  assert.equal([mail.attempts, mail.sent_at, mail.gave_up_at], [0, null, null]);
+  assert.equal(
+    (await linksOf(app, email)).map(({ id }) => id),
+    [mail.password_link_id],
+  );
+});
+
+links('are not made anew once they are used, nor for a password that was set meanwhile', async ({ app }) => {
+  const email = await makeUser(app);
+  const outbox = outboxOf(app);
+  const [setup] = (await outbox.claim(5)).mails;
+  if (!setup) return assert.unreachable();
+  await request(app, email);
+  app.clock.advance(1000);
+  const token = tokenIn(outbox.write(setup).text);
+  await app.as(null).passwords.reset({ token, password: 'a long and unusual one' });
+  app.clock.advance(10 * MINUTE_MS);
+
+  assert.equal(await outbox.claim(5), { mails: [], found: 2 });
+  const mails = await app.db().selectFrom('outbox_mails').selectAll().execute();
+
+  for (const mail of mails) {
+    assert.is(mail.last_error, 'The link has been used or replaced.');
+    assert.equal(mail.gave_up_at, app.clock.now());
+  }
+  assert.is((await linksOf(app, email)).length, 0);
+});
+
+links('are not sent once they are too old, or their user is inactive', async ({ app }) => {
+  await request(app, ROOT);
+  await makeUser(app);
+  const leaving = await makeUser(app);
+  const outbox = outboxOf(app);
+  assert.is((await outbox.claim(5)).mails.length, 3);
+  await app.as(ACME).users.deactivate({ email: leaving });
+
+  app.clock.advance(60 * MINUTE_MS);
+  assert.is((await outbox.claim(5)).mails.length, 1);
+  app.clock.advance(INVITATION_DAYS * DAY_MS);
+  assert.is((await outbox.claim(5)).mails.length, 0);
+  const mails = await app.db().selectFrom('outbox_mails').select('last_error').orderBy('id').execute();
+
+  assert.equal(
+    mails.map((mail) => mail.last_error),
+    ['The link has expired.', 'The link has expired.', 'The account has been deactivated.'],
+  );
+});
+
+links.run();

@@ -1,0 +1,63 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/clock.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { ADA, type TestApp } from '../../support/test-app.ts';
+
+const pruning = appSuite('pruning of the outbox');
+
+pruning.before.each(async ({ app }) => {
+  await emptyOutbox(app);
+});
+
+const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
+const countMails = async (app: TestApp) =>
+  (await app.db().selectFrom('outbox_mails').select('id').execute()).length;
+
+pruning(
+  'removes what was sent or given up 30 days ago, many at a time, and keeps what waits',
+  async ({ app }) => {
+    await invite(app, 2500);
+    await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
+    await invite(app, 3);
+    const [refused] = (await outboxOf(app).claim(1)).mails;
+    if (!refused) return assert.unreachable();
+    await outboxOf(app).settle(refused, { outcome: 'refused', reason: 'No such mailbox.' });
+
+    app.clock.advance(30 * DAY_MS);
+    await outboxOf(app).prune({ isSent: true });
+    assert.is(await countMails(app), 2503);
+    app.clock.advance(1);
+    await outboxOf(app).prune({ isSent: true });
+
+    assert.is(await countMails(app), 2);
+  },
+);
+
+pruning('removes links whose time is over, and no others', async ({ app }) => {
+  const countLinks = async () => (await app.db().selectFrom('password_links').select('id').execute()).length;
+  await app.as(null).passwords.requestReset({ email: ADA });
+  await outboxOf(app).claim(5);
+
+  app.clock.advance(60 * MINUTE_MS - 1);
+  await outboxOf(app).prune({ isSent: true });
+  assert.is(await countLinks(), 1);
+  app.clock.advance(1);
+  await outboxOf(app).prune({ isSent: true });
+  assert.is(await countLinks(), 0);
+});
+
+pruning('ends unsent mails that no longer make sense where nobody sends', async ({ app }) => {
+  const [revoked = '', pending = ''] = await invite(app, 2);
+  await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', revoked).execute();
+
+  await outboxOf(app).prune({ isSent: true });
+  assert.is((await mailTo(app, revoked)).gave_up_at, null);
+  await outboxOf(app).prune({ isSent: false });
+
+  assert.is((await mailTo(app, revoked)).last_error, 'The invitation has been revoked.');
+  assert.equal((await mailTo(app, revoked)).gave_up_at, app.clock.now());
+  assert.is((await mailTo(app, pending)).gave_up_at, null);
+});
+
+pruning.run();

@@ -1,0 +1,215 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Problem } from '../../../src/core/problems.ts';
+import { parseManifest } from '../../../src/services/packages/package-manifest.ts';
+import { manifestText } from '../../support/build-package.ts';
+
+const MIB = 1024 ** 2;
+const parse = (text: string) => parseManifest(Buffer.from(text));
+const parseWith = (more: string) => parse(manifestText() + more);
+
+const problemIn = (text: string | Uint8Array): Problem => {
+  try {
+    parseManifest(Buffer.from(text));
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'bad-package') return error;
+    throw error;
+  }
+  throw new Error('it should have been refused');
+};
+
+const manifest = suite('parseManifest');
+
+manifest('gives what is left out its default', () => {
+  assert.equal(parseWith(''), {
+    slug: 'sales',
+    version: '1.0.0',
+    label: 'Sales',
+    description: '',
+    help_html: '',
+    footer_html: '',
+    show_help: false,
+    show_footer: false,
+    stacks: [],
+    metadata: {},
+  });
+});
+
+manifest('reads every field', () => {
+  const full = parseWith(`description: |
+  Two
+  lines
+help_html: <p>Help</p>
+footer_html: "<p>Foot\\u00e9</p>"
+show_help: true
+show_footer: true
+stacks:
+  - { slug: overview, label: Overview }
+  - { slug: trends, label: Trends, note: unknown keys are passed over }
+client: 2
+metadata: { owner: [ada, 1, true, null], 7: seven }
+`);
+
+  assert.is(full.description, 'Two\nlines\n');
+  assert.is(full.footer_html, '<p>Footé</p>');
+  assert.equal(
+    [full.help_html, full.show_help, full.show_footer, full.client],
+    ['<p>Help</p>', true, true, 2],
+  );
+  assert.equal(full.stacks, [
+    { slug: 'overview', label: 'Overview' },
+    { slug: 'trends', label: 'Trends' },
+  ]);
+  assert.equal(full.metadata, { owner: ['ada', 1, true, null], 7: 'seven' });
+});
+
+manifest('takes a key with nothing behind it as left out', () => {
+  assert.equal(parseWith('description:\nstacks:\nclient: ~\nmetadata: null\n'), parseWith(''));
+  assert.equal(problemIn('slug: a\nversion: 1.0.0\nlabel:\n').fields, { label: ['is required'] });
+});
+
+manifest('keeps a metadata key __proto__ as plain data', () => {
+  const { metadata } = parseWith('metadata: { __proto__: { admin: true } }\n');
+
+  assert.equal(Object.keys(metadata), ['__proto__']);
+  assert.is(metadata.admin, undefined);
+});
+
+manifest('tells everything that is wrong at once, in one sentence and by field', () => {
+  const problem = problemIn(
+    'slug: A B\nversion: 1.0\nclient: 1.5\nstacks: [{ slug: a, label: a }, { label: 3 }]\n',
+  );
+
+  assert.equal(problem.fields, {
+    slug: ['must be 1–64 of a–z, 0–9, - and _'],
+    version: ['must be text (put it in quotes)'],
+    label: ['is required'],
+    'stacks.1.slug': ['is required'],
+    'stacks.1.label': ['must be text (put it in quotes)'],
+    client: ['must be a whole number'],
+  });
+  assert.match(
+    problem.message,
+    /^app\.yaml: slug must be .*; version must be .*; label is required; .* number\.$/,
+  );
+});
+
+manifest('bounds what it tells of a hopeless file', () => {
+  const problem = problemIn(`stacks: [${'3, '.repeat(150)}]`);
+
+  assert.is(Object.keys(problem.fields ?? {}).length, 50);
+  assert.match(problem.message, /, and 143 more\.$/);
+});
+
+const refused: [what: string, more: string, field: string, message: RegExp][] = [
+  [
+    'two stacks with one slug',
+    'stacks: [{slug: a, label: x}, {slug: a, label: y}]',
+    'stacks',
+    /a slug twice/,
+  ],
+  ['more than 200 stacks', `stacks: [${stackList(201)}]`, 'stacks', /more than 200/],
+  ['a stack with a bad slug', 'stacks: [{slug: A, label: x}]', 'stacks.0.slug', /must be 1–64/],
+  ['a blank stack label', 'stacks: [{slug: a, label: " "}]', 'stacks.0.label', /is blank/],
+  ['stacks that are no list', 'stacks: {a: b}', 'stacks', /must be a list/],
+  ['text for a boolean', 'show_help: "true"', 'show_help', /must be true or false/],
+  ['the yes of YAML 1.1', 'show_footer: yes', 'show_footer', /must be true or false/],
+  ['client 0', 'client: 0', 'client', /must be positive/],
+  ['a client beyond all ids', 'client: 2147483648', 'client', /is too large/],
+  ['a long description', `description: ${'x'.repeat(10_001)}`, 'description', /longer than 10000/],
+  ['a long help text', `help_html: ${'x'.repeat(100_001)}`, 'help_html', /longer than 100000/],
+  ['a NUL', 'description: "a\\0b"', 'description', /NUL/],
+  ['half a character', 'footer_html: "\\uD800"', 'footer_html', /half a character/],
+  ['metadata that is a list', 'metadata: [1]', 'metadata', /must be a mapping/],
+  ['a NUL in metadata', 'metadata: {a: [{b: "\\0"}]}', 'metadata', /plain data/],
+  ['a NUL in a metadata key', 'metadata: {"\\0": 1}', 'metadata', /plain data/],
+  ['infinity in metadata', 'metadata: {a: .inf}', 'metadata', /plain data/],
+  ['metadata beyond 64 KiB', `metadata: {a: ${'x'.repeat(65_536)}}`, 'metadata', /plain data/],
+];
+for (const [what, more, field, message] of refused) {
+  manifest(`refuses ${what}`, () => {
+    const { fields = {} } = problemIn(`${manifestText()}${more}\n`);
+
+    assert.equal(Object.keys(fields), [field]);
+    assert.match(String(Object.values(fields)[0]), message);
+  });
+}
+
+function stackList(count: number): string {
+  return Array.from({ length: count }, (_, i) => `{slug: s${i}, label: x}`).join(',');
+}
+
+manifest('takes each field at its longest', () => {
+  const longest = parseWith(
+    `description: ${'x'.repeat(10_000)}\nhelp_html: ${'x'.repeat(100_000)}\nstacks: [${stackList(200)}]\n`,
+  );
+
+  assert.is(longest.stacks.length, 200);
+  assert.is(parse(manifestText({ label: 'x'.repeat(255) })).label.length, 255);
+  assert.match(problemIn(manifestText({ label: 'x'.repeat(256) })).message, /label is longer than 255/);
+});
+
+const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = [
+  ['an empty file', '', /^app\.yaml: must be a mapping\.$/],
+  ['a list', '- a\n', /must be a mapping/],
+  [
+    'broken YAML, naming the line',
+    `${manifestText()}a: [1\nb: 2\n`,
+    /^app\.yaml is not valid YAML at line 5: /,
+  ],
+  ['bytes that are not UTF-8', Uint8Array.of(0x61, 0x3a, 0xff), /utf-8/i],
+  ['more than 1 MiB', `${manifestText()}#${'x'.repeat(MIB)}`, /larger than 1 MiB/],
+  ['a second document', `${manifestText()}---\na: 1\n`, /multiple documents/],
+  ['a key told twice', `${manifestText()}label: Other\n`, /the key "label" twice/],
+  ['a key told twice further in', `${manifestText()}metadata: {a: [{b: 1, b: 2}]}`, /the key "b" twice/],
+  ['a mapping as a key', `${manifestText()}metadata: {? {a: b} : c}`, /keys must be strings/],
+  ['a tag of its own', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
+  ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
+  ['an alias of nothing', `${manifestText()}metadata: *a`, /Unresolved alias/],
+  ['an alias of itself', `${manifestText()}metadata: &a {b: [*a]}`, /holds itself/],
+  ['many aliases', `${manifestText()}metadata: {a: &a x, b: [${'*a,'.repeat(51)}]}`, /more than 50 aliases/],
+  [
+    'aliases of aliases',
+    `${manifestText()}metadata: {a: &a [x], b: &b [${'*a,'.repeat(8)}], c: [${'*b,'.repeat(8)}]}`,
+    /alias count/,
+  ],
+  [
+    'deep nesting',
+    `${manifestText()}metadata: {a: ${'['.repeat(200)}${']'.repeat(200)}}`,
+    /nested too deeply/,
+  ],
+];
+for (const [what, text, detail] of unreadable) {
+  manifest(`refuses ${what}`, () => {
+    const problem = problemIn(text);
+
+    assert.match(problem.message, detail);
+    assert.match(problem.message, /^app\.yaml.*[^.]\.$/);
+    assert.equal(Object.keys(problem.fields ?? {}), ['app_yaml']);
+  });
+}
+
+manifest('takes a few aliases', () => {
+  const { metadata } = parseWith('metadata: { a: &a { x: 1 }, b: *a, c: [*a, *a] }\n');
+
+  assert.equal(metadata, { a: { x: 1 }, b: { x: 1 }, c: [{ x: 1 }, { x: 1 }] });
+});
+
+/** Each took the library ten seconds and more with its checks of keys and its excerpts in messages on. */
+const slow: [what: string, text: string][] = [
+  ['50,000 keys', `{${Array.from({ length: 50_000 }, (_, i) => `k${i.toString(36)}`).join(',')}}`],
+  ['150,000 mistakes', `[${','.repeat(150_000)}`],
+  ['70,000 unknown tags', `[${'!a x,'.repeat(70_000)}]`],
+  ['200,000 brackets', '['.repeat(200_000)],
+];
+for (const [what, text] of slow) {
+  manifest(`is done with ${what} in time`, () => {
+    const started = performance.now();
+
+    assert.ok(problemIn(text));
+
+    assert.ok(performance.now() - started < 8_000);
+  });
+}
+
+manifest.run();

@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import * as tar from 'tar';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createMemoryPackageStore } from '../../../src/adapters/memory-package-store.ts';
+import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
+import { packDirectory, publishPackageFile } from '../../../src/services/packages/package-packing.ts';
+import {
+  manifestText,
+  packageOf,
+  problemOf,
+  refuses,
+  sha256,
+  tarEntry,
+} from '../../support/build-package.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'steward-test-'));
+const fresh = (): string => join(root, randomUUID());
+
+const APP: Record<string, string | Buffer> = {
+  'app.yaml': manifestText(),
+  'pages/index.html': '<h1>Sales</h1>',
+  'pages/été/données.csv': 'a,b\n',
+  'empty.txt': '',
+  '@at': 'a name that some packers take for an archive',
+  [`${'long/'.repeat(50)}name`]: 'deep',
+  [`${'long'.repeat(40)}.txt`]: 'a name that fits no plain tar header',
+  'noise.bin': randomBytes(100_000),
+};
+
+const folderOf = async (files: Record<string, string | Buffer> = APP): Promise<string> => {
+  const dir = fresh();
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), content);
+  }
+  return dir;
+};
+
+const packing = suite('packDirectory');
+
+packing('writes a package that holds every file, and that an inspection accepts', async () => {
+  const out = fresh();
+
+  const packed = await packDirectory(await folderOf(), out);
+
+  const bytes = await readFile(packed.file);
+  assert.equal(packed, {
+    file: join(out, 'sales-1.0.0.tgz'),
+    slug: 'sales',
+    version: '1.0.0',
+    sha256: sha256(bytes),
+    sizeBytes: bytes.length,
+  });
+  assert.equal(await readdir(out), ['sales-1.0.0.tgz']);
+  const unpacked = fresh();
+  await mkdir(unpacked);
+  await tar.extract({ file: packed.file, cwd: unpacked, strict: true });
+  for (const [path, content] of Object.entries(APP)) {
+    assert.equal(await readFile(join(unpacked, path)), Buffer.from(content), path);
+  }
+});
+
+packing('makes the same bytes of the same files, whenever, wherever and by whomever', async () => {
+  const [first, second] = [
+    await folderOf(),
+    await folderOf(Object.fromEntries(Object.entries(APP).reverse())),
+  ];
+  await utimes(join(second, 'app.yaml'), 1, 1);
+  await chmod(join(second, 'noise.bin'), 0o600);
+
+  const one = await packDirectory(first, fresh());
+  const two = await packDirectory(second, fresh());
+
+  assert.is(one.sha256, two.sha256);
+});
+
+packing('packs in one order, whatever the order of the file system', async () => {
+  const paths = ['z', 'b/z', 'b/a/c', 'b-c', 'a/z', 'app.yaml', 'B'];
+  const dir = await folderOf({
+    ...Object.fromEntries(paths.map((path) => [path, ''])),
+    'app.yaml': manifestText(),
+  });
+  const packed: string[] = [];
+
+  const { file } = await packDirectory(dir, fresh());
+
+  await tar.list({ file, onReadEntry: ({ path }) => packed.push(path) });
+  assert.equal(packed, ['B', 'a/z', 'app.yaml', 'b-c', 'b/a/c', 'b/z', 'z']);
+});
+
+packing('keeps whether a file can be run, and nothing else of its mode', async () => {
+  const dir = await folderOf({ 'app.yaml': manifestText(), run: '#!/bin/sh\n' });
+  await chmod(join(dir, 'run'), 0o700);
+  const modes: Record<string, number | undefined> = {};
+  const { file } = await packDirectory(dir, fresh());
+
+  await tar.list({
+    file,
+    onReadEntry: ({ path, mode, uid, uname, mtime }) => {
+      modes[path] = mode;
+      assert.equal([uid, uname, mtime?.getUTCFullYear()], [undefined, '', 1980]);
+    },
+  });
+
+  assert.equal(modes, { 'app.yaml': 0o644, run: 0o755 });
+});
+
+packing('names no system in the gzip header', async () => {
+  const { file } = await packDirectory(await folderOf(), fresh());
+
+  assert.equal([...(await readFile(file)).subarray(0, 10)], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
+});
+
+packing('makes the same package when it writes into the folder that it packs', async () => {
+  const dir = await folderOf();
+  const elsewhere = await packDirectory(dir, fresh());
+
+  const first = await packDirectory(dir, dir);
+  const second = await packDirectory(dir, dir);
+
+  assert.equal([first.sha256, second.sha256], [elsewhere.sha256, elsewhere.sha256]);
+});
+
+packing('packs files with several names as files', async () => {
+  const dir = await folderOf({ 'app.yaml': manifestText(), a: 'same' });
+  await link(join(dir, 'a'), join(dir, 'b'));
+
+  const { file } = await packDirectory(dir, fresh());
+
+  const kinds: string[] = [];
+  await tar.list({ file, onReadEntry: ({ path, type, size }) => kinds.push(`${path} ${type} ${size}`) });
+  assert.equal(kinds, ['a File 4', `app.yaml File ${manifestText().length}`, 'b File 4']);
+});
+
+packing('refuses links and other odd files, naming the first', async () => {
+  const dir = await folderOf();
+  await symlink('/etc/passwd', join(dir, 'pages', 'secret'));
+  await refuses(
+    packDirectory(dir, fresh()),
+    /"pages\/secret" is a symbolic link: a package holds files only/,
+  );
+
+  const linked = await folderOf();
+  await symlink('pages', join(linked, 'again'));
+  await refuses(packDirectory(linked, fresh()), /"again" is a symbolic link/);
+
+  const piped = await folderOf();
+  await promisify(execFile)('mkfifo', [join(piped, 'pipe')]);
+  await refuses(packDirectory(piped, fresh()), /"pipe" is neither a file nor a folder/);
+});
+
+packing('refuses a folder without app.yaml, or with a bad one', async () => {
+  await refuses(packDirectory(await folderOf({ a: 'b' }), fresh()), /no app\.yaml in/);
+  await refuses(packDirectory(fresh(), fresh()), /no app\.yaml in/);
+
+  const problem = await problemOf(packDirectory(await folderOf({ 'app.yaml': 'slug: a' }), fresh()));
+  assert.equal(Object.keys(problem.fields ?? {}), ['version', 'label']);
+});
+
+packing('leaves nothing behind a package that a fetch would refuse', async () => {
+  const out = fresh();
+
+  await refuses(packDirectory(await folderOf({ 'app.yaml': manifestText(), 'a\\b': '' }), out), /backslash/);
+
+  assert.equal(await readdir(out), []);
+});
+
+packing('refuses more than 100 MiB', async () => {
+  const big = Buffer.alloc(51 * 1024 ** 2);
+  const dir = await folderOf({ 'app.yaml': manifestText(), a: big, b: big });
+
+  await refuses(packDirectory(dir, fresh()), /larger than 100 MiB/);
+});
+
+packing.run();
+
+const publishing = suite('publishPackageFile');
+
+publishing('puts a packed folder into the store, where an inspection accepts it', async () => {
+  const store = createMemoryPackageStore();
+  const { file, ...packed } = await packDirectory(await folderOf(), fresh());
+
+  assert.equal(await publishPackageFile(store, file), packed);
+
+  const opened = await store.open('sales', '1.0.0');
+  assert.ok(opened);
+  assert.is((await inspectPackage(opened, packed)).sha256, packed.sha256);
+});
+
+publishing('publishes nothing that a fetch would refuse', async () => {
+  const store = createMemoryPackageStore();
+  const dir = await folderOf({
+    'sales-1.0.0.tgz': packageOf([tarEntry({ path: '../evil' })]),
+    'sales-2.0.0.tgz': packageOf(),
+    'package.tgz': packageOf(),
+  });
+  const publish = (name: string) => publishPackageFile(store, join(dir, name));
+
+  await refuses(publish('sales-1.0.0.tgz'), /leads out of it/);
+  await refuses(publish('sales-2.0.0.tgz'), /version 1\.0\.0 instead of 2\.0\.0/);
+  await refuses(publish('package.tgz'), /not named \{slug\}-\{version\}\.tgz/);
+  await refuses(publish('sales-3.0.0.tgz'), /cannot be read/);
+  await refuses(
+    publishPackageFile(store, join(await folderOf({ 'sales-4.0.0.tgz/x': '' }), 'sales-4.0.0.tgz')),
+    /not a file/,
+  );
+
+  assert.equal(await store.versions('sales'), []);
+});
+
+publishing.after(() => rm(root, { recursive: true }));
+publishing.run();
