@@ -15,8 +15,16 @@ const START_TIMEOUT_MS = 60_000;
 
 /** Nothing of the test's own environment but what a program needs to run: a setting left over there would be obeyed. */
 const environment = (settings: Settings): NodeJS.ProcessEnv => {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), PORT: '0', LOG_LEVEL: 'warn', ...settings };
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return {
+    PATH,
+    HOME,
+    NODE_COMPILE_CACHE,
+    ...(TMPDIR && { TMPDIR }),
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...settings,
+  };
 };
 
 const spawnCommand = (args: string[], settings: Settings, cwd: string | undefined) => {

@@ -7,23 +7,12 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/core/config.ts';
 import { newToken } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { fillDemo } from '../../src/demo/fill.ts';
 import { tokenDigest } from '../../src/services/logins/identity.ts';
 import { tables } from '../../src/services/tables.ts';
+import { createTestClock } from './test-clock.ts';
 import { createTestDatabase } from './test-database.ts';
 
-export const DEMO_PASSWORD = 'steward-demo-1';
-
-/** A noon that stands still until a test moves it. */
-export const createTestClock = () => {
-  let at = Date.parse('2026-11-21T12:00:00.000Z');
-  return {
-    now: () => new Date(at),
-    advance: (ms: number): void => {
-      at += ms;
-    },
-  };
-};
+export { DEMO_PASSWORD } from './test-server.ts';
 
 /** Callers in-process have no cookies. */
 const NO_BROWSER = {
@@ -42,7 +31,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** The whole service over a database of its own, filled with the demo workspace, not listening. */
 export const startTestApp = async (settings: Record<string, string> = {}) => {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase('demo');
   const packagesDir = await mkdtemp(join(tmpdir(), 'steward-test-'));
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
   const clock = createTestClock();
@@ -50,7 +39,6 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
   const secretKey = 'a secret key that only tests ever use';
   const app = await createApp({ config, connection: database.connection, secretKey, logger, clock });
   const em = () => app.orm.em.fork();
-  await fillDemo({ em: em(), hasher: app.hasher, password: DEMO_PASSWORD, now: clock.now() });
 
   const tokens = new Map<string, string>();
   /** A token as a login would give it, without the 40 ms that a password takes. */

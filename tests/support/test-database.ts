@@ -12,11 +12,14 @@ const readServer = (): TestServer => {
   throw new Error(`This test needs the runner's database. Run it by: node tests/run.ts ${file}`);
 };
 
-/** Makes an empty, migrated database of its own for a test file (20–40 ms). */
-export const createTestDatabase = async (): Promise<TestDatabase> => {
+/** Makes a migrated database of its own for a test file, empty or with the demo workspace (some 50 ms). */
+export const createTestDatabase = async (content: 'empty' | 'demo' = 'empty'): Promise<TestDatabase> => {
   const { connection, template } = readServer();
   const database = `${template}_${randomBytes(6).toString('hex')}`;
-  await administer(connection, `create database ${database} template ${template}`);
+  await administer(
+    connection,
+    `create database ${database} template ${content === 'demo' ? `${template}_demo` : template}`,
+  );
   return {
     connection: { ...connection, database },
     drop: () => administer(connection, `drop database ${database} with (force)`),

@@ -6,9 +6,12 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
 import type { Connection } from '../../src/core/connection.ts';
 import { parseDatabaseUrl } from '../../src/core/database-url.ts';
+import { NOON } from './test-clock.ts';
 
-/** A server that may make databases, and the migrated one they are copied from. */
+/** A server that may make databases, and the ones they are copied from: `{template}_demo` has the demo workspace. */
 export type TestServer = { connection: Connection; template: string };
+
+export const DEMO_PASSWORD = 'steward-demo-1';
 
 /** Carries the server, as JSON, from the runner to the test files. */
 export const SERVER_VARIABLE = 'STEWARD_TEST_SERVER';
@@ -49,7 +52,23 @@ const makeTemplate = async (connection: Connection): Promise<string> => {
   const template = `steward_template_${randomBytes(4).toString('hex')}`;
   await administer(connection, `create database ${template}`);
   await migrateDatabase({ ...connection, database: template });
+  await administer(connection, `create database ${template}_demo template ${template}`);
+  await fillTemplate({ ...connection, database: `${template}_demo` });
   return template;
+};
+
+/** Once for all tests: it takes longer than all else that a test file has to wait for. */
+const fillTemplate = async (connection: Connection): Promise<void> => {
+  const { openDatabase } = await import('../../src/database.ts');
+  const { createPasswordHasher } = await import('../../src/adapters/password-hasher.ts');
+  const { fillDemo } = await import('../../src/demo/fill.ts');
+  const orm = await openDatabase(connection);
+  try {
+    const hasher = await createPasswordHasher(2);
+    await fillDemo({ em: orm.em.fork(), hasher, password: DEMO_PASSWORD, now: NOON });
+  } finally {
+    await orm.close(true);
+  }
 };
 
 /** Drops the template and whatever copies crashed files have left. */
