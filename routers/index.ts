@@ -5,7 +5,7 @@ import { brandingRouter } from './branding.ts';
 import { clientsRouter } from './clients.ts';
 import { environmentRouter } from './environment.ts';
 import { invitationsRouter } from './invitations.ts';
-import { mailsRouter } from './mails.ts';
+import { mailRouter } from './mail.ts';
 import { passwordsRouter } from './passwords.ts';
 import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
@@ -32,7 +32,7 @@ export const appRouter = router({
   appPackages: appPackagesRouter,
   environment: environmentRouter,
   audit: auditRouter,
-  mails: mailsRouter,
+  mail: mailRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-policy.ts';
+import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
 import { Email, IdKey, Instant, Login, NewPassword, Text } from './schemas.ts';
 import { anyone, overseer, router, signedIn } from './trpc.ts';
 
@@ -64,7 +65,7 @@ export const passwordsRouter = router({
     .meta({ openapi: { method: 'POST', path: '/password/check/', tags, protect: false }, rest })
     .input(
       z.object({
-        password: z.string().max(1024),
+        password: z.string().max(MAX_PASSWORD_LENGTH),
         email: Text(254).default(''),
         first_name: Text(150).default(''),
         last_name: Text(150).default(''),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, reasonAgainst } from '../src/core/free-form.ts';
+import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
 import { wordingOf } from './wording.ts';
 
 z.config({ customError: wordingOf });
@@ -36,11 +37,11 @@ export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4
 /** Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. */
 export const Login = {
   username: z.string().min(1, 'This field is required.').max(1024),
-  password: z.string().min(1, 'This field is required.').max(1024),
+  password: z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH),
 };
 
 /** What a password is to be. The policy says more; this keeps it to what can be logged in with. */
-export const NewPassword = z.string().min(1, 'This field is required.').max(1024);
+export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 
 /** The form that HTML gives addresses, which allows `%` and hosts without a dot. */
 export const EmailAddress = z

@@ -32,8 +32,6 @@ type Deps = {
   stopMs?: number;
 };
 
-export type MailWorker = ReturnType<typeof createMailWorker>;
-
 /** Sends the mails that are owed, for as long as it runs: one in every instance, and none of them knows of another. */
 export const createMailWorker = (deps: Deps) => {
   const { outbox, mailer, listen, clock, logger } = deps;

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { invalid } from '../core/problems.ts';
 import { type Actor, changesClient } from '../services/actor.ts';
+import { actorNamed } from '../services/logins/identity.ts';
 import { tables } from '../services/tables.ts';
 import type { AppNames } from './invite-elements.ts';
 
@@ -29,33 +30,9 @@ export const findParties = async (
 };
 
 const findInviter = async (em: SqlEntityManager, email: string | undefined): Promise<Actor> => {
-  const active = tables(em)
-    .selectFrom('users')
-    .select(['id', 'email', 'is_superuser', 'is_staff'])
-    .where('is_active', '=', true)
-    .orderBy('id')
-    .limit(1);
-  const user = await (email === undefined
-    ? active.where('is_superuser', '=', true)
-    : active.where('email', '=', email.toLowerCase())
-  ).executeTakeFirst();
-  if (!user) throw invalid({ '--as': [nobody(email)] });
-
-  const offices = await tables(em)
-    .selectFrom('memberships')
-    .select('client_id')
-    .where('user_id', '=', user.id)
-    .where('is_admin', '=', true)
-    .orderBy('client_id')
-    .execute();
-  return {
-    id: user.id,
-    email: user.email,
-    isSuperuser: user.is_superuser,
-    isStaff: user.is_staff,
-    adminOf: offices.map((office) => office.client_id),
-    via: null,
-  };
+  const inviter = await actorNamed(em, email?.toLowerCase());
+  if (!inviter) throw invalid({ '--as': [nobody(email)] });
+  return inviter;
 };
 
 const nobody = (email: string | undefined): string =>

@@ -135,7 +135,7 @@ workers('is woken by somebody who wants a mail tried again', async ({ app, smtp 
   await until('it is given up', async () => (await mailTo(app, email)).gave_up_at !== null);
   delete smtp.faults.recipient;
 
-  await app.as(ACME).mails.retry({ id: (await mailTo(app, email)).id });
+  await app.as(ACME).mail.retry({ id: (await mailTo(app, email)).id });
   await until('it is sent', () => isSent(app, email), 5000);
   await worker.stop();
 

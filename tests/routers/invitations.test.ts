@@ -6,7 +6,6 @@ import { ACME, ADA, EDSGER, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../s
 
 const single = appSuite('invitations, one');
 const repeated = appSuite('invitations, repeated');
-const update = appSuite('invitations.update');
 
 const invite = async (app: TestApp, email: string, more: object = {}, who = ACME) => {
   const [made] = await app.as(who).invitations.create({ items: [{ email, ...more }] });
@@ -205,59 +204,4 @@ repeated('shows of an inviter whom the caller may not see only who it was', asyn
   assert.equal([shown?.user.email, shown?.user.last_login], [ROOT, null]);
 });
 
-update('changes apps and extra, mails nobody', async ({ app }) => {
-  await invite(app, 'up@x.test', { initial_apps: ['zylTKNVx'], extra: { a: 1 } });
-  const changed = await app.as(ACME).invitations.update({ email: 'UP@x.test', initial_apps: ['Qm3vR8pa'] });
-
-  assert.equal([changed.initial_apps, changed.extra], [['Qm3vR8pa'], { a: 1 }]);
-  assert.equal((await app.as(ACME).invitations.update({ email: 'up@x.test', extra: {} })).extra, {});
-  assert.is(await mailsTo(app, 'up@x.test'), 1);
-});
-
-update('refuses apps of other clients and changes nothing', async ({ app }) => {
-  await invite(app, 'keep@x.test', { initial_apps: ['zylTKNVx'] });
-  const attempt = app
-    .as(ROOT)
-    .invitations.update({ email: 'keep@x.test', extra: { b: 1 }, initial_apps: ['Hb7cW2ke'] });
-
-  assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.initial_apps);
-  const [kept] = (await app.as(ACME).invitations.list({})).filter((i) => i.email === 'keep@x.test');
-  assert.equal([kept?.initial_apps, kept?.extra], [['zylTKNVx'], {}]);
-});
-
-update('finds none of another client, none that expired, none that never was', async ({ app }) => {
-  await invite(app, 'theirs@x.test', {}, GLOBEX);
-
-  await rejectsWith(app.as(ACME).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
-  await rejectsWith(app.as(ACME).invitations.update({ email: 'never@x.test', extra: {} }), 'not-found');
-  app.clock.advance(15 * DAY_MS);
-  await rejectsWith(app.as(GLOBEX).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
-});
-
-update('is refused with 403 for one that the caller sees but may not change', async ({ app }) => {
-  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
-  await invite(app, 'seen@x.test', {}, GLOBEX);
-
-  await rejectsWith(app.as(STAFF).invitations.update({ email: 'seen@x.test', extra: {} }), 'not-allowed');
-});
-
-update('prefers the caller’s own, else asks for the client with 409', async ({ app }) => {
-  await invite(app, 'both@x.test', {}, ACME);
-  await invite(app, 'both@x.test', {}, GLOBEX);
-  const ambiguous = await app.send('PATCH /jb/users/invitations/both@x.test/', {
-    as: ROOT,
-    payload: { extra: {} },
-  });
-  const named = await app.send('PATCH /jb/users/invitations/both@x.test/?client=2', {
-    as: ROOT,
-    payload: { extra: { named: true } },
-  });
-  const own = await app.as(ACME).invitations.update({ email: 'both@x.test', extra: { own: true } });
-
-  assert.is(ambiguous.statusCode, 409);
-  assert.match(ambiguous.json().detail, '?client=');
-  assert.is(named.json().user.email, GLOBEX);
-  assert.is(own.user.email, ACME);
-});
-
-for (const part of [single, repeated, update]) part.run();
+for (const part of [single, repeated]) part.run();

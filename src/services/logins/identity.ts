@@ -50,9 +50,12 @@ const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
   via,
 });
 
-/** An active user as they would act themselves, for an operator who acts in their name; null when there is none. */
-export const actorNamed = async (em: SqlEntityManager, email: string): Promise<Actor | null> => {
-  const row = await activeUsers(em).where('users.email', '=', email).executeTakeFirst();
+/** In whose name an operator acts: an active user, or the first active superuser. Null when there is none. */
+export const actorNamed = async (em: SqlEntityManager, email: string | undefined): Promise<Actor | null> => {
+  const row = await (email === undefined
+    ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
+    : activeUsers(em).where('users.email', '=', email)
+  ).executeTakeFirst();
   return row ? actorOf(row, null) : null;
 };
 

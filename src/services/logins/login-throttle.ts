@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { MINUTE_MS } from '../../core/clock.ts';
 import { Problem } from '../../core/problems.ts';
+import { createLimiter, keyOf, networkOf, secondsUntilNext } from './rate-limits.ts';
 
 const FAILURES_PER_ACCOUNT = 10;
 const FAILURES_PER_ADDRESS = 100;
@@ -13,16 +12,7 @@ export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 /** Counts failed logins in the database, so that all instances share the count. */
 export const createLoginThrottle = (pool: Pool) => {
   const limiter = (keyPrefix: string, points: number) =>
-    new RateLimiterPostgres({
-      storeClient: pool,
-      storeType: 'pool',
-      tableName: 'rate_limits',
-      tableCreated: true,
-      clearExpiredByTimeout: true,
-      keyPrefix,
-      points,
-      duration: WINDOW_SECONDS,
-    });
+    createLimiter(pool, { keyPrefix, points, seconds: WINDOW_SECONDS });
   const accounts = limiter('login-account', FAILURES_PER_ACCOUNT);
   const addresses = limiter('login-address', FAILURES_PER_ADDRESS);
 
@@ -72,18 +62,5 @@ export const createLoginThrottle = (pool: Pool) => {
   };
 };
 
-/** Hashed, because what callers send is any text of any length and need not be kept. */
-const keyOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** Of IPv6 the /64 that one customer is given: they have as many addresses in it as they like. */
-export const networkOf = (address: string): string => {
-  if (!address.includes(':') || address.includes('.')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groups = head.split(':').filter(Boolean);
-  const trailing = tail.split(':').filter(Boolean);
-  const zeros = Array(Math.max(0, 8 - groups.length - trailing.length)).fill('0');
-  return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 4).join(':');
-};
-
 const waitOf = (count: { consumedPoints: number; msBeforeNext: number } | null, limit: number): number =>
-  count !== null && count.consumedPoints >= limit ? Math.max(1, Math.ceil(count.msBeforeNext / 1000)) : 0;
+  count !== null && count.consumedPoints >= limit ? secondsUntilNext(count) : 0;

@@ -6,7 +6,8 @@ import { Problem } from '../../core/problems.ts';
 import type { Audit, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
 import type { LoginCrowd } from './login-crowd.ts';
-import { type LoginThrottle, networkOf } from './login-throttle.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import { networkOf } from './rate-limits.ts';
 
 type Deps = {
   em: SqlEntityManager;

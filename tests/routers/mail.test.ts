@@ -14,7 +14,7 @@ mails.before.each(async ({ app }) => {
 
 const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const recipientsFor = async (app: TestApp, who: string, filter = {}) =>
-  (await app.as(who).mails.list(filter)).map((mail) => mail.recipient);
+  (await app.as(who).mail.list(filter)).map((mail) => mail.recipient);
 
 /** An invitation to each client, and a forgotten password of somebody of each. */
 const oweSome = async (app: TestApp) => {
@@ -35,11 +35,11 @@ mails(
     assert.equal(await recipientsFor(app, STAFF), [ROOT, EDSGER, ADA, globex, acme]);
     assert.equal(await recipientsFor(app, ACME), [ADA, acme]);
     assert.equal(await recipientsFor(app, GLOBEX), [EDSGER, globex]);
-    await rejectsWith(app.as(ADA).mails.list({}), 'not-allowed');
+    await rejectsWith(app.as(ADA).mail.list({}), 'not-allowed');
     const { id } = await mailTo(app, globex);
-    await rejectsWith(app.as(ACME).mails.get({ id }), 'not-found');
-    await rejectsWith(app.as(ACME).mails.retry({ id }), 'not-found');
-    await rejectsWith(app.as(ROOT).mails.get({ id: 999_999 }), 'not-found');
+    await rejectsWith(app.as(ACME).mail.get({ id }), 'not-found');
+    await rejectsWith(app.as(ACME).mail.retry({ id }), 'not-found');
+    await rejectsWith(app.as(ROOT).mail.get({ id: 999_999 }), 'not-found');
   },
 );
 
@@ -57,7 +57,7 @@ mails('say what became of each', async ({ app }) => {
   for (const [index, status] of (['queued', 'sent', 'retrying', 'failed'] as const).entries()) {
     assert.equal(await recipientsFor(app, ACME, { status }), [emails[index]], status);
   }
-  const [mail] = await app.as(ACME).mails.list({ status: 'failed' });
+  const [mail] = await app.as(ACME).mail.list({ status: 'failed' });
   assert.equal(mail, {
     id: failed.id,
     kind: 'invitation',
@@ -77,7 +77,7 @@ mails('say what became of each', async ({ app }) => {
 mails('come in pages, the newest first, and by client', async ({ app }) => {
   const emails = await invite(app, 5);
   const { globex } = await oweSome(app);
-  const newest = await app.as(ROOT).mails.list({ client: 1, limit: 2 });
+  const newest = await app.as(ROOT).mail.list({ client: 1, limit: 2 });
   const [, last] = newest;
   if (!last) return assert.unreachable();
 
@@ -87,7 +87,7 @@ mails('come in pages, the newest first, and by client', async ({ app }) => {
   assert.equal(older, emails.reverse());
   assert.equal(await recipientsFor(app, ROOT, { client: 2 }), [EDSGER, globex]);
   assert.equal(await recipientsFor(app, ACME, { client: 2 }), []);
-  await rejectsWith(app.as(ROOT).mails.list({ limit: 201 }), 'invalid-input');
+  await rejectsWith(app.as(ROOT).mail.list({ limit: 201 }), 'invalid-input');
 });
 
 mails('take one statement for a page, whatever its length', async ({ app }) => {
@@ -117,16 +117,16 @@ mails('are tried again at once when somebody who may change the client says so',
   const [claimed] = (await outbox.claim(1)).mails;
   if (!claimed) return assert.unreachable();
   const { id } = claimed;
-  const waiting = await app.as(ACME).mails.retry({ id });
+  const waiting = await app.as(ACME).mail.retry({ id });
   assert.ok(waiting.next_attempt_at && waiting.next_attempt_at > app.clock.now(), 'it is being sent');
   await outbox.settle(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
-  await rejectsWith(app.as(STAFF).mails.retry({ id }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'not-allowed');
 
-  const { status, next_attempt_at } = await app.as(ACME).mails.retry({ id });
+  const { status, next_attempt_at } = await app.as(ACME).mail.retry({ id });
   const again = (await outbox.claim(1)).mails[0];
   if (!again) return assert.unreachable();
   await outbox.settle(again, { outcome: 'taken' });
-  const problem = await rejectsWith(app.as(ACME).mails.retry({ id }), 'invalid-input');
+  const problem = await rejectsWith(app.as(ACME).mail.retry({ id }), 'invalid-input');
 
   assert.equal([status, next_attempt_at], ['retrying', app.clock.now()]);
   assert.equal(problem.fields, { id: ['This mail has been sent already.'] });
@@ -142,7 +142,7 @@ mails('are not tried again by those who see them for another reason', async ({ a
   const { id } = await mailTo(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
 
-  await rejectsWith(app.as(STAFF).mails.retry({ id }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'not-allowed');
 
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
@@ -152,7 +152,7 @@ mails('that no longer make sense are not tried again', async ({ app }) => {
   const { id } = await mailTo(app, email);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();
 
-  const problem = await rejectsWith(app.as(ACME).mails.retry({ id }), 'invalid-input');
+  const problem = await rejectsWith(app.as(ACME).mail.retry({ id }), 'invalid-input');
 
   assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
 });
@@ -180,7 +180,7 @@ mails('of old do not outlive their time', async ({ app }) => {
   app.clock.advance(20 * DAY_MS);
   assert.equal(await outboxOf(app).claim(5), { mails: [], found: 1 });
 
-  const [mail] = await app.as(ACME).mails.list({});
+  const [mail] = await app.as(ACME).mail.list({});
 
   assert.equal([mail?.status, mail?.last_error], ['failed', 'The invitation has expired.']);
 });

@@ -7,7 +7,7 @@ const rest = { extension: true };
 const tags = ['Mails'];
 const OneMail = z.object({ id: LongIdKey });
 
-export const mailsRouter = router({
+export const mailRouter = router({
   /** The newest first; `cursor` is the id of the last mail of the page before. */
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })

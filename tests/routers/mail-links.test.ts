@@ -9,7 +9,7 @@ const PASSWORD_LINK = /\/password\/reset\/\?token=[\w.-]+/;
 /** The text and the HTML of the mail to an address, as somebody may read it. */
 const readBy = async (app: TestApp, who: string, recipient: string): Promise<string[]> => {
   const { id } = await mailTo(app, recipient);
-  const { text, html } = await app.as(who).mails.get({ id });
+  const { text, html } = await app.as(who).mail.get({ id });
   return [text, html];
 };
 
