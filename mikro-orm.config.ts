@@ -50,7 +50,7 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
     },
     forceUtcTimezone: true,
     migrations: { migrationsList: migrations, snapshot: false, allOrNothing: false },
-    schemaGenerator: { skipTables: [/^usage_entries_\d/] },
+    schemaGenerator: { skipTables: [/^usage_(entries|days)_\d/] },
     logger: warn,
     colors: false,
   });

@@ -5,8 +5,10 @@ import { AppGrant, type AppGrantSchema } from './app-grant.ts';
 import { AuditEntry, type AuditEntrySchema } from './audit-entry.ts';
 import { Client, type ClientSchema } from './client.ts';
 import { FetchedPackage, type FetchedPackageSchema } from './fetched-package.ts';
+import { IdempotentAnswer, type IdempotentAnswerSchema } from './idempotent-answer.ts';
 import { Invitation, type InvitationSchema } from './invitation.ts';
 import { InvitationApp, type InvitationAppSchema } from './invitation-app.ts';
+import { LoadedPackage, type LoadedPackageSchema } from './loaded-package.ts';
 import { Membership, type MembershipSchema } from './membership.ts';
 import { OutboxMail, type OutboxMailSchema } from './outbox-mail.ts';
 import { PasswordLink, type PasswordLinkSchema } from './password-link.ts';
@@ -15,8 +17,11 @@ import { SavedFilter, type SavedFilterSchema } from './saved-filter.ts';
 import { Session, type SessionSchema } from './session.ts';
 import { Site, type SiteSchema } from './site.ts';
 import { Stack, type StackSchema } from './stack.ts';
+import { UsageAppDay, type UsageAppDaySchema } from './usage-app-day.ts';
 import { UsageDay, type UsageDaySchema } from './usage-day.ts';
 import { UsageEntry, type UsageEntrySchema } from './usage-entry.ts';
+import { UsageStackDay, type UsageStackDaySchema } from './usage-stack-day.ts';
+import { UsageWindow, type UsageWindowSchema } from './usage-window.ts';
 import { User, type UserSchema } from './user.ts';
 
 /** Every table-class there is: what is not listed here does not exist for the ORM. */
@@ -29,12 +34,17 @@ export const entities = [
   Session,
   PasswordLink,
   RateLimit,
+  IdempotentAnswer,
   App,
   AppGrant,
   Stack,
   FetchedPackage,
+  LoadedPackage,
   UsageEntry,
   UsageDay,
+  UsageAppDay,
+  UsageStackDay,
+  UsageWindow,
   Invitation,
   InvitationApp,
   OutboxMail,
@@ -52,12 +62,17 @@ export type Database = InferKyselyDB<
   | typeof SessionSchema
   | typeof PasswordLinkSchema
   | typeof RateLimitSchema
+  | typeof IdempotentAnswerSchema
   | typeof AppSchema
   | typeof AppGrantSchema
   | typeof StackSchema
   | typeof FetchedPackageSchema
+  | typeof LoadedPackageSchema
   | typeof UsageEntrySchema
   | typeof UsageDaySchema
+  | typeof UsageAppDaySchema
+  | typeof UsageStackDaySchema
+  | typeof UsageWindowSchema
   | typeof InvitationSchema
   | typeof InvitationAppSchema
   | typeof OutboxMailSchema

@@ -3,22 +3,33 @@ import { App } from './app.ts';
 import { freeForm, instant } from './instant.ts';
 
 /**
- * One thing somebody did in an app, with the names they had at that time.
- * The table is partitioned by month of `occurredAt`, which is why that is part of its key.
+ * One thing somebody did in an app, with the names they had at that time. The table is partitioned by month of
+ * `occurredAt`, which is why that is part of its keys. Without a foreign key: its check would cost more than the row,
+ * and a partition that has one cannot be dropped without locking `apps`.
  */
 export const UsageEntrySchema = defineEntity({
   name: 'UsageEntry',
   tableName: 'usage_entries',
-  primaryKeys: ['id', 'occurredAt'],
-  indexes: [{ properties: ['app', 'occurredAt', 'id'] }, { properties: ['email', 'app', 'occurredAt'] }],
+  primaryKeys: ['app', 'occurredAt', 'id'],
+  indexes: [
+    { properties: ['app', 'email', 'occurredAt', 'id'] },
+    {
+      name: 'usage_entries_entry_key',
+      expression: `create unique index usage_entries_entry_key on usage_entries (app_id, entry_key, occurred_at) where entry_key is not null`,
+    },
+  ],
   properties: {
-    id: p.bigint('number').primary().autoincrement(),
+    app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
     occurredAt: instant().primary(),
-    app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
+    id: p.bigint('number').primary().autoincrement(),
+    /** The platform's own id of the entry, if it has one: sent again, with the same time, it is not written again. */
+    entryKey: p.string().length(128).nullable(),
     email: p.string().length(254),
     fullName: p.string().length(301).default(''),
     action: p.string().length(64).check(`action ~ '^[A-Z][A-Z0-9_]*$'`),
     actionDescription: p.text().default(''),
+    /** `extra.stack`, by which the log is rolled up; null when there is none, or none that is a name. */
+    stack: p.string().length(255).nullable(),
     extra: freeForm(),
   },
 });

@@ -4,6 +4,9 @@ import { Invitations } from './0003-invitations.ts';
 import { Access } from './0004-access.ts';
 import { MailDelivery } from './0005-mail-delivery.ts';
 import { AuditTrail } from './0006-audit-trail.ts';
+import { UsageRollups } from './0007-usage-rollups.ts';
+import { PackageHistory } from './0008-package-history.ts';
+import { IdempotentAnswers } from './0009-idempotent-answers.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -13,4 +16,7 @@ export const migrations = [
   { name: '0004-access', class: Access },
   { name: '0005-mail-delivery', class: MailDelivery },
   { name: '0006-audit-trail', class: AuditTrail },
+  { name: '0007-usage-rollups', class: UsageRollups },
+  { name: '0008-package-history', class: PackageHistory },
+  { name: '0009-idempotent-answers', class: IdempotentAnswers },
 ];

@@ -32,7 +32,7 @@ export const writeUsage = (em: SqlEntityManager, entries: readonly UsageEntryInp
       from unnest(${column((e) => e.appId)}::varchar[], ${column((e) => e.email)}::varchar[],
         ${column((e) => e.occurredAt)}::timestamptz[]) as entries (app_id, email, occurred_at)
       group by 1, 2, 3 order by 1, 2, 3
-      on conflict (app_id, day, email) do update set actions = usage_days.actions + excluded.actions`.execute(
+      on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`.execute(
       db,
     );
   });
@@ -54,5 +54,9 @@ const ensureMonths = async (tx: SqlEntityManager, entries: readonly UsageEntryIn
     await sql`select pg_advisory_xact_lock(hashtextextended('usage partitions', 0))`.execute(db);
     await sql`create table if not exists ${sql.table(partition)} partition of usage_entries
       for values from (${sql.lit(from.toISOString())}) to (${sql.lit(to.toISOString())})`.execute(db);
+    await sql`create table if not exists ${sql.table(partition.replace('entries', 'days'))} partition of usage_days
+      for values from (${sql.lit(from.toISOString().slice(0, 10))}) to (${sql.lit(to.toISOString().slice(0, 10))})`.execute(
+      db,
+    );
   }
 };

@@ -35,7 +35,6 @@ export const createAppPackages = ({ em, clock, store, audit }: Deps) => ({
       await tables(tx)
         .insertInto('fetched_packages')
         .values({ slug, ...values })
-        .onConflict((conflict) => conflict.column('slug').doUpdateSet(values))
         .execute();
       const details = { version, sha256 };
       await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
@@ -50,7 +49,11 @@ export const createAppPackages = ({ em, clock, store, audit }: Deps) => ({
    */
   load: (actor: Actor, slug: string, host: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const fetched = await tx.findOne(FetchedPackage, slug, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      const fetched = await tx.findOne(
+        FetchedPackage,
+        { slug },
+        { orderBy: { id: 'desc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+      );
       if (!fetched) throw notFound('fetched package');
       const manifest = PackageManifest.parse(fetched.manifest);
 

@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
+
+/** A rollup of the usage log: one app on one UTC day. It names nobody, and outlives the log. */
+export const UsageAppDaySchema = defineEntity({
+  name: 'UsageAppDay',
+  tableName: 'usage_app_days',
+  primaryKeys: ['app', 'day'],
+  properties: {
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    day: p.date().primary(),
+    actions: p.integer().check('actions > 0'),
+    /**
+     * At place k (1 to 30): how many of the day's people were not there on any of the k - 1 days before. At 1
+     * these are all of them. A window of up to 30 days has as many different people as the sum over its days,
+     * each at the place that counts from the window's beginning.
+     */
+    newcomers: p
+      .array((text) => Number(text))
+      .columnType('int[]')
+      .check('cardinality(newcomers) = 30'),
+  },
+});
+
+export class UsageAppDay extends UsageAppDaySchema.class {}
+UsageAppDaySchema.setClass(UsageAppDay);
