@@ -19,7 +19,7 @@ const ARROWS: Record<string, string[]> = {
   'src/http': ['routers', 'src/core', 'type src/services'],
 };
 
-/** Only these may know the packages of HTTP, tRPC and the database. */
+/** Only these may know the packages of HTTP, tRPC, the database and S3. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|tests\/)/ },
@@ -28,6 +28,7 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
     folders:
       /^(entities|migrations|mikro-orm|src\/(services|demo|adapters\/(embedded|database)|database)|tests)/,
   },
+  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/s3-|tests\/)/ },
 ];
 
 type Import = { file: string; target: string; typeOnly: boolean };
@@ -72,7 +73,7 @@ for (const [folder, allowed] of Object.entries(ARROWS)) {
   });
 }
 
-boundaries('keeps the packages of HTTP, tRPC and the database in their folders', async () => {
+boundaries('keeps the packages of HTTP, tRPC, the database and S3 in their folders', async () => {
   const imports = await importsOf('{entities,migrations,routers,src,tests}/**/*.ts');
   const strays = imports
     .filter(({ typeOnly }) => !typeOnly)
@@ -82,6 +83,21 @@ boundaries('keeps the packages of HTTP, tRPC and the database in their folders',
     .map(({ file, target }) => `${file} → ${target}`);
 
   assert.equal(strays, []);
+});
+
+boundaries('loads the S3 client only where a bucket is the store', async () => {
+  const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
+  const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
+  const source = await readFile(join(PROJECT, 'src/adapters/open-package-store.ts'), 'utf8');
+
+  assert.equal(
+    loaders
+      .map(({ file }) => file)
+      .filter((file) => !/^src\/adapters\/(s3-.*|open-package-store)\.ts$/.test(file)),
+    [],
+  );
+  assert.not.match(source, /^import .*s3-/m);
+  assert.match(source, "await import('./s3-package-store.ts')");
 });
 
 boundaries.run();

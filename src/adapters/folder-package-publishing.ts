@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sha256Of } from '../core/file-digest.ts';
 import { codeOf, orMissing } from '../core/file-errors.ts';
-import { Problem } from '../core/problems.ts';
 import { checksumFileOf, readChecksum, writeChecksum } from './checksum-file.ts';
+import { alreadyTaken } from './package-store-problems.ts';
 
 /**
  * Puts a file into a store's folder under its package name: whole, flushed, and never seen without its checksum.
@@ -49,7 +49,7 @@ const copyDurably = async (source: FileHandle, copy: string) => {
  */
 const claim = async (target: string, checksumFile: string, sha256: string): Promise<void> => {
   // Bytes that somebody put there without a checksum keep their name as well.
-  if (!(await isMissing(target)) && (await sha256Of(target)) !== sha256) throw alreadyTaken(target);
+  if (!(await isMissing(target)) && (await sha256Of(target)) !== sha256) throw alreadyTaken(basename(target));
 
   await writeChecksum(checksumFile, basename(target), sha256);
   try {
@@ -58,14 +58,8 @@ const claim = async (target: string, checksumFile: string, sha256: string): Prom
     await syncFolder(dirname(target));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
-    if ((await readChecksum(target)) !== sha256) throw alreadyTaken(target, error);
+    if ((await readChecksum(target)) !== sha256) throw alreadyTaken(basename(target), error);
   }
-};
-
-const alreadyTaken = (target: string, cause?: unknown): Problem => {
-  const name = basename(target);
-  const detail = `${name} is in the store already with other bytes (see ${name}.sha256): publish a new version.`;
-  return new Problem('bad-package', { detail, cause });
 };
 
 const isMissing = async (file: string): Promise<boolean> =>

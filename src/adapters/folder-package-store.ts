@@ -1,15 +1,27 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { orMissing } from '../core/file-errors.ts';
-import { packageFileName, parsePackageFileName, requirePackageFileName } from '../core/package-name.ts';
+import {
+  type PackageName,
+  packageFileName,
+  parsePackageFileName,
+  requirePackageFileName,
+} from '../core/package-name.ts';
 import { Problem } from '../core/problems.ts';
 import { readChecksum } from './checksum-file.ts';
 import { publishInFolder } from './folder-package-publishing.ts';
 import type { PackageStore, StoredPackage } from './package-store.ts';
+import { noValidChecksum } from './package-store-problems.ts';
 
 /** Packages as `{slug}-{version}.tgz` in a folder, each with its `.sha256` beside it. */
 export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore => ({
-  versions: (slug) => orAway(async () => (await namesIn(dir)).flatMap((name) => versionOf(slug, name))),
+  list: () => orAway(() => packagesIn(dir)),
+
+  versions: (slug) =>
+    orAway(async () => {
+      const packages = await packagesIn(dir);
+      return packages.filter((found) => found.slug === slug).map(({ version }) => version);
+    }),
 
   open: async (slug, version) => {
     const name = packageFileName(slug, version);
@@ -24,11 +36,9 @@ export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore
   },
 });
 
-const namesIn = async (dir: string): Promise<string[]> => (await orMissing(readdir(dir))) ?? [];
-
-const versionOf = (slug: string, name: string): string[] => {
-  const parsed = parsePackageFileName(name);
-  return parsed?.slug === slug ? [parsed.version] : [];
+const packagesIn = async (dir: string): Promise<PackageName[]> => {
+  const names = (await orMissing(readdir(dir))) ?? [];
+  return names.flatMap((name) => parsePackageFileName(name) ?? []);
 };
 
 const openPackage = async (file: string): Promise<StoredPackage | null> => {
@@ -45,10 +55,7 @@ const openPackage = async (file: string): Promise<StoredPackage | null> => {
 const withChecksum = async (file: string, handle: FileHandle): Promise<StoredPackage> => {
   const { size: sizeBytes } = await handle.stat();
   const sha256 = await readChecksum(file);
-  if (sha256 === null) {
-    const name = basename(file);
-    throw new Problem('bad-package', { detail: `${name} has no valid checksum file ${name}.sha256.` });
-  }
+  if (sha256 === null) throw noValidChecksum(basename(file));
   return { body: handle.createReadStream(), sizeBytes, sha256 };
 };
 

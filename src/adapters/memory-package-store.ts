@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { packageFileName, parsePackageFileName, requirePackageFileName } from '../core/package-name.ts';
-import { Problem } from '../core/problems.ts';
 import type { PackageStore } from './package-store.ts';
+import { alreadyTaken } from './package-store-problems.ts';
 
 /** The package store's in-memory twin. */
 export const createMemoryPackageStore = (): PackageStore => {
   const packages = new Map<string, { bytes: Buffer; sha256: string }>();
 
+  const list = async () => [...packages.keys()].flatMap((name) => parsePackageFileName(name) ?? []);
+
   return {
+    list,
+
     versions: async (slug) =>
-      [...packages.keys()].flatMap((name) => {
-        const parsed = parsePackageFileName(name);
-        return parsed?.slug === slug ? [parsed.version] : [];
-      }),
+      (await list()).filter((found) => found.slug === slug).map(({ version }) => version),
 
     open: async (slug, version) => {
       const found = packages.get(packageFileName(slug, version) ?? '');
@@ -29,9 +30,7 @@ export const createMemoryPackageStore = (): PackageStore => {
       const bytes = await readFile(file);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       const taken = packages.get(name);
-      if (taken && taken.sha256 !== sha256) {
-        throw new Problem('bad-package', { detail: `${name} is in the store already with other bytes.` });
-      }
+      if (taken && taken.sha256 !== sha256) throw alreadyTaken(name);
       packages.set(name, { bytes, sha256 });
       return { sha256, sizeBytes: bytes.length };
     },

@@ -1,7 +1,11 @@
 import type { Readable } from 'node:stream';
+import type { PackageName } from '../core/package-name.ts';
 
 export type StoredPackage = {
-  /** The bytes of the archive. Whoever opened the package reads it to the end or destroys it. */
+  /**
+   * The bytes of the archive. Whoever opened the package reads it to the end or destroys it. Where the store fails
+   * in between, it breaks with an error.
+   */
   body: Readable;
   sizeBytes: number;
   /** hex SHA-256 published beside it */
@@ -9,6 +13,8 @@ export type StoredPackage = {
 };
 
 export type PackageStore = {
+  /** Every package that is in the store, in no order. @throws Problem `store-away` */
+  list(): Promise<PackageName[]>;
   /** Every version of a slug that is in the store, in no order. @throws Problem `store-away` */
   versions(slug: string): Promise<string[]>;
   /**

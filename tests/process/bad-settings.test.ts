@@ -23,6 +23,9 @@ settings('are refused all at once, a line each, without their values', async () 
     INVITATION_DAYS: '0',
     ARGON2_CONCURRENCY: '65',
     APP_STORE: 'ftp://store-value',
+    APP_STORE_ENDPOINT: 'ftp://endpoint-value',
+    APP_STORE_REGION: 'region value',
+    APP_STORE_PATH_STYLE: 'style-value',
     LOG_LEVEL: 'level-value',
   };
 

@@ -1,0 +1,24 @@
+import { openPackageStore } from '../adapters/open-package-store.ts';
+import type { PackageStore } from '../adapters/package-store.ts';
+import { readConfig } from '../core/config.ts';
+import { Problem } from '../core/problems.ts';
+
+/**
+ * Does one piece of work with the store that APP_STORE names. Where that fails, the operator is told why, who can act
+ * on it, other than callers of the service.
+ */
+export const inAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
+  const store = await openPackageStore(readConfig(process.env).appStore);
+  return work(store).catch((error: unknown) => {
+    throw error instanceof Problem && error.code === 'store-away' ? withReason(error) : error;
+  });
+};
+
+const withReason = (problem: Problem): Problem => {
+  const reason = problem.cause instanceof Error ? problem.cause.message : 'for no known reason';
+  const line = reason.replace(/\s+/g, ' ').trim();
+  return new Problem(problem.code, {
+    detail: `APP_STORE: the package store cannot be used (${line}).`,
+    cause: problem.cause,
+  });
+};

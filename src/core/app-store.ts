@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+type Folder = { kind: 'folder'; dir: string };
+
+/** `prefix` has no slash at either end; empty: the packages lie at the top of the bucket. */
+type BucketPart = { kind: 's3'; bucket: string; prefix: string };
+
+type Bucket = BucketPart & {
+  /** Absent: AWS, or what its client finds in AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL. */
+  endpoint: string | undefined;
+  region: string;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key` */
+  pathStyle: boolean;
+};
+
+/** Where the packages of apps lie. */
+export type AppStore = Folder | Bucket;
+
+/** Buckets by the rule of AWS, 3 to 63 characters; prefixes of characters that no server or proxy rewrites. */
+const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
+const DOTS_ONLY = /\/\.\.?(\/|$)/;
+/** Keys may have 1,024 bytes, of which a package's file name takes fewer than 256. */
+const PREFIX_LENGTH = 512;
+
+const parsePlace = (text: string): Folder | BucketPart | null => {
+  if (text.startsWith('file:')) return { kind: 'folder', dir: resolve(text.slice('file:'.length)) };
+  const [, bucket, prefix = ''] = S3_FORM.exec(text) ?? [];
+  if (bucket === undefined || prefix.length > PREFIX_LENGTH || DOTS_ONLY.test(prefix)) return null;
+  return { kind: 's3', bucket, prefix: prefix.slice(1) };
+};
+
+const place = z.string().transform((text, context) => {
+  const parsed = parsePlace(text);
+  if (parsed) return parsed;
+  const message = 'must be file:FOLDER, or s3://BUCKET/PREFIX of letters, digits, dots, hyphens';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+const isPlainAddress = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && url.username + url.password + url.search + url.hash === '';
+};
+
+const Settings = z.object({
+  APP_STORE: place.optional(),
+  APP_STORE_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .refine(isPlainAddress, 'must not hold a user, a password or a query')
+    .optional(),
+  APP_STORE_REGION: z
+    .string()
+    .regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region')
+    .optional(),
+  APP_STORE_PATH_STYLE: z
+    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+    .transform((text) => text === '1' || text === 'true')
+    .optional(),
+  // These are the AWS client's own: it judges them.
+  AWS_REGION: z.string().optional(),
+  AWS_DEFAULT_REGION: z.string().optional(),
+  AWS_ENDPOINT_URL: z.string().optional(),
+  AWS_ENDPOINT_URL_S3: z.string().optional(),
+});
+
+export const storeSettings = Settings.shape;
+
+export const appStoreOf = (read: z.output<typeof Settings>, dataDir: string): AppStore => {
+  const named = read.APP_STORE ?? { kind: 'folder', dir: resolve(dataDir, 'packages') };
+  if (named.kind === 'folder') return named;
+  const endpoint = read.APP_STORE_ENDPOINT;
+  return {
+    ...named,
+    endpoint,
+    region: read.APP_STORE_REGION ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
+    // Of servers other than AWS, few have a host name and a certificate for each bucket.
+    pathStyle:
+      read.APP_STORE_PATH_STYLE ?? Boolean(endpoint ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
+  };
+};

@@ -1,0 +1,120 @@
+import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createFolderPackageStore } from '../../src/adapters/folder-package-store.ts';
+import { problemOf, refuses, sha256 } from '../support/build-package.ts';
+import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
+import {
+  makeSources,
+  ONE,
+  openedHash,
+  publishBeforeReader,
+  TWO,
+  testPackageStore,
+} from '../support/package-store-rules.ts';
+
+const sources = await makeSources();
+
+testPackageStore('folder', () => createFolderPackageStore({ dir: sources.fresh() }));
+
+const folder = suite('createFolderPackageStore');
+
+const published = async () => {
+  const dir = sources.fresh();
+  const packages = createFolderPackageStore({ dir });
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+  return { dir, packages, file: join(dir, 'sales-1.0.0.tgz') };
+};
+
+folder('leaves the package and its checksum as sha256sum writes it, and nothing else', async () => {
+  const { dir, file } = await published();
+
+  assert.equal((await readdir(dir)).sort(), ['sales-1.0.0.tgz', 'sales-1.0.0.tgz.sha256']);
+  assert.is(await readFile(`${file}.sha256`, 'utf8'), `${sha256(ONE)}  sales-1.0.0.tgz\n`);
+});
+
+folder('leaves nothing behind a refused publish', async () => {
+  const { dir, packages } = await published();
+
+  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+
+  assert.is((await readdir(dir)).length, 2);
+});
+
+folder('never shows a reader bytes without their checksum, or half of them', async () => {
+  const packages = createFolderPackageStore({ dir: sources.fresh() });
+
+  const looks = await publishBeforeReader(packages, await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
+
+  assert.ok(looks > 3, `only ${looks} looks`);
+});
+
+folder('takes up what a publisher left that died before its bytes were there', async () => {
+  const { packages, file } = await published();
+  await unlink(file);
+
+  assert.is(await packages.open('sales', '1.0.0'), null);
+  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  assert.is(await openedHash(packages), sha256(ONE));
+});
+
+folder('gives a checksum to the bytes somebody put there, and never exchanges them', async () => {
+  const { packages, file } = await published();
+  await unlink(`${file}.sha256`);
+
+  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+  await refuses(packages.open('sales', '1.0.0'), /no valid checksum/);
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  assert.is(await openedHash(packages), sha256(ONE));
+});
+
+for (const [what, text, isValid] of CHECKSUM_FORMS) {
+  folder(`${isValid ? 'takes' : 'refuses'} a checksum file with ${what}`, async () => {
+    const { packages, file } = await published();
+    await writeFile(`${file}.sha256`, text);
+
+    if (!isValid) return refuses(packages.open('sales', '1.0.0'), /sales-1\.0\.0\.tgz\.sha256/);
+    assert.is(await openedHash(packages), sha256(ONE));
+  });
+}
+
+folder('passes over other files', async () => {
+  const { dir, packages } = await published();
+  for (const name of [
+    '.sales-2.0.0.tgz.x.tmp',
+    'sales-3.tgz',
+    'sales-v4.0.0.tgz',
+    'sales-5.0.0.zip',
+    'README',
+  ]) {
+    await writeFile(join(dir, name), '');
+  }
+
+  assert.equal(await packages.versions('sales'), ['1.0.0']);
+});
+
+folder('is away when its folder cannot be used', async () => {
+  const packages = createFolderPackageStore({ dir: join(await sources.fileOf(ONE), 'below-a-file') });
+  const source = await sources.fileOf(ONE);
+
+  const problem = await problemOf(packages.versions('sales'), 'store-away');
+  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
+  await problemOf(packages.publish('sales', '1.0.0', source), 'store-away');
+
+  assert.match(String(problem.cause), /ENOTDIR/);
+});
+
+folder('is away when its checksum cannot be read', async () => {
+  const { packages, file } = await published();
+  await unlink(`${file}.sha256`);
+  await mkdir(`${file}.sha256`);
+
+  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
+});
+
+folder.after(() => sources[Symbol.asyncDispose]());
+folder.run();

@@ -1,0 +1,190 @@
+import { copyFile, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createFolderPackageStore } from '../../src/adapters/folder-package-store.ts';
+import { problemOf, refuses, sha256 } from '../support/build-package.ts';
+import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
+import { makeSources, ONE, openedHash, publishBeforeReader, TWO } from '../support/package-store-rules.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { storeOn, useKeys } from '../support/s3-store.ts';
+
+useKeys();
+
+type Sources = Awaited<ReturnType<typeof makeSources>>;
+const objects = suite<{ server: S3Server; sources: Sources }>('objects of an S3 package store');
+
+const NAME = 'sales-1.0.0.tgz';
+
+objects.before.each(async (context) => {
+  context.server = await startS3Server();
+  context.sources = await makeSources();
+});
+objects.after.each(async ({ server, sources }) => {
+  await server[Symbol.asyncDispose]();
+  await sources[Symbol.asyncDispose]();
+});
+
+/** Puts an object there as somebody would who does not go through the store. */
+const putObject = async (server: S3Server, key: string, bytes: string | Buffer): Promise<void> => {
+  await mkdir(dirname(server.fileOf(key)), { recursive: true });
+  await writeFile(server.fileOf(key), bytes);
+};
+
+objects('are the package and its checksum as sha256sum writes it, and nothing else', async (context) => {
+  const { server, sources } = context;
+  await storeOn(server, 'team/apps').publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  assert.equal(await server.keys(), [`team/apps/${NAME}`, `team/apps/${NAME}.sha256`]);
+  assert.equal(await readFile(server.fileOf(`team/apps/${NAME}`)), ONE);
+  const checksum = await readFile(server.fileOf(`team/apps/${NAME}.sha256`), 'utf8');
+  assert.is(checksum, `${sha256(ONE)}  ${NAME}\n`);
+});
+
+objects('may be copied from a store’s folder, and to one', async ({ server, sources }) => {
+  const dir = sources.fresh();
+  const folder = createFolderPackageStore({ dir });
+  await folder.publish('sales', '1.0.0', await sources.fileOf(ONE));
+  await storeOn(server).publish('sales', '2.0.0', await sources.fileOf(TWO));
+
+  for (const name of [NAME, `${NAME}.sha256`]) await putObject(server, name, await readFile(join(dir, name)));
+  for (const name of ['sales-2.0.0.tgz', 'sales-2.0.0.tgz.sha256'])
+    await copyFile(server.fileOf(name), join(dir, name));
+
+  for (const store of [storeOn(server), folder]) {
+    assert.equal((await store.versions('sales')).sort(), ['1.0.0', '2.0.0']);
+    for (const [version, bytes] of [
+      ['1.0.0', ONE],
+      ['2.0.0', TWO],
+    ] as const) {
+      const opened = await store.open('sales', version);
+      assert.equal(opened && (await buffer(opened.body)), bytes);
+    }
+  }
+});
+
+objects('belong to the prefix that they are directly under', async ({ server, sources }) => {
+  const file = await sources.fileOf(ONE);
+  for (const prefix of ['', 'a', 'a/b', 'ab'])
+    await storeOn(server, prefix).publish(`in-${prefix.replace('/', '_')}`, '1.0.0', file);
+
+  for (const prefix of ['', 'a', 'a/b', 'ab']) {
+    const slug = `in-${prefix.replace('/', '_')}`;
+    assert.equal(await storeOn(server, prefix).list(), [{ slug, version: '1.0.0' }]);
+  }
+  assert.is(await storeOn(server, 'a').open('in-ab', '1.0.0'), null);
+});
+
+objects('are where AWS_ENDPOINT_URL_S3 says, when no endpoint is told', async ({ server, sources }) => {
+  process.env.AWS_ENDPOINT_URL_S3 = server.endpoint;
+  const packages = storeOn({ endpoint: undefined });
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+  delete process.env.AWS_ENDPOINT_URL_S3;
+
+  assert.is(await openedHash(packages), sha256(ONE));
+  assert.is((await server.keys()).length, 2);
+});
+
+objects('are listed beyond a page of 1,000, and only those of the slug', async ({ server }) => {
+  const versions = Array.from({ length: 1100 }, (_, i) => `1.0.${i}`);
+  await mkdir(dirname(server.fileOf('apps/x')), { recursive: true });
+  for (const version of versions) await putObject(server, `apps/sales-${version}.tgz`, '');
+  for (const version of versions.slice(0, 50)) await putObject(server, `apps/churn-${version}.tgz`, '');
+
+  const listed = await storeOn(server, 'apps').versions('sales');
+
+  assert.equal(listed.sort(), versions.sort());
+  assert.is(server.requests.length, 2);
+  for (const request of server.requests) assert.match(request, 'prefix=apps%2Fsales-');
+  assert.is((await storeOn(server, 'apps').list()).length, 1150);
+});
+
+objects('that are no packages are passed over', async ({ server, sources }) => {
+  const packages = storeOn(server, 'apps');
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+  const strays = [
+    'sales-3.tgz',
+    'sales-v4.0.0.tgz',
+    'sales-5.0.0.zip',
+    'README',
+    'Ärger & <co> 6.tgz',
+    'sales-7.0.0.tgz/x',
+  ];
+  for (const name of strays) await putObject(server, `apps/${name}`, 'x');
+
+  assert.equal(await packages.versions('sales'), ['1.0.0']);
+  assert.equal(await packages.list(), [{ slug: 'sales', version: '1.0.0' }]);
+});
+
+objects('never show a reader bytes without their checksum, or half of them', async ({ server, sources }) => {
+  const looks = await publishBeforeReader(
+    storeOn(server),
+    await sources.fileOf(Buffer.alloc(3_000_000, 'x')),
+  );
+
+  assert.ok(looks > 3, `only ${looks} looks`);
+});
+
+objects('of a publisher that died before its bytes were there are taken up', async ({ server, sources }) => {
+  const packages = storeOn(server);
+  await putObject(server, `${NAME}.sha256`, `${sha256(ONE)}  ${NAME}\n`);
+
+  assert.is(await packages.open('sales', '1.0.0'), null);
+  assert.equal(await packages.versions('sales'), []);
+  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  assert.is(await openedHash(packages), sha256(ONE));
+});
+
+objects('that somebody put there get a checksum, and are never exchanged', async ({ server, sources }) => {
+  const packages = storeOn(server);
+  await putObject(server, NAME, ONE);
+
+  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+  await refuses(packages.open('sales', '1.0.0'), /no valid checksum/);
+  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  assert.is(await openedHash(packages), sha256(ONE));
+});
+
+for (const [what, text, isValid] of [
+  ...CHECKSUM_FORMS,
+  ['a whole archive', 'x'.repeat(1_000_000), false] as const,
+]) {
+  objects(`${isValid ? 'take' : 'refuse'} a checksum with ${what}`, async ({ server, sources }) => {
+    const packages = storeOn(server);
+    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+    await unlink(server.fileOf(`${NAME}.sha256`));
+    await putObject(server, `${NAME}.sha256`, text);
+
+    if (isValid) return assert.is(await openedHash(packages), sha256(ONE));
+    await refuses(packages.open('sales', '1.0.0'), /sales-1\.0\.0\.tgz\.sha256/);
+    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), /other bytes/);
+  });
+}
+
+for (const [what, before, after] of [
+  ['small', ONE, TWO],
+  ['large', Buffer.alloc(3_000_000, 'x'), Buffer.alloc(3_000_000, 'y')],
+  ['growing', ONE, Buffer.concat([TWO, ONE])],
+  ['shrinking', Buffer.alloc(3_000_000, 'x'), Buffer.alloc(2_000_000, 'x')],
+] as const) {
+  objects(
+    `are not made of a ${what} file that changes while it is published`,
+    async ({ server, sources }) => {
+      const file = await sources.fileOf(before);
+      server.conduct.before = async (method) => {
+        if (method === 'PUT') await writeFile(file, after);
+      };
+
+      const problem = await problemOf(storeOn(server).publish('sales', '1.0.0', file));
+
+      assert.match(problem.message, 'has changed');
+      assert.equal(await server.keys(), [`${NAME}.sha256`]);
+    },
+  );
+}
+
+objects.run();

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import { testPackageStore } from '../support/package-store-rules.ts';
+import { startS3Server } from '../support/s3-server.ts';
+import { storeOn, useKeys } from '../support/s3-store.ts';
+
+useKeys();
+
+const CONDITIONS = ['obeyed', 'ignored', 'unknown'] as const;
+/** All before the first suite runs: uvu does not wait for what a file awaits between two. */
+const servers = await Promise.all(CONDITIONS.map((condition) => startS3Server({ condition, fault: null })));
+
+for (const server of servers) {
+  const name = `S3 (If-None-Match ${server.conduct.condition})`;
+  testPackageStore(name, (use) => {
+    // How long twenty publishers may take from their look to their write on a busy machine.
+    const settleMs = use === 'crowded' ? 2000 : 1;
+    return storeOn(server, `stores/${randomUUID()}`, { settleMs });
+  });
+}
+
+const closing = suite('S3 servers');
+closing('are closed', async () => {
+  for (const server of servers) await server[Symbol.asyncDispose]();
+});
+closing.run();

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { PackageStore } from '../../src/adapters/package-store.ts';
+import { refuses, sha256 } from './build-package.ts';
+import { makeScratchFolder } from './scratch-folder.ts';
+
+export const ONE = Buffer.from('one');
+export const TWO = Buffer.from('two');
+
+/** Files to be published. Whoever made them disposes of them. */
+export const makeSources = async () => {
+  const folder = await makeScratchFolder();
+  /** A path where nothing is yet. */
+  const fresh = (): string => folder.join(randomUUID());
+  return {
+    fresh,
+    fileOf: async (bytes: Buffer): Promise<string> => {
+      const file = fresh();
+      await writeFile(file, bytes);
+      return file;
+    },
+    [Symbol.asyncDispose]: folder[Symbol.asyncDispose],
+  };
+};
+
+/** The hash that 1.0.0 of `sales` is opened with, or null. */
+export const openedHash = async (packages: PackageStore): Promise<string | null> => {
+  const opened = await packages.open('sales', '1.0.0');
+  opened?.body.destroy();
+  return opened?.sha256 ?? null;
+};
+
+/** Publishes 3 MB while a reader looks again and again, and answers how often it did. */
+export const publishBeforeReader = async (packages: PackageStore, file: string): Promise<number> => {
+  let isDone = false;
+  let looks = 0;
+  const publishing = packages.publish('sales', '1.0.0', file).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    looks += 1;
+    const listed = await packages.versions('sales');
+    const opened = await packages.open('sales', '1.0.0');
+    if (listed.length > 0) assert.ok(opened);
+    if (opened) assert.is(sha256(await buffer(opened.body)), opened.sha256);
+  }
+  await publishing;
+  return looks;
+};
+
+/** Makes an empty store, or one for many publishers at the same time. */
+type CreateStore = (use?: 'crowded') => PackageStore | Promise<PackageStore>;
+
+/** What every package store keeps to. */
+export const testPackageStore = (name: string, createStore: CreateStore) => {
+  const store = suite<{ sources: Awaited<ReturnType<typeof makeSources>> }>(`${name} package store`);
+  store.before(async (context) => {
+    context.sources = await makeSources();
+  });
+  store.after(({ sources }) => sources[Symbol.asyncDispose]());
+
+  store('opens what was published, with its size and hash', async ({ sources }) => {
+    const packages = await createStore();
+
+    const published = await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+    const opened = await packages.open('sales', '1.0.0');
+
+    assert.equal(published, { sha256: sha256(ONE), sizeBytes: 3 });
+    assert.ok(opened);
+    assert.equal(await buffer(opened.body), ONE);
+    assert.equal([opened.sizeBytes, opened.sha256], [3, sha256(ONE)]);
+  });
+
+  store('opens one package any number of times at once', async ({ sources }) => {
+    const packages = await createStore();
+    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+    const opened = await Promise.all(Array.from({ length: 60 }, () => packages.open('sales', '1.0.0')));
+
+    for (const one of opened) assert.equal(one && (await buffer(one.body)), ONE);
+  });
+
+  store('lists the versions of a slug and of no other that begins like it', async ({ sources }) => {
+    const packages = await createStore();
+    const file = await sources.fileOf(ONE);
+    for (const version of ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5'])
+      await packages.publish('a', version, file);
+    await packages.publish('a-1', '3.0.0', file);
+
+    assert.equal((await packages.versions('a')).sort(), ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5']);
+    assert.equal(await packages.versions('a-1'), ['3.0.0']);
+    assert.equal(await packages.versions('b'), []);
+  });
+
+  store('lists every package', async ({ sources }) => {
+    const packages = await createStore();
+    const file = await sources.fileOf(ONE);
+    const named = [
+      { slug: '-', version: '2.0.0-1.0.0' },
+      { slug: 'a', version: '1.0.0' },
+      { slug: 'a', version: '1.0.0+build.5' },
+      { slug: 'a-1', version: '1.0.0' },
+    ];
+    for (const { slug, version } of named) await packages.publish(slug, version, file);
+
+    const listed = await packages.list();
+
+    const key = (found: { slug: string; version: string }) => `${found.slug} ${found.version}`;
+    assert.equal(listed.map(key).sort(), named.map(key).sort());
+  });
+
+  store('has nothing before the first publish', async () => {
+    const packages = await createStore();
+
+    assert.equal(await packages.list(), []);
+    assert.equal(await packages.versions('sales'), []);
+    assert.is(await packages.open('sales', '1.0.0'), null);
+  });
+
+  store('has nothing under a name that breaks the rule', async ({ sources }) => {
+    const packages = await createStore();
+
+    assert.equal(await packages.versions('../sales'), []);
+    assert.is(await packages.open('../sales', '1.0.0'), null);
+    assert.is(await packages.open('sales', '1.0.0/../../x'), null);
+    const file = await sources.fileOf(ONE);
+    await refuses(packages.publish('Sales', '1.0.0', file), /cannot name a package/);
+    await refuses(packages.publish('sales', 'v1.0.0', file), /cannot name a package/);
+  });
+
+  store('takes the same bytes again, and refuses others', async ({ sources }) => {
+    const packages = await createStore();
+    const first = await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+    assert.equal(await packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), first);
+    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+
+    const opened = await packages.open('sales', '1.0.0');
+    assert.equal(opened && (await buffer(opened.body)), ONE);
+  });
+
+  store('lets exactly one of many different publishers win', async ({ sources }) => {
+    const packages = await createStore('crowded');
+    const contents = Array.from({ length: 20 }, (_, i) => Buffer.from(`content ${i}`));
+    const files = await Promise.all(contents.map(sources.fileOf));
+
+    const outcomes = await Promise.allSettled(files.map((file) => packages.publish('sales', '1.0.0', file)));
+
+    const told = outcomes.map((one) => (one.status === 'fulfilled' ? 'won' : one.reason.code));
+    const winner = outcomes.find((one) => one.status === 'fulfilled')?.value.sha256;
+    const opened = await packages.open('sales', '1.0.0');
+    assert.equal(told.sort(), [...Array(19).fill('bad-package'), 'won']);
+    assert.is(opened?.sha256, winner);
+    assert.is(opened && sha256(await buffer(opened.body)), winner);
+  });
+
+  store('lets all of many publishers of the same bytes win', async ({ sources }) => {
+    const packages = await createStore();
+    const file = await sources.fileOf(ONE);
+
+    const published = await Promise.all(
+      Array.from({ length: 20 }, () => packages.publish('sales', '1.0.0', file)),
+    );
+
+    assert.is(new Set(published.map((one) => one.sha256)).size, 1);
+    assert.is(await openedHash(packages), sha256(ONE));
+  });
+
+  store('does not blame itself for a source file that is missing', async ({ sources }) => {
+    const packages = await createStore();
+
+    const [outcome] = await Promise.allSettled([packages.publish('sales', '1.0.0', sources.fresh())]);
+
+    assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ENOENT');
+  });
+
+  store.run();
+};
