@@ -4,12 +4,15 @@ import { operator, router } from './trpc.ts';
 
 const tags = ['App fetch and load'];
 const OneApp = z.object({ app_slug: Text(255) });
+/** One version of an app; without it, the procedure's own choice. */
+export const OneVersion = OneApp.extend({ app_version: Text(128).min(1).optional() });
+export const Message = z.object({ message: z.string() });
 
 export const appPackagesRouter = router({
   fetch: operator
     .meta({ openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags } })
-    .input(OneApp.extend({ app_version: Text(128).min(1).optional() }))
-    .output(z.object({ message: z.string() }))
+    .input(OneVersion)
+    .output(Message)
     .mutation(async ({ ctx, input }) => {
       const { slug, version } = await ctx.services.appPackages.fetch(
         ctx.actor,

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
+import { type Actor, mayOperate } from '../src/services/actor.ts';
 import type { AppRow } from '../src/services/apps/app-rows.ts';
+import type { AppStatus } from '../src/services/apps/app-status.ts';
 import type { AppWithUsage } from '../src/services/apps/apps.ts';
-import { AnyObject } from './schemas.ts';
+import type { AppVersion } from '../src/services/packages/app-versions.ts';
+import { AnyObject, Instant } from './schemas.ts';
 
 /** As a client's app list shows an app. */
 export const AppSummaryView = z.object({
@@ -44,4 +47,56 @@ export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
   package_info: shielded(app.package_info),
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
+});
+
+export const AppStatusView = z.object({
+  id: z.string(),
+  slug: z.string(),
+  label: z.string(),
+  /** Null until a package was loaded. */
+  version: z.string().nullable(),
+  in_maintenance: z.boolean(),
+  /** What to show in place of the app; empty when it is not in maintenance. */
+  maintenance_message: z.string(),
+});
+
+export const appStatusView = (app: AppStatus): z.input<typeof AppStatusView> => ({
+  id: app.id,
+  slug: app.slug,
+  label: app.label,
+  version: app.version,
+  in_maintenance: app.in_maintenance,
+  maintenance_message: app.maintenance_message,
+});
+
+export const AppVersionView = z.object({
+  id: z.int(),
+  version: z.string(),
+  sha256: z.string(),
+  size_bytes: z.int(),
+  fetched_at: Instant,
+  /** Empty for client admins, whom the audit trail does not tell of fetches either. */
+  fetched_by: z.string(),
+  /** The newest first. */
+  loads: z.array(z.object({ loaded_at: Instant, loaded_by: z.string(), is_rollback: z.boolean() })),
+  /** What the app runs. */
+  is_current: z.boolean(),
+  /** What was fetched last, and so what a load applies. */
+  is_to_load: z.boolean(),
+});
+
+export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
+  id: of.id,
+  version: of.version,
+  sha256: of.sha256,
+  size_bytes: of.size_bytes,
+  fetched_at: of.fetched_at,
+  fetched_by: mayOperate(actor) ? of.fetched_by : '',
+  loads: of.loads.map((load) => ({
+    loaded_at: load.loaded_at,
+    loaded_by: load.loaded_by,
+    is_rollback: load.is_rollback,
+  })),
+  is_current: of.is_current,
+  is_to_load: of.is_to_load,
 });

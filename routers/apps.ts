@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { AppView, appView } from './app-views.ts';
-import { Name, NoInput, Text } from './schemas.ts';
-import { administrator, router, signedIn } from './trpc.ts';
+import { Message, OneVersion } from './app-packages.ts';
+import {
+  AppStatusView,
+  AppVersionView,
+  AppView,
+  appStatusView,
+  appVersionView,
+  appView,
+} from './app-views.ts';
+import { Limit, LongIdKey, Name, NoInput, Text } from './schemas.ts';
+import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
 
 const Html = Text(100_000);
 /** It is looked up, not judged: what has not the form of an id names no app. */
@@ -20,6 +28,45 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
+
+  /** What a platform asks before it shows the app to somebody. */
+  status: signedIn
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/status/', tags }, rest: { extension: true } })
+    .input(z.object({ app_id: AppKey }))
+    .output(AppStatusView)
+    .query(async ({ ctx, input }) =>
+      appStatusView(await ctx.services.appStatus.get(ctx.actor, input.app_id)),
+    ),
+
+  /** What was fetched last first; `cursor` is the id of the last version of the page before. */
+  versions: overseer
+    .meta({
+      openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
+      rest: { extension: true },
+    })
+    .input(z.object({ app_id: AppKey, cursor: LongIdKey.optional(), limit: Limit }))
+    .output(z.array(AppVersionView))
+    .query(async ({ ctx, input: { app_id: id, ...page } }) => {
+      const versions = await ctx.services.appVersions.list(ctx.actor, id, page);
+      return versions.map((version) => appVersionView(version, ctx.actor));
+    }),
+
+  /** To the version named, or without one to that which was loaded before: twice comes back. */
+  rollback: operator
+    .meta({
+      openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: ['App fetch and load'] },
+      rest: { extension: true },
+    })
+    .input(OneVersion)
+    .output(Message)
+    .mutation(async ({ ctx, input }) => {
+      const { slug, version } = await ctx.services.appPackages.rollback(
+        ctx.actor,
+        input.app_slug,
+        input.app_version,
+      );
+      return { message: `Rolled back ${slug} to version ${version}` };
+    }),
 
   update: administrator
     .meta({ openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags } })

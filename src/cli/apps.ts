@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
-import { readConfig } from '../core/config.ts';
+import { addNewCommand } from './apps-new.ts';
 
 /** Loaded when a command is run: help need not wait for it. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
+const loadStore = () => import('./app-store.ts');
 
 export const addAppCommands = (program: Command): void => {
-  const apps = program.command('apps').description('make and publish app packages');
+  const apps = program.command('apps').description('make, publish and list app packages');
+  addNewCommand(apps);
 
   apps
     .command('pack')
@@ -23,11 +25,21 @@ export const addAppCommands = (program: Command): void => {
     .description('check a package and put it into the store that APP_STORE names')
     .argument('<file>', 'package made by `steward apps pack`')
     .action(async (file: string) => {
-      const { packagesDir } = readConfig(process.env);
       const { publishPackageFile } = await loadPacking();
-      const { createFolderPackageStore } = await import('../adapters/folder-package-store.ts');
-      const store = createFolderPackageStore({ dir: packagesDir });
-      const { slug, version, sha256 } = await publishPackageFile(store, file);
+      const { inAppStore } = await loadStore();
+      const { slug, version, sha256 } = await inAppStore((store) => publishPackageFile(store, file));
       process.stdout.write(`Published ${slug} ${version}\nSHA-256 ${sha256}\n`);
+    });
+
+  apps
+    .command('list')
+    .description('list the packages in the store that APP_STORE names')
+    .argument('[slug]', 'only the versions of this app')
+    .option('--json', 'as a JSON array instead of a table')
+    .action(async (slug: string | undefined, { json = false }: { json?: boolean }) => {
+      const { listPackages, jsonOf, tableOf } = await import('./apps-list.ts');
+      const { inAppStore } = await loadStore();
+      const packages = await inAppStore((store) => listPackages(store, slug));
+      process.stdout.write(json ? jsonOf(packages) : tableOf(packages));
     });
 };

@@ -54,7 +54,7 @@ export const inspectPackage = async (
 
 /** Tells a stream that broke by itself from one that was destroyed because of what was read: the rest goes first. */
 const watch = (body: Readable, gunzip: Gunzip): (() => boolean) => {
-  let isAway = false;
+  let isAway = body.errored !== null;
   body.once('error', () => {
     isAway = !gunzip.destroyed;
   });

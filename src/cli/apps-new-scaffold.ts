@@ -1,0 +1,46 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf, orMissing } from '../core/file-errors.ts';
+import { isSlug } from '../core/package-name.ts';
+import { Problem } from '../core/problems.ts';
+
+/** Shipped beside this file. */
+const TEMPLATE = join(import.meta.dirname, 'apps-new-template');
+const PATHS = ['app.yaml', 'README.md', 'stacks/overview/index.html'] as const;
+
+/**
+ * Makes a folder that can be packed as it is, and answers the paths in it. What is there already is not touched.
+ * @throws Problem `invalid-input` for a name that is no slug, or a folder that is not empty
+ */
+export const makeScaffold = async (slug: string, dir: string): Promise<readonly string[]> => {
+  if (!isSlug(slug)) throw refusal(`The name ${JSON.stringify(slug)} must be 1 to 64 of a-z, 0-9, - and _.`);
+  if (!(await isFree(dir))) throw refusal(`${dir} is there already, and not an empty folder.`);
+  for (const path of PATHS) {
+    const file = join(dir, path);
+    await mkdir(dirname(file), { recursive: true });
+    const template = await readFile(join(TEMPLATE, path), 'utf8');
+    // `wx`: what somebody else has made in the meantime is theirs.
+    await writeFile(file, filled(template, { slug, label: labelOf(slug) }), { flag: 'wx' });
+  }
+  return PATHS;
+};
+
+const isFree = async (dir: string): Promise<boolean> => {
+  try {
+    return ((await orMissing(readdir(dir))) ?? []).length === 0;
+  } catch (error) {
+    if (codeOf(error) === 'ENOTDIR') return false;
+    throw error;
+  }
+};
+
+/** `sales-by_region` → `Sales by region`. Letters, digits and blanks: nothing that YAML or HTML would read. */
+const labelOf = (slug: string): string => {
+  const words = slug.replaceAll(/[-_]+/g, ' ').trim() || 'App';
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+const filled = (template: string, values: Record<string, string>): string =>
+  template.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
+
+const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });

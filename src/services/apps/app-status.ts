@@ -1,0 +1,30 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { notFound } from '../../core/problems.ts';
+import type { Actor } from '../actor.ts';
+import { tables } from '../tables.ts';
+import { isSeenApp } from './app-rows.ts';
+
+/** What a platform asks before it shows an app: often, so in one cheap statement. */
+export const createAppStatus = ({ em }: { em: SqlEntityManager }) => ({
+  /** @throws Problem `not-found` */
+  get: async (actor: Actor, id: string): Promise<AppStatus> => {
+    const status = await statusRows(em).where('apps.id', '=', id).where(isSeenApp(actor)).executeTakeFirst();
+    if (!status) throw notFound('app');
+    return status;
+  },
+});
+
+const statusRows = (em: SqlEntityManager) =>
+  tables(em)
+    .selectFrom('apps')
+    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance'])
+    .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
+    // A message that was written ahead of time is not to be shown yet.
+    .select(
+      sql<string>`case when apps.in_maintenance then apps.maintenance_message else '' end`.as(
+        'maintenance_message',
+      ),
+    );
+
+export type AppStatus = Awaited<ReturnType<ReturnType<typeof statusRows>['execute']>>[number];

@@ -1,0 +1,64 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Actor } from '../actor.ts';
+import { overseenApp } from '../apps/app-rows.ts';
+import { tables } from '../tables.ts';
+
+/** Rolling back and forth makes many; the audit trail has all of them. */
+const MAX_LOADS = 20;
+
+export type AppVersion = Awaited<ReturnType<ReturnType<typeof createAppVersions>['list']>>[number];
+
+/** Which versions of an app were fetched, and when each was loaded. */
+export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
+  /**
+   * One page, what was fetched last first; `cursor` is the id of the last version of the page before.
+   * @throws Problem `not-found`, `not-allowed`
+   */
+  list: async (actor: Actor, appId: string, page: Page) => {
+    const app = await overseenApp(em, actor, appId);
+    const versions = await versionRows(em, app.slug, page).execute();
+    const hashes = versions.map(({ sha256 }) => sha256);
+    const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);
+    return versions.map((version) => ({
+      ...version,
+      loads: loads.get(version.sha256) ?? [],
+      is_current: app.package_info.sha256 === version.sha256,
+    }));
+  },
+});
+
+type Page = { cursor?: number | undefined; limit: number };
+
+/** The last fetch of each version. A hash stands for one: the version is part of what is hashed. */
+const versionRows = (em: SqlEntityManager, slug: string, { cursor, limit }: Page) => {
+  const fetches = tables(em).selectFrom('fetched_packages').where('slug', '=', slug);
+  const lastFetches = fetches
+    .distinctOn('sha256')
+    .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
+    .select(sql<boolean>`id = max(id) over ()`.as('is_to_load'))
+    .orderBy('sha256')
+    .orderBy('id', 'desc');
+  const rows = tables(em)
+    .selectFrom(lastFetches.as('version'))
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(limit);
+  return cursor === undefined ? rows : rows.where('id', '<', cursor);
+};
+
+/** When the packages of these hashes were loaded into the app, the last time first. */
+const loadRows = (em: SqlEntityManager, appId: string, hashes: readonly string[]) => {
+  const loads = tables(em)
+    .selectFrom('loaded_packages')
+    .innerJoin('fetched_packages', 'fetched_packages.id', 'loaded_packages.package_id')
+    .select(['loaded_packages.id', 'sha256', 'loaded_at', 'loaded_by', 'is_rollback'])
+    .select(sql<number>`row_number() over (partition by sha256 order by loaded_packages.id desc)`.as('nth'))
+    .where('app_id', '=', appId)
+    .where(sql<boolean>`sha256 = any(${[...hashes]}::varchar[])`);
+  return tables(em)
+    .selectFrom(loads.as('load'))
+    .select(['sha256', 'loaded_at', 'loaded_by', 'is_rollback'])
+    .where('nth', '<=', MAX_LOADS)
+    .orderBy('id', 'desc');
+};

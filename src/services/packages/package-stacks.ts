@@ -1,0 +1,107 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { newStackId } from '../../core/ids.ts';
+import { tables } from '../tables.ts';
+import type { PackageManifest } from './package-manifest.ts';
+
+export type OfferedStack = { id: string; slug: string; label: string };
+
+/** By slug. A stack that comes back is added, whatever it was called when it was dropped. */
+export type StackChanges = {
+  added: string[];
+  renamed: { slug: string; from: string; to: string }[];
+  removed: string[];
+};
+
+/**
+ * Makes the stacks of an app those of its package. One that the package has dropped is only no longer offered, as
+ * filters that people saved to it stay; one that comes back has its old id.
+ */
+export const replaceStacks = async (
+  tx: SqlEntityManager,
+  appId: string,
+  wanted: PackageManifest['stacks'],
+): Promise<{ offered: OfferedStack[]; changes: StackChanges }> => {
+  const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
+  const offered = await withIds(tx, wanted, existing);
+  await dropOthers(tx, appId, offered);
+  await offer(tx, appId, offered);
+  return { offered, changes: changesTo(offered, existing) };
+};
+
+const stacksOf = (tx: SqlEntityManager, appId: string) =>
+  tables(tx)
+    .selectFrom('stacks')
+    .select(['id', 'slug', 'label', 'is_offered'])
+    .where('app_id', '=', appId)
+    .orderBy('slug')
+    .execute();
+
+type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
+
+/**
+ * 32 random bits are few enough that a platform of many stacks will meet an id that is taken: then all new ones
+ * are drawn again.
+ */
+const withIds = async (
+  tx: SqlEntityManager,
+  wanted: PackageManifest['stacks'],
+  existing: Known,
+): Promise<OfferedStack[]> => {
+  const stacks = wanted.map(({ slug, label }) => ({
+    id: existing.get(slug)?.id ?? newStackId(),
+    slug,
+    label,
+  }));
+  const drawn = stacks.filter(({ slug }) => !existing.has(slug)).map(({ id }) => id);
+  return (await areFree(tx, drawn)) ? stacks : withIds(tx, wanted, existing);
+};
+
+const areFree = async (tx: SqlEntityManager, ids: readonly string[]): Promise<boolean> => {
+  if (ids.length === 0) return true;
+  const taken = await tables(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
+  return taken.length === 0 && new Set(ids).size === ids.length;
+};
+
+const dropOthers = async (
+  tx: SqlEntityManager,
+  appId: string,
+  offered: readonly OfferedStack[],
+): Promise<void> => {
+  const kept = offered.map(({ id }) => id);
+  await tables(tx)
+    .updateTable('stacks')
+    .set({ is_offered: false })
+    .where('app_id', '=', appId)
+    .where('is_offered', '=', true)
+    .where(sql<boolean>`id <> all(${kept}::varchar[])`)
+    .execute();
+};
+
+const offer = async (
+  tx: SqlEntityManager,
+  appId: string,
+  offered: readonly OfferedStack[],
+): Promise<void> => {
+  if (offered.length === 0) return;
+  await tables(tx)
+    .insertInto('stacks')
+    .values(offered.map((stack) => ({ ...stack, app_id: appId, is_offered: true })))
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet((eb) => ({ label: eb.ref('excluded.label'), is_offered: true })),
+    )
+    .execute();
+};
+
+const changesTo = (offered: readonly OfferedStack[], existing: Known): StackChanges => {
+  const before = new Map([...existing].filter(([, stack]) => stack.is_offered));
+  const changes: StackChanges = { added: [], renamed: [], removed: [] };
+  for (const { slug, label } of offered) {
+    const from = before.get(slug)?.label;
+    if (from === undefined) changes.added.push(slug);
+    else if (from !== label) changes.renamed.push({ slug, from, to: label });
+    before.delete(slug);
+  }
+  changes.removed.push(...before.keys());
+  return changes;
+};

@@ -1,0 +1,89 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { makeScaffold } from '../../src/cli/apps-new-scaffold.ts';
+import { packDirectory, publishPackageFile } from '../../src/services/packages/package-packing.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { fetchPackage, loadPackage } from '../support/published-packages.ts';
+import { isRefused } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand } from '../support/service-process.ts';
+import { ROOT } from '../support/test-app.ts';
+
+const scaffold = appSuite('steward apps new');
+
+scaffold('makes a folder that packs, publishes, fetches and loads as it is', async ({ app }) => {
+  await using folder = await makeScratchFolder();
+
+  const made = await runCommand(['apps', 'new', 'route-planner'], {}, folder.path);
+  const { file, version } = await packDirectory(folder.join('route-planner'), folder.path);
+  await publishPackageFile(app.store, file);
+  await fetchPackage(app, 'route-planner');
+  await loadPackage(app, 'route-planner');
+  const loaded = (await app.as(ROOT).apps.list({})).find(({ slug }) => slug === 'route-planner');
+
+  assert.is(made.code, 0, made.stderr);
+  assert.equal(made.stdout.trimEnd().split('\n'), [
+    'route-planner/app.yaml',
+    'route-planner/README.md',
+    'route-planner/stacks/overview/index.html',
+    'Next: steward apps pack route-planner',
+  ]);
+  assert.is(loaded?.label, 'Route planner');
+  assert.is(loaded?.package_info.version, version);
+  assert.match(await readFile(folder.join('route-planner', 'README.md'), 'utf8'), /^# Route planner\n/);
+});
+
+scaffold('makes an empty folder its own, and one that --dir names', async () => {
+  await using folder = await makeScratchFolder();
+  await mkdir(folder.join('empty'));
+
+  const { code, stderr } = await runCommand(['apps', 'new', 'a', '--dir', 'empty'], {}, folder.path);
+
+  assert.is(code, 0, stderr);
+  assert.equal((await readdir(folder.join('empty'))).sort(), ['README.md', 'app.yaml', 'stacks']);
+});
+
+scaffold('refuses a folder that has something in it, and a file, and leaves them as they are', async () => {
+  await using folder = await makeScratchFolder();
+  await mkdir(folder.join('full'));
+  await writeFile(folder.join('full', '.keep'), '');
+  await writeFile(folder.join('file'), 'mine');
+
+  for (const name of ['full', 'file']) {
+    const outcome = await runCommand(['apps', 'new', name], {}, folder.path);
+    isRefused(outcome, 1);
+    assert.is(outcome.stderr, `${name} is there already, and not an empty folder.\n`);
+  }
+  assert.equal(await readdir(folder.join('full')), ['.keep']);
+  assert.is(await readFile(folder.join('file'), 'utf8'), 'mine');
+});
+
+scaffold('refuses a name that is no slug, in one line, and makes nothing', async () => {
+  await using folder = await makeScratchFolder();
+
+  for (const name of ['My App', '../evil', 'x'.repeat(65), '']) {
+    const outcome = await runCommand(['apps', 'new', name], {}, folder.path);
+    isRefused(outcome, 1);
+    assert.match(outcome.stderr, 'must be 1 to 64 of a-z, 0-9, - and _.');
+  }
+  assert.equal(await readdir(folder.path), []);
+});
+
+scaffold('makes what packs of any slug: numbers, keywords and dashes too', async () => {
+  await using folder = await makeScratchFolder();
+  const odd = fc.constantFrom('1', '0x1', 'true', 'null', 'no', '-', '---', '_', '1e5', '-a', 'y');
+  let count = 0;
+
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(odd, fc.stringMatching(/^[a-z0-9_-]{1,64}$/)), async (slug) => {
+      count += 1;
+      const dir = folder.join(String(count));
+      await makeScaffold(slug, dir);
+      assert.is((await packDirectory(dir, folder.join('packed'))).slug, slug);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+scaffold.run();

@@ -1,0 +1,147 @@
+import { rm, writeFile } from 'node:fs/promises';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const rollbacks = appSuite('apps.rollback');
+
+const APP_ID = 'zylTKNVx';
+const rollBack = async (app: TestApp, app_version?: string, app_slug = 'sales') =>
+  (await app.as(STAFF).apps.rollback({ app_slug, app_version })).message;
+const sales = (app: TestApp) => app.as(ROOT).apps.get({ app_id: APP_ID });
+const versionOf = async (app: TestApp) => (await sales(app)).package_info.version;
+const loadsOf = async (app: TestApp) =>
+  app
+    .db()
+    .selectFrom('loaded_packages')
+    .innerJoin('fetched_packages', 'fetched_packages.id', 'package_id')
+    .select(['version', 'is_rollback'])
+    .where('app_id', '=', APP_ID)
+    .orderBy('loaded_packages.id')
+    .execute();
+
+rollbacks('has nowhere to go before a second version was loaded', async ({ app }) => {
+  await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: { overview: 'Overview' } });
+
+  const problem = await rejectsWith(rollBack(app), 'not-found');
+  assert.is(problem.message, 'No other version of sales was loaded before the present one.');
+  await rejectsWith(rollBack(app, undefined, 'fleet'), 'not-found');
+  await rejectsWith(rollBack(app, undefined, 'nothing'), 'not-found');
+});
+
+rollbacks('goes back to the version before, and by doing it twice comes back', async ({ app }) => {
+  const stacks = { overview: 'Start', trends: 'Trends' };
+  await install(app, { slug: 'sales', version: '1.1.0', label: 'Sales live', stacks });
+
+  assert.is(await rollBack(app), 'Rolled back sales to version 1.0.0');
+  const back = await sales(app);
+  assert.equal([back.label, back.package_info.version], ['Sales', '1.0.0']);
+  assert.equal(back.package_info.stacks, [{ id: 'a0a91e46', slug: 'overview', label: 'Overview' }]);
+
+  assert.is(await rollBack(app), 'Rolled back sales to version 1.1.0');
+  assert.equal(await loadsOf(app), [
+    { version: '1.0.0', is_rollback: false },
+    { version: '1.1.0', is_rollback: false },
+    { version: '1.0.0', is_rollback: true },
+    { version: '1.1.0', is_rollback: true },
+  ]);
+});
+
+rollbacks('goes to any version that was loaded, by its name, and forward too', async ({ app }) => {
+  await install(app, { slug: 'sales', version: '1.2.0' });
+
+  assert.is(await rollBack(app, '1.0.0'), 'Rolled back sales to version 1.0.0');
+  assert.is(await rollBack(app, '1.2.0'), 'Rolled back sales to version 1.2.0');
+  assert.is(await versionOf(app), '1.2.0');
+});
+
+rollbacks('refuses a version that was never loaded, be it fetched or not', async ({ app }) => {
+  await publish(app, { slug: 'sales', version: '1.3.0' });
+  await fetchPackage(app, 'sales', '1.3.0');
+
+  for (const version of ['1.3.0', '9.9.9', 'latest', '../1.0.0']) {
+    const problem = await rejectsWith(rollBack(app, version), 'not-found');
+    assert.is(problem.message, `Version ${version} of sales was never loaded.`);
+  }
+  assert.is(await versionOf(app), '1.2.0');
+});
+
+rollbacks('leaves what was fetched as the next to load', async ({ app }) => {
+  await loadPackage(app, 'sales');
+  assert.is(await versionOf(app), '1.3.0');
+  await rollBack(app);
+  assert.is(await versionOf(app), '1.2.0');
+  await loadPackage(app, 'sales');
+  assert.is(await versionOf(app), '1.3.0');
+});
+
+rollbacks('changes nothing when the app runs that version already', async ({ app }) => {
+  const state = async () => [
+    await sales(app),
+    await loadsOf(app),
+    await app.as(ROOT).audit.list({ target: 'sales' }),
+  ];
+  await app.as(ACME).apps.update({ app_id: APP_ID, label: 'Ours' });
+  const before = await state();
+
+  app.clock.advance(60_000);
+  assert.is(await rollBack(app, '1.3.0'), 'Rolled back sales to version 1.3.0');
+
+  assert.equal(await state(), before);
+});
+
+rollbacks('tells the trail of the client what it has changed', async ({ app }) => {
+  await rollBack(app, '1.0.0');
+  const [entry] = await app.as(ACME).audit.list({ action: 'app.rollback-package' });
+
+  assert.is(entry?.actor, STAFF);
+  assert.equal(entry?.details, {
+    version: { from: '1.3.0', to: '1.0.0' },
+    label: { from: 'Ours', to: 'Sales' },
+    stacks: { added: ['overview'], renamed: [], removed: [] },
+  });
+});
+
+rollbacks('writes one line for people', async ({ app }) => {
+  const log: string[] = [];
+  const { rollback } = await staffPackages(app, { log });
+
+  await rollback('sales', '1.1.0');
+  await rollback('sales', '1.1.0');
+
+  assert.equal(log, [
+    'rolled back sales 1.1.0 (was 1.0.0): label "Sales" → "Sales live", stacks + trends, ' +
+      'stacks renamed overview → "Start"',
+  ]);
+});
+
+rollbacks('ends where one of two must, when they come at the same time', async ({ app }) => {
+  const before = (await loadsOf(app)).length;
+  await Promise.all([1, 2, 3, 4].map(() => rollBack(app)));
+
+  // Each comes after another: four steps back and forth.
+  assert.is((await loadsOf(app)).length, before + 4);
+  assert.is(await versionOf(app), '1.1.0');
+});
+
+rollbacks('needs no store', async ({ app }) => {
+  await rm(app.packagesDir, { recursive: true });
+  await writeFile(app.packagesDir, 'a file where the folder should be');
+
+  const response = await app.send('POST /app/rollback/sales', {
+    as: STAFF,
+    payload: { app_version: '1.2.0' },
+  });
+
+  assert.equal(response.json(), { message: 'Rolled back sales to version 1.2.0' });
+});
+
+rollbacks('is for staff and superusers', async ({ app }) => {
+  for (const who of [ADA, ACME]) {
+    await rejectsWith(app.as(who).apps.rollback({ app_slug: 'sales' }), 'not-allowed');
+  }
+});
+
+rollbacks.run();

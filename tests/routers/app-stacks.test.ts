@@ -1,0 +1,50 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { install } from '../support/published-packages.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, ROOT, type TestApp } from '../support/test-app.ts';
+
+const stacks = appSuite('stacks of app packages');
+
+const SALES = { slug: 'sales', label: 'Sales' };
+const stacksOf = async (app: TestApp, slug: string) => {
+  const found = (await app.as(ROOT).apps.list({})).find((shown) => shown.slug === slug);
+  return found?.package_info.stacks as { id: string; slug: string; label: string }[]; // just loaded
+};
+
+stacks(
+  'keeps the filters of a stack that was dropped, and offers it again by its old id',
+  async ({ app }) => {
+    const filtersOf = (stack_id: string) => app.as(ADA).savedFilters.ofStack({ stack_id });
+    const stack_id = 'a0a91e46';
+    await app.as(ADA).savedFilters.create({ stack_id, hash: 'f', name: 'x' });
+
+    await install(app, { ...SALES, version: '1.2.0', stacks: { forecast: 'Forecast' } });
+    assert.is((await filtersOf(stack_id)).length, 1);
+    await rejectsWith(app.as(ADA).savedFilters.create({ stack_id, hash: 'g', name: 'x' }), 'invalid-input');
+
+    await install(app, { ...SALES, version: '1.3.0', stacks: { overview: 'Back again' } });
+    assert.equal(await stacksOf(app, 'sales'), [{ id: stack_id, slug: 'overview', label: 'Back again' }]);
+    assert.match((await filtersOf(stack_id))[0]?.stack ?? '', /^Back again for/);
+    const [entry] = await app.as(ROOT).audit.list({ action: 'app.load-package' });
+    assert.equal(entry?.details.stacks, { added: ['overview'], renamed: [], removed: ['forecast'] });
+  },
+);
+
+stacks('takes 200 stacks in the order of the package, and keeps their ids', async ({ app }) => {
+  const slugs = Array.from({ length: 200 }, (_, index) => `s${(index * 37) % 200}`);
+  const wanted = Object.fromEntries(slugs.map((slug) => [slug, slug.toUpperCase()]));
+  await install(app, { slug: 'wide', version: '1.0.0', stacks: wanted });
+  const before = await stacksOf(app, 'wide');
+
+  await install(app, { slug: 'wide', version: '1.1.0', stacks: wanted });
+
+  assert.equal(
+    before.map(({ slug }) => slug),
+    slugs,
+  );
+  assert.is(new Set(before.map(({ id }) => id)).size, 200);
+  assert.equal(await stacksOf(app, 'wide'), before);
+});
+
+stacks.run();

@@ -1,0 +1,46 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { install } from '../support/published-packages.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const status = appSuite('apps.status');
+
+const APP_ID = 'zylTKNVx';
+const statusFor = (app: TestApp, who: string) => app.as(who).apps.status({ app_id: APP_ID });
+
+status('tells everybody who may open the app what runs', async ({ app }) => {
+  const expected = {
+    id: APP_ID,
+    slug: 'sales',
+    label: 'Sales',
+    version: null,
+    in_maintenance: false,
+    maintenance_message: '',
+  };
+  for (const who of [ADA, GRACE, ACME, STAFF, ROOT]) assert.equal(await statusFor(app, who), expected, who);
+
+  await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales live' });
+  assert.equal(await statusFor(app, ADA), { ...expected, label: 'Sales live', version: '1.0.0' });
+});
+
+status('has the message while the app is in maintenance, and at no other time', async ({ app }) => {
+  const change = (changes: object) => app.as(ACME).apps.update({ app_id: APP_ID, ...changes });
+
+  await change({ maintenance_message: 'Back at noon.' });
+  assert.is((await statusFor(app, ADA)).maintenance_message, '');
+  await change({ in_maintenance: true });
+  const { in_maintenance, maintenance_message } = await statusFor(app, ADA);
+  assert.equal([in_maintenance, maintenance_message], [true, 'Back at noon.']);
+  await change({ in_maintenance: false });
+  assert.is((await statusFor(app, ADA)).maintenance_message, '');
+});
+
+status('answers 404 to everybody else', async ({ app }) => {
+  for (const who of [EDSGER, GLOBEX]) await rejectsWith(statusFor(app, who), 'not-found');
+  await rejectsWith(app.as(ROOT).apps.status({ app_id: 'nothing' }), 'not-found');
+  const response = await app.send(`GET /jb/apps/${APP_ID}/status/`);
+  assert.is(response.statusCode, 401);
+});
+
+status.run();

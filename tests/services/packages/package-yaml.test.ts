@@ -1,0 +1,78 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Problem } from '../../../src/core/problems.ts';
+import { parseYaml } from '../../../src/services/packages/package-yaml.ts';
+
+const MIB = 1024 ** 2;
+/** It is done in half a second of a busy core, where some of these took 24. */
+const IN_TIME_MS = 3_000;
+
+const yaml = suite('parseYaml');
+
+const parse = (text: string) => parseYaml('app.yaml', Buffer.from(text));
+const refusalOf = (text: string): string => {
+  try {
+    parse(text);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'bad-package') return error.message;
+    throw error;
+  }
+  return 'none';
+};
+const inTime = (text: string): string => {
+  const started = performance.now();
+  const refusal = refusalOf(text);
+  const tookMs = performance.now() - started;
+  assert.ok(tookMs < IN_TIME_MS, `took ${tookMs} ms`);
+  return refusal;
+};
+
+/** Each of them, repeated over a MiB, once took the library seconds or filled its memory. */
+const COSTLY: [unit: string, before?: string, behind?: string][] = [
+  ['[}'],
+  [']'],
+  ['['],
+  ['- '],
+  ['a: b\n'],
+  ['}\n'],
+  ['"'],
+  ['%A\n'],
+  ['a: @x\n'],
+  ['\\q', 'a: "', '"'],
+  ['a\n', 'a: "'],
+  ['`,', '[', ']'],
+  [',', '[', ']'],
+  ['1,', 'a: [', ']'],
+  ['{},', '[', ']'],
+  ['!a x,', '[', ']'],
+];
+for (const [unit, before = '', behind = ''] of COSTLY) {
+  const times = (count: number) => before + unit.repeat(count) + behind;
+  const most = Math.floor((MIB - before.length - behind.length) / unit.length);
+
+  yaml(`is done with any number of ${JSON.stringify(before + unit)} in time`, () => {
+    assert.is(inTime(times(most)), 'app.yaml has more than 20000 words, signs and lines.');
+    // The most that reaches the parser is not much dearer than what it is refused before.
+    for (const count of [9_000, 19_000]) inTime(times(count));
+  });
+}
+
+yaml('takes long texts for what they are', () => {
+  const long = 'x'.repeat(100_000);
+  const lines = Array.from(
+    { length: 5_000 },
+    () => '  <p class="note">Much: ado, [about] {nothing}</p>',
+  ).join('\n');
+
+  assert.equal(parse(`a: ${long}\nb: "${long}"\n`), { a: long, b: long });
+  assert.is(refusalOf(`help_html: |\n${lines}\nfooter_html: "<p>${'\\"'.repeat(1_000)}"\n`), 'none');
+});
+
+yaml('takes a manifest larger than anybody writes', () => {
+  const stacks = Array.from({ length: 200 }, (_, i) => `  - { slug: s${i}, label: "Stack: ${i}" }`);
+  const metadata = Array.from({ length: 1_000 }, (_, i) => `  key${i}: [1, two]`);
+
+  assert.is(refusalOf(['stacks:', ...stacks, 'metadata:', ...metadata].join('\n')), 'none');
+});
+
+yaml.run();
