@@ -9,7 +9,7 @@ export const UsageWindowSchema = defineEntity({
   name: 'UsageWindow',
   tableName: 'usage_windows',
   properties: {
-    app: () => p.oneToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     day: p.date(),
     actions30: p.bigint('number'),
     users30: p.integer(),

@@ -58,7 +58,7 @@ export class UsageRollups extends Migration {
         actions int not null,
         newcomers int[] not null,
         primary key (app_id, day),
-        constraint usage_app_days_actions_check check (actions > 0),
+        constraint usage_app_days_actions_check check (actions >= 0),
         constraint usage_app_days_newcomers_check check (cardinality(newcomers) = 30),
         constraint usage_app_days_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
       )`);
@@ -100,5 +100,8 @@ export class UsageRollups extends Migration {
         primary key (app_id),
         constraint usage_windows_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
       )`);
+    // Of a day long ago: the first reader brings them to the present one.
+    this.addSql(`
+      insert into usage_windows select distinct app_id, date '2000-01-01', 0, 0, 0, 0, 0, 0 from usage_app_days`);
   }
 }

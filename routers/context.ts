@@ -9,6 +9,11 @@ export type Context = {
   authenticate: () => Promise<Actor | null>;
   /** The browser's session, which logging in and out changes. */
   browser: Browser;
+  /**
+   * What the caller has named the request by, so that it is not done twice: `Idempotency-Key`, or null.
+   * @throws Problem `invalid-input` when it is no such key
+   */
+  idempotencyKey: () => string | null;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */

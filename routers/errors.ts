@@ -26,12 +26,18 @@ const PROTOCOL_FAULTS: Partial<Record<TRPCError['code'], ProblemCode>> = {
   UNSUPPORTED_MEDIA_TYPE: 'unsupported-media-type',
 };
 
+/** tRPC refuses by the same code what was sent in another type. */
+const STREAMED = 'This answer is streamed: call it through httpBatchStreamLink, or page by page.';
+
 /** What a failed procedure means to its caller. Whatever nobody foresaw is an `internal-error`. */
 export const problemOf = (error: unknown): Problem => {
   const cause = error instanceof TRPCError ? (error.cause ?? error) : error;
   if (cause instanceof Problem) return cause;
   const code = error instanceof TRPCError ? PROTOCOL_FAULTS[error.code] : undefined;
   if (code === 'malformed-body') return badInput(cause);
+  if (code === 'unsupported-media-type' && cause instanceof TRPCError && /stream/.test(cause.message)) {
+    return new Problem(code, { detail: STREAMED, cause });
+  }
   if (code) return new Problem(code, { cause });
   return problemOfDatabaseError(cause) ?? new Problem('internal-error', { cause });
 };

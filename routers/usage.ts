@@ -1,49 +1,115 @@
 import { z } from 'zod';
-import { shielded } from '../src/core/free-form.ts';
-import { DEFAULT_WINDOW_DAYS, type UsageRow } from '../src/services/apps/usage.ts';
+import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
-import { AnyObject, EmailKey, Instant } from './schemas.ts';
+import { EmailKey, InstantKey, Text } from './schemas.ts';
+import { pagesOf, viewPages } from './streamed.ts';
 import { overseer, router } from './trpc.ts';
+import { UsageElement } from './usage-report.ts';
+import {
+  UsageCursorKey,
+  UsageEntryView,
+  UsageItemView,
+  usageCursor,
+  usageEntryView,
+  usageEntryWriter,
+  usageItemView,
+} from './usage-views.ts';
 
-const UsageEntryView = z.object({
-  action_description: z.string(),
-  email: z.string(),
-  full_name: z.string(),
-  timestamp: Instant,
-  action: z.string(),
-  extra: AnyObject,
-});
-
-const usageEntryView = (entry: UsageRow): z.input<typeof UsageEntryView> => ({
-  action_description: entry.action_description,
-  email: entry.email,
-  full_name: entry.full_name,
-  timestamp: entry.occurred_at,
-  action: entry.action,
-  extra: shielded(entry.extra),
-});
+const MAX_PAGE = 1_000;
+const MAX_ENTRIES = 10_000;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Whole days. */
 const WindowDays = z.int().min(1).max(3650);
+const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
+
+const apps = ['Apps'];
+const extension = true;
+const stream = usageEntryWriter;
+
+const TopUserView = z.object({ email: z.string(), full_name: z.string(), actions: z.int(), days: z.int() });
+const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
 
 export const usageRouter = router({
+  /** Newest first, page by page. */
   ofApp: overseer
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: ['Apps'] } })
-    .input(z.object({ app_id: AppKey, window: WindowDays.default(DEFAULT_WINDOW_DAYS) }))
-    .output(z.array(UsageEntryView))
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { stream } })
+    .input(z.object({ app_id: AppKey, window: Window }))
+    .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.usage.ofApp(ctx.actor, input.app_id, input.window)).map(usageEntryView),
+      viewPages(await ctx.services.usage.ofApp(ctx.actor, input.app_id, input.window), usageEntryView),
     ),
 
-  /** The newest entry; with a window, all of it, newest first. */
+  /** The newest entry; with a window, all of it, newest first, page by page. */
   ofUser: overseer
-    .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] } })
+    .meta({
+      openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
+      rest: { stream },
+    })
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
-    .output(z.union([UsageEntryView, z.array(UsageEntryView)]))
+    .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))
     .query(async ({ ctx, input: { email, app_id: appId, window } }) => {
       if (window === undefined) {
         return usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId));
       }
-      return (await ctx.services.usage.ofUser(ctx.actor, email, appId, window)).map(usageEntryView);
+      return viewPages(await ctx.services.usage.ofUser(ctx.actor, email, appId, window), usageEntryView);
     }),
+
+  /** One page, newest first; `cursor` is what the page before gave as `next_cursor`. */
+  list: overseer
+    .meta({
+      openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/entries/', tags: apps },
+      rest: { extension },
+    })
+    .input(
+      z.object({
+        app_id: AppKey,
+        email: EmailKey.optional(),
+        action: Text(64).optional(),
+        /** Exclusive. */
+        from: InstantKey.optional(),
+        to: InstantKey.optional(),
+        cursor: UsageCursorKey.optional(),
+        limit: z.int().min(1).max(MAX_PAGE).default(100),
+      }),
+    )
+    .output(z.object({ items: z.array(UsageItemView), next_cursor: z.string().nullable() }))
+    .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
+      const entries = await ctx.services.usage.page(ctx.actor, appId, { ...filter, since, until });
+      const last = entries.length < filter.limit ? undefined : entries.at(-1);
+      return { items: entries.map(usageItemView), next_cursor: last ? usageCursor(last) : null };
+    }),
+
+  /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */
+  series: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
+    .input(z.object({ app_id: AppKey.optional(), email: EmailKey.optional(), window: Window }))
+    .output(z.array(z.object({ day: z.string(), actions: z.int(), users: z.int() })))
+    .query(({ ctx, input: { app_id: appId, email, window } }) =>
+      ctx.services.usageCharts.series(ctx.actor, { appId, email }, window),
+    ),
+
+  /** Who used an app the most, and which of its stacks were. */
+  top: overseer
+    .meta({
+      openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/top/', tags: apps },
+      rest: { extension },
+    })
+    .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
+    .output(z.object({ users: z.array(TopUserView), stacks: z.array(TopStackView) }))
+    .query(({ ctx, input }) =>
+      ctx.services.usageCharts.top(ctx.actor, input.app_id, input.window, input.limit),
+    ),
+
+  /** One entry or an array of them: all are written, or none. */
+  record: overseer
+    .meta({
+      openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
+      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, extension },
+    })
+    .input(z.object({ app_id: AppKey, entries: z.array(UsageElement).max(MAX_ENTRIES) }))
+    .output(z.object({ recorded: z.int(), repeated: z.int() }))
+    .mutation(({ ctx, input }) =>
+      ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey()),
+    ),
 });

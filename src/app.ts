@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
-import { createFolderPackageStore } from './adapters/folder-package-store.ts';
+import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import type { Config } from './core/config.ts';
@@ -12,12 +12,14 @@ import { createDrain } from './http/draining.ts';
 import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
+import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
 import { pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
+import { careForUsage } from './services/usage/usage-care.ts';
 
 type AppDeps = {
   config: Config;
@@ -33,12 +35,13 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 export const createApp = async ({ config, connection, secretKey, logger, clock = systemClock }: AppDeps) => {
   const orm = await openDatabase(connection, (line) => logger.warn(line));
   const hasher = await createPasswordHasher(config.argon2Concurrency);
-  const store = createFolderPackageStore({ dir: config.packagesDir });
+  const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
   const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
     clock,
+    logger,
     hasher,
     store,
     commonPasswords: createCommonPasswords(),
@@ -50,6 +53,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     invitationDays: config.invitationDays,
+    usageRetentionDays: config.usageRetentionDays,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
@@ -67,6 +71,14 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     logger,
     tasks: {
       mails: mailing.prune,
+      usage: () =>
+        careForUsage({
+          em: orm.em.fork(),
+          pool,
+          now: clock.now(),
+          retentionDays: config.usageRetentionDays,
+        }),
+      answers: () => pruneAnswers(orm.em.fork(), clock.now()),
       logins: () =>
         pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
     },

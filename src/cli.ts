@@ -7,6 +7,7 @@ import { reportFailure } from './cli/failures.ts';
 import { addImportCommands } from './cli/import-django.ts';
 import { addInviteCommand } from './cli/invite.ts';
 import { addServiceCommands } from './cli/service.ts';
+import { addUsageCommands } from './cli/usage.ts';
 
 const program = new Command('steward')
   .description(`${manifest.description}\nSettings are environment variables: see the README.`)
@@ -19,5 +20,6 @@ addAdminCommands(program);
 addAppCommands(program);
 addInviteCommand(program);
 addImportCommands(program);
+addUsageCommands(program);
 
 await program.parseAsync().catch(reportFailure);

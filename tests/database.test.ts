@@ -3,26 +3,21 @@ import * as assert from 'uvu/assert';
 import { entities } from '../entities/index.ts';
 import { migrations } from '../migrations/index.ts';
 import { migrateDatabase, openDatabase } from '../src/database.ts';
-import { writeUsage } from '../src/services/apps/usage-log.ts';
 import { BROKEN_CONSTRAINTS } from '../src/services/database-errors.ts';
 import { tables } from '../src/services/tables.ts';
+import { writeUsage } from '../src/services/usage/usage-log.ts';
 import { startTestApp } from './support/test-app.ts';
+import { NOON } from './support/test-clock.ts';
 import { createTestDatabase } from './support/test-database.ts';
+import { logEntry, SALES } from './support/usage.ts';
 
 const database = suite('database');
 
 database('has by its migrations exactly the schema of the entities, partitions or not', async () => {
   const app = await startTestApp();
   const fork = app.orm.em.fork();
-  const entry = {
-    appId: 'zylTKNVx',
-    email: 'a@b.test',
-    fullName: '',
-    action: 'X',
-    actionDescription: '',
-    extra: {},
-  };
-  await writeUsage(fork, [{ ...entry, occurredAt: new Date('2020-02-29T23:59:59.999Z') }]);
+  const leapDay = { ...logEntry(0), occurredAt: new Date('2020-02-29T23:59:59.999Z') };
+  await writeUsage(fork, SALES, [leapDay], NOON);
 
   const drift = await app.orm.schema.getUpdateSchemaSQL();
   await app.close();

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { appStoreOf, storeSettings } from './app-store.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
 /** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
@@ -58,11 +59,12 @@ const Settings = z.object({
   DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
   INVITATION_DAYS: wholeNumber(1, 3650, 14),
+  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400),
   SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: emailAddress.optional(),
   MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0),
   ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()),
-  APP_STORE: z.string().startsWith('file:', 'must have the form file:FOLDER').optional(),
+  ...storeSettings,
   ENVIRONMENT: z.string().max(255).default('development'),
   UPLOAD_BUCKET_NAME: z.string().max(255).default('steward-uploads'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -106,15 +108,15 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     /** Days after its last use at which a token dies; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     invitationDays: read.INVITATION_DAYS,
+    /** Days of the usage log that are kept; what is older goes by whole months. */
+    usageRetentionDays: read.USAGE_RETENTION_DAYS,
     /** Absent: mails are kept, and read by those who may. */
     smtpUrl: read.SMTP_URL,
     mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
     /** Mails that all instances together may send in any minute; 0 means no bound. */
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
-    packagesDir: read.APP_STORE
-      ? resolve(read.APP_STORE.slice('file:'.length))
-      : resolve(dataDir, 'packages'),
+    appStore: appStoreOf(read, dataDir),
     environment: read.ENVIRONMENT,
     uploadBucketName: read.UPLOAD_BUCKET_NAME,
     logLevel: read.LOG_LEVEL,

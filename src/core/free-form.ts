@@ -14,13 +14,26 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
 /** Neither `null` nor `Object.prototype`: serializers that look into plain objects only pass such an object through. */
 const OPAQUE: object = Object.create(Object.prototype);
 
+const NO_OBJECT = 'Must be an object.';
+const TOO_LARGE = 'Must not be larger than 64 KiB.';
+
 /** Why a value cannot be kept as free-form data, or null when it can. */
 export const reasonAgainst = (value: unknown): string | null => {
-  if (!isJsonObject(value)) return 'Must be an object.';
-  const reason = reasonAgainstNodes(value);
-  if (reason !== null) return reason;
-  return Buffer.byteLength(JSON.stringify(value)) > MAX_BYTES ? 'Must not be larger than 64 KiB.' : null;
+  if (!isJsonObject(value)) return NO_OBJECT;
+  return reasonAgainstNodes(value) ?? (isTooLarge(JSON.stringify(value)) ? TOO_LARGE : null);
 };
+
+/** The JSON text of a value that can be kept as free-form data, else the reason why it cannot. */
+export const freeFormText = (value: object): { text: string } | { reason: string } => {
+  const reason = reasonAgainstNodes(value);
+  if (reason !== null) return { reason };
+  const text = JSON.stringify(value);
+  return isTooLarge(text) ? { reason: TOO_LARGE } : { text };
+};
+
+/** In UTF-8 a UTF-16 unit takes up to three bytes: most texts need not be measured. */
+const isTooLarge = (text: string): boolean =>
+  text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES;
 
 /**
  * Level by level rather than by recursion, which is what a hostile depth would break; and each node once, since
@@ -38,7 +51,7 @@ const reasonAgainstNodes = (root: object): string | null => {
       if (seen.has(value)) return 'Must not hold the same object in two places.';
       seen.add(value);
       for (const child of Object.values(value)) next.push(child);
-      if (seen.size + next.length > MAX_NODES) return 'Must not be larger than 64 KiB.';
+      if (seen.size + next.length > MAX_NODES) return TOO_LARGE;
     }
     level = next;
   }

@@ -8,10 +8,10 @@ import { Site } from '../../entities/site.ts';
 import { Stack } from '../../entities/stack.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
-import { writeUsage } from '../services/apps/usage-log.ts';
 import { addUserWithPassword, takeFirstStart } from '../services/people/first-start.ts';
 import { tables } from '../services/tables.ts';
 import { friendlyTexts } from '../services/tenants/clients.ts';
+import { writeUsage } from '../services/usage/usage-log.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 
@@ -24,7 +24,7 @@ export const fillDemo = ({ em, hasher, password, now }: Deps): Promise<boolean> 
     if (!(await isEmpty(tx))) return false;
     await addTenants(tx, now);
     await addPeople(tx, hasher, password, now);
-    await writeUsage(tx, demoUsage(now));
+    for (const { id } of APPS) await writeUsage(tx, id, demoUsage(id, now), now);
     return true;
   });
 

@@ -1,17 +1,21 @@
 import { DAY_MS, MINUTE_MS } from '../core/clock.ts';
-import type { UsageEntryInput } from '../services/apps/usage-log.ts';
+import type { UsageEntryInput } from '../services/usage/usage-log.ts';
 import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 
 /** Minutes between two actions of one day: all of them stay within the day that ends now. */
 const STEP_MINUTES = 97;
 
 /** The same entries every time, only as old as the day: each member opens a few stacks on each of the days. */
-export const demoUsage = (now: Date): UsageEntryInput[] =>
+export const demoUsage = (appId: string, now: Date): UsageEntryInput[] =>
   PEOPLE.flatMap((person, index) =>
     Array.from({ length: USAGE_DAYS }, (_, day) => dayOf(person, index, day, now)).flat(),
-  );
+  )
+    .filter((entry) => entry.appId === appId)
+    .map(({ appId: _, ...entry }) => entry);
 
-const dayOf = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date): UsageEntryInput[] => {
+type DemoEntry = UsageEntryInput & { appId: string };
+
+const dayOf = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date): DemoEntry[] => {
   const stacks = STACKS.filter((stack) => person.apps?.includes(stack.appId));
   if (stacks.length === 0) return [];
   const count = 1 + ((day * 7 + index * 3) % 4);
@@ -26,7 +30,7 @@ const entryOf = (
   person: (typeof PEOPLE)[number],
   stack: (typeof STACKS)[number] | undefined,
   occurredAt: Date,
-): UsageEntryInput => {
+): DemoEntry => {
   const app = APPS.find(({ id }) => id === stack?.appId);
   const path = `/apps/${app?.slug}/${stack?.slug}/`;
   return {
@@ -35,12 +39,14 @@ const entryOf = (
     fullName: `${person.firstName} ${person.lastName}`,
     action: 'STACK_ACCESS',
     actionDescription: `Opened ${stack?.label} of ${app?.label}`,
-    extra: {
+    entryKey: null,
+    stack: stack?.id ?? null,
+    extra: JSON.stringify({
       app: app?.slug,
       stack: stack?.id,
       app_id: app?.id,
       request: { path, session: `demo-${occurredAt.getTime().toString(36)}`, META: metaOf(path) },
-    },
+    }),
     occurredAt,
   };
 };

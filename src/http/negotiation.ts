@@ -4,6 +4,7 @@ import { Problem } from '../core/problems.ts';
 
 /** First choice first. Further forms of an answer (CSV, HTML) are to be added here. */
 export const JSON_FORMS: readonly string[] = ['application/json'];
+export const LIST_FORMS: readonly string[] = [...JSON_FORMS, 'text/csv'];
 
 /** Registers the `Accept` parser, and says on every answer that it depends on that header. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {

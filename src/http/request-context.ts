@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Browser, Context } from '../../routers/context.ts';
-import { Problem } from '../core/problems.ts';
+import { invalid, Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit/audit.ts';
 import type { Services } from '../services/index.ts';
@@ -67,9 +67,24 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
       return actor;
     },
     browser: browserOf(request, deps),
+    idempotencyKey: () => idempotencyKeyOf(request),
     baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
   };
+};
+
+/** A structured string by the draft of that header, in quotes; most callers leave them out. */
+const IDEMPOTENCY_KEY = /^("?)([\x21\x23-\x7e]{1,255})\1$/;
+
+const idempotencyKeyOf = ({ headers }: FastifyRequest): string | null => {
+  const header = headers['idempotency-key'];
+  if (header === undefined) return null;
+  const key = IDEMPOTENCY_KEY.exec(String(header))?.[2];
+  if (key === undefined)
+    throw invalid({
+      'Idempotency-Key': ['Must be 1 to 255 visible ASCII characters without quotes inside.'],
+    });
+  return key;
 };
 
 /**

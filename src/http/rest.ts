@@ -4,12 +4,13 @@ import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
-import { chooseForm, JSON_FORMS } from './negotiation.ts';
+import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
+import { csvOf, isPages, sendPages } from './streams.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -35,7 +36,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 
 /** Whatever can be refused by the headers alone is refused before the body is read. */
 const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
-  if (endpoint.rest.status !== 204) chooseForm(request, endpoint.rest.offers ?? JSON_FORMS);
+  if (endpoint.rest.status !== 204) chooseForm(request, offersOf(endpoint));
   if (endpoint.isPublic) return;
   if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
@@ -63,7 +64,7 @@ const answer = async (
       batchIndex: 0,
     });
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return send(endpoint, request, reply, content);
+    return await send(endpoint, request, reply, content);
   } catch (error) {
     const problem = problemOf(error);
     return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
@@ -71,15 +72,27 @@ const answer = async (
 };
 
 const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  const { status = 200, offers = JSON_FORMS } = endpoint.rest;
-  if (status !== 204) return sendJson(reply, status, chooseForm(request, offers), content);
-  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
-  reply.header('preference-applied', 'return=representation');
-  return sendJson(reply, 200, 'application/json', content);
+  const { status = 200, stream } = endpoint.rest;
+  if (status === 204) return sendNothing(request, reply, content);
+  const form = chooseForm(request, offersOf(endpoint));
+  if (stream && isPages(content)) return sendPages(request, reply, content, form, stream);
+  return stream && form === 'text/csv'
+    ? sendText(reply, status, form, csvOf([content], stream))
+    : sendText(reply, status, form, JSON.stringify(content));
 };
 
-const sendJson = (reply: FastifyReply, status: number, type: string, content: unknown) =>
-  reply.code(status).type(`${type}; charset=utf-8`).send(JSON.stringify(content));
+/** With a body all the same, if there is one and the caller would rather have it. */
+const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
+  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
+  reply.header('preference-applied', 'return=representation');
+  return sendText(reply, 200, 'application/json', JSON.stringify(content));
+};
+
+const offersOf = ({ rest }: Endpoint): readonly string[] =>
+  rest.offers ?? (rest.stream ? LIST_FORMS : JSON_FORMS);
+
+const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
+  reply.code(status).type(`${form}; charset=utf-8`).send(text);
 
 /** RFC 7240 §4.2. */
 const prefersRepresentation = (request: FastifyRequest): boolean =>

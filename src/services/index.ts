@@ -3,11 +3,13 @@ import type { CommonPasswords } from '../adapters/common-passwords.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { createAppStatus } from './apps/app-status.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
-import { createUsage } from './apps/usage.ts';
 import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
+import { createIdempotency } from './idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationCare } from './invitations/invitation-care.ts';
 import { createInvitations } from './invitations/invitations.ts';
@@ -24,6 +26,7 @@ import type { MailRoute } from './mail/mail-links.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
 import { createMails } from './mail/mails.ts';
 import { createAppPackages } from './packages/app-packages.ts';
+import { createAppVersions } from './packages/app-versions.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createRoles } from './people/roles.ts';
@@ -32,10 +35,14 @@ import { createBranding } from './tenants/branding.ts';
 import { createClients } from './tenants/clients.ts';
 import { createEnvironment, type Environment } from './tenants/environment.ts';
 import { createSites } from './tenants/sites.ts';
+import { createUsage } from './usage/usage.ts';
+import { createUsageCharts } from './usage/usage-charts.ts';
+import { createUsageRecording } from './usage/usage-recording.ts';
 
 /** What lasts as long as the process, and what the settings say. */
 export type ServiceDeps = {
   clock: Clock;
+  logger: Pick<Logger, 'info'>;
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
   throttle: LoginThrottle;
@@ -47,6 +54,7 @@ export type ServiceDeps = {
   mailRoute: MailRoute;
   tokenIdleDays: number;
   invitationDays: number;
+  usageRetentionDays: number;
   environment: Environment;
 };
 
@@ -54,7 +62,7 @@ export type ServiceDeps = {
 export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => {
   const audit = createAudit(origin, deps.clock);
   const common = { ...deps, em, origin, audit };
-  const unit = { ...common, proof: createPasswordProof(common) };
+  const unit = { ...common, proof: createPasswordProof(common), idempotency: createIdempotency(common) };
   return {
     identity: createIdentity(unit),
     logins: createLogins(unit),
@@ -71,7 +79,11 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: 
     invitationCare: createInvitationCare(unit),
     invitationAcceptance: createInvitationAcceptance(unit),
     apps: createApps(unit),
+    appStatus: createAppStatus(unit),
+    appVersions: createAppVersions(unit),
     usage: createUsage(unit),
+    usageCharts: createUsageCharts(unit),
+    usageRecording: createUsageRecording(unit),
     savedFilters: createSavedFilters(unit),
     appPackages: createAppPackages(unit),
     environment: createEnvironment({ em, defaults: deps.environment }),

@@ -21,7 +21,7 @@ config('has the documented defaults', () => {
   assert.is(read.host, '127.0.0.1');
   assert.is(read.baseUrl, 'http://localhost:8000');
   assert.match(read.dataDir, /\/\.steward$/);
-  assert.match(read.packagesDir, /\/\.steward\/packages$/);
+  assert.match(read.appStore.kind === 'folder' ? read.appStore.dir : '', /\/\.steward\/packages$/);
   assert.is(read.adminEmail, 'admin@localhost');
   assert.equal([read.environment, read.uploadBucketName], ['development', 'steward-uploads']);
   assert.equal([read.tokenIdleDays, read.invitationDays, read.demo], [90, 14, false]);

@@ -1,8 +1,9 @@
-import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client';
+import { createTRPCClient, httpBatchLink, httpBatchStreamLink, TRPCClientError } from '@trpc/client';
 import * as assert from 'uvu/assert';
 import { type AppRouter, MAX_BATCH_SIZE, transformer } from '../../src/client.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, IDLE, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const rpc = appSuite('tRPC over HTTP');
 
@@ -185,6 +186,23 @@ rpc('answers nonsense with 4xx', async ({ app }) => {
     assert.ok(response.statusCode >= 400 && response.statusCode < 500, `${line}: ${response.statusCode}`);
     assert.not.match(response.body, /at .*\.(ts|js):\d/);
   }
+});
+
+rpc('streams the usage log page by page, and says so to links that do not stream', async ({ app }) => {
+  const plain = await clientOf(app, ACME);
+  const url = `${app.server.listeningOrigin}/trpc`;
+  const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
+  const streaming = createTRPCClient<AppRouter>({
+    links: [httpBatchStreamLink({ url, transformer, headers })],
+  });
+  const pages = await Array.fromAsync(await streaming.usage.ofApp.query({ app_id: SALES, window: 120 }));
+  const refusal = await failure(plain.usage.ofApp.query({ app_id: SALES }));
+
+  assert.ok(pages.length > 1);
+  assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));
+  assert.is(pages[0]?.[0]?.extra.app_id, SALES);
+  assert.is(refusal.data?.httpStatus, 415);
+  assert.match(refusal.message, /httpBatchStreamLink/);
 });
 
 rpc.run();

@@ -6,8 +6,15 @@ import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { givenColumns, tables } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
+import {
+  bringForward,
+  dayOf,
+  type ReadyWindows,
+  type UsageWindows,
+  WINDOWS,
+  windowsOf,
+} from '../usage/usage-windows.ts';
 import { type AppRow, appRow, appRows } from './app-rows.ts';
-import { type UsageWindows, usageWindows } from './usage-windows.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -36,19 +43,31 @@ export type AppChanges = {
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
 export const createApps = ({ em, clock, audit }: Deps) => {
-  const withUsage = async (tx: SqlEntityManager, apps: AppRow[]): Promise<AppWithUsage[]> => {
-    const overseen = apps.filter((app) => app.shows_usage).map((app) => app.id);
-    const windowsOf = await usageWindows(tx, overseen, clock.now());
-    return apps.map((app) => ({ ...app, usage: app.shows_usage ? windowsOf(app.id) : {} }));
+  const withUsage = async (
+    tx: SqlEntityManager,
+    query: ReturnType<typeof appRows>,
+  ): Promise<AppWithUsage[]> => {
+    const today = dayOf(clock.now());
+    const read = () =>
+      query.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id').select(WINDOWS).execute();
+    const rows = await read();
+    const stale = rows.filter(({ usage_day }) => usage_day !== null && usage_day < today);
+    if (stale.length === 0) return rows.map(shown);
+    await bringForward(
+      tx,
+      stale.map(({ id }) => id),
+      clock.now(),
+    );
+    return (await read()).map(shown);
   };
   const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
-    const [app] = await withUsage(tx, [await appRow(tx, actor, id)]);
+    const [app] = await withUsage(tx, appRows(tx, actor).where('apps.id', '=', id));
     if (!app) throw notFound('app');
     return app;
   };
 
   return {
-    list: async (actor: Actor): Promise<AppWithUsage[]> => withUsage(em, await appRows(em, actor).execute()),
+    list: async (actor: Actor): Promise<AppWithUsage[]> => withUsage(em, appRows(em, actor)),
 
     /** @throws Problem `not-found` */
     get: (actor: Actor, id: string): Promise<AppWithUsage> => one(em, actor, id),
@@ -76,3 +95,9 @@ export const createApps = ({ em, clock, audit }: Deps) => {
       }),
   };
 };
+
+/** Those who may not see how much an app is used get no usage at all. */
+const shown = (app: AppRow & ReadyWindows): AppWithUsage => ({
+  ...app,
+  usage: app.shows_usage ? windowsOf(app) : {},
+});

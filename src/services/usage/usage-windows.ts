@@ -6,35 +6,67 @@ type Window = { actions: number; users: number };
 /** The last 30 days, the 30 before those, and the 30 before those: they do not overlap. */
 export type UsageWindows = { '30': Window; '60': Window; '90': Window };
 
-const unused = (): UsageWindows => ({
-  '30': { actions: 0, users: 0 },
-  '60': { actions: 0, users: 0 },
-  '90': { actions: 0, users: 0 },
+/** The columns of `usage_windows` beside an app, all null for one that was never used. */
+export const WINDOWS = [
+  'usage_windows.day as usage_day',
+  'actions30',
+  'users30',
+  'actions60',
+  'users60',
+  'actions90',
+  'users90',
+] as const;
+
+export type ReadyWindows = Record<
+  'actions30' | 'users30' | 'actions60' | 'users60' | 'actions90' | 'users90',
+  number | null
+>;
+
+export const windowsOf = (row: ReadyWindows): UsageWindows => ({
+  '30': { actions: row.actions30 ?? 0, users: row.users30 ?? 0 },
+  '60': { actions: row.actions60 ?? 0, users: row.users60 ?? 0 },
+  '90': { actions: row.actions90 ?? 0, users: row.users90 ?? 0 },
 });
 
-/** Sums the daily rollup of all these apps in one statement; an app without usage has zeros. */
-export const usageWindows = async (
+/** `YYYY-MM-DD` in UTC */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** The first of a window's days finds all of its people new, the thirtieth only those who were not there before. */
+const PLACE = sql`30 - (today - days.day) % 30`;
+
+/** Counts windows anew, from 90 rows an app. They never go back a day, should clocks disagree about midnight. */
+const countedWindows = (appIds: readonly string[], now: Date) => sql`
+  insert into usage_windows (app_id, day, actions30, users30, actions60, users60, actions90, users90)
+  select apps.app_id, today, ${sql.join(
+    [0, 1, 2].flatMap((window) =>
+      [sql`days.actions`, sql`days.newcomers[${PLACE}]`].map(
+        (counted) =>
+          sql`coalesce(sum(${counted}) filter (where (today - days.day) / 30 = ${sql.lit(window)}), 0)`,
+      ),
+    ),
+  )}
+  from (
+    select id as app_id, greatest(known.day, ${dayOf(now)}::date) as today
+    from unnest(${[...appIds]}::varchar[]) as id left join usage_windows known on known.app_id = id
+  ) as apps
+  left join usage_app_days days on days.app_id = apps.app_id and days.day > today - 90 and days.day <= today
+  group by apps.app_id, today
+  on conflict (app_id) do update set (day, actions30, users30, actions60, users60, actions90, users90) = (
+    excluded.day, excluded.actions30, excluded.users30, excluded.actions60, excluded.users60,
+    excluded.actions90, excluded.users90)`;
+
+/** After usage of an app was written, under its lock. */
+export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Date): Promise<void> => {
+  const counting = sql`${countedWindows([appId], now)} where usage_windows.day <= excluded.day returning 1`;
+  // A reader may have brought it to the next day meanwhile: then that is the day to count for.
+  while ((await counting.execute(tables(tx))).rows.length === 0);
+};
+
+/** Brings windows of former days to the present one. Whoever has written to an app since has done so already. */
+export const bringForward = async (
   em: SqlEntityManager,
   appIds: readonly string[],
   now: Date,
-): Promise<(appId: string) => UsageWindows> => {
-  const today = now.toISOString().slice(0, 10);
-  const rows = await tables(em)
-    .selectFrom('usage_days')
-    .select('app_id')
-    .select(sql<number>`(${today}::date - day) / 30`.as('window'))
-    .select(sql<number>`sum(actions)::int`.as('actions'))
-    .select(sql<number>`count(distinct email)::int`.as('users'))
-    .where(sql<boolean>`app_id = any(${[...appIds]}::varchar[])`)
-    .where(sql<boolean>`day > ${today}::date - 90 and day <= ${today}::date`)
-    .groupBy(['app_id', 'window'])
-    .execute();
-
-  const byApp = new Map<string, UsageWindows>();
-  for (const { app_id, window, actions, users } of rows) {
-    const windows = byApp.get(app_id) ?? unused();
-    windows[(['30', '60', '90'] as const)[window] ?? '90'] = { actions, users };
-    byApp.set(app_id, windows);
-  }
-  return (appId) => byApp.get(appId) ?? unused();
+): Promise<void> => {
+  await sql`${countedWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(em));
 };

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** Writes the items of a streamed list as text, for wires that know no objects. */
+export type ItemWriter<T = never> = {
+  json: (item: T) => string;
+  csv: { header: readonly string[]; cells: (item: T) => string[] };
+};
+
+const isAsyncIterable = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+
+/**
+ * The output of a procedure whose list is too long to hold: pages of items, each passed on before the next is read.
+ * All items of a list are made by one view from rows of one query, so the first of each page is held against the schema.
+ */
+export const pagesOf = <T extends z.ZodType>(item: T) =>
+  z
+    .custom<AsyncIterable<z.output<T>[]>>(isAsyncIterable)
+    .transform((pages) => checkedPages(item, pages))
+    .meta({ pagesOf: item });
+
+async function* checkedPages<T extends z.ZodType>(
+  item: T,
+  pages: AsyncIterable<z.output<T>[]>,
+): AsyncGenerator<z.output<T>[]> {
+  for await (const page of pages) {
+    if (page.length > 0) item.parse(page[0]);
+    yield page;
+  }
+}
+
+/** Makes pages of views from pages of rows. */
+export async function* viewPages<R, V>(pages: AsyncIterable<R[]>, view: (row: R) => V): AsyncGenerator<V[]> {
+  for await (const rows of pages) yield rows.map(view);
+}

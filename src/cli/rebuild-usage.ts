@@ -1,0 +1,41 @@
+import { systemClock } from '../core/clock.ts';
+import type { Config } from '../core/config.ts';
+import { notFound } from '../core/problems.ts';
+import { openDatabase } from '../database.ts';
+import { tables } from '../services/tables.ts';
+import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
+import { inWorkplace } from '../workplace.ts';
+import { createProgress } from './progress.ts';
+
+/**
+ * One app after the other, each in a transaction of its own; answers how many there were.
+ * @throws Problem `not-found` for a slug that is no app's
+ */
+export const rebuildRollups = (config: Config, slug?: string): Promise<number> =>
+  inWorkplace(config, async ({ connection }) => {
+    const orm = await openDatabase(connection);
+    try {
+      const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
+      const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
+      if (slug !== undefined && apps.length === 0) throw notFound(`app as ${slug}`);
+      await rebuildEach(
+        apps.map(({ id }) => id),
+        (id) => rebuildUsage(orm.em.fork(), id, systemClock.now()),
+      );
+      return apps.length;
+    } finally {
+      await orm.close(true);
+    }
+  });
+
+const rebuildEach = async (ids: string[], rebuild: (id: string) => Promise<void>): Promise<void> => {
+  const progress = createProgress('Apps', ids.length);
+  try {
+    for (const id of ids) {
+      await rebuild(id);
+      progress.advance();
+    }
+  } finally {
+    progress.stop();
+  }
+};

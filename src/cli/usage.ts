@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+import { readConfig } from '../core/config.ts';
+
+export const addUsageCommands = (program: Command): void => {
+  const usage = program.command('usage').description('care for the usage log');
+
+  usage
+    .command('rebuild')
+    .description('count the rollups of usage anew from the log, beside a running service if need be')
+    .option('--app <slug>', 'of this app only')
+    .action(async ({ app }: { app?: string }) => {
+      const config = readConfig(process.env);
+      const { rebuildRollups } = await import('./rebuild-usage.ts');
+      const count = await rebuildRollups(config, app);
+      process.stdout.write(`Counted the usage of ${count} ${count === 1 ? 'app' : 'apps'} anew.\n`);
+    });
+};

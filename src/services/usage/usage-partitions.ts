@@ -1,0 +1,73 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../tables.ts';
+
+/** The tables that are partitioned by month, and what their partitions are bounded by. */
+export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
+
+/** Held while partitions are made: two transactions would make the same one. */
+const LOCK = sql`hashtextextended('usage partitions', 0)`;
+
+/** First day of the UTC month of a moment, `months` later. */
+export const monthOf = (at: Date, months = 0): Date =>
+  new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
+
+/** `usage_entries_2026_11` */
+export const partitionOf = (table: string, month: Date): string =>
+  `${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`;
+
+/** The first days of the months of these moments, as `YYYY-MM-DD`. */
+const monthsOf = (moments: Iterable<Date>): string[] => {
+  const numbers = new Set<number>();
+  for (const at of moments) numbers.add(at.getUTCFullYear() * 12 + at.getUTCMonth());
+  return [...numbers]
+    .map((number) => new Date(Date.UTC(Math.floor(number / 12), number % 12)).toISOString().slice(0, 10))
+    .sort();
+};
+
+type Missing = { table: string; month: string };
+
+/**
+ * Makes the partitions of these months that are not there yet. They are attached, which waits for nobody who reads
+ * or writes; `create table … partition of` would lock the whole log.
+ */
+export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date>): Promise<void> => {
+  const months = monthsOf(moments);
+  if ((await missingOf(tx, months)).length === 0) return;
+
+  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
+  // Another transaction may have made them while this one waited.
+  for (const { table, month } of await missingOf(tx, months)) await addPartition(tx, table, new Date(month));
+};
+
+/** Asks the catalogue itself: `to_regclass` may answer from what this connection has seen before. */
+const missingOf = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
+  const { rows } = await sql<Missing>`
+    select "table", month from unnest(${[...PARTITIONED]}::text[]) as "table", unnest(${months}::text[]) as month
+    where not exists (
+      select from pg_class where relnamespace = current_schema()::regnamespace
+        and relname = "table" || '_' || translate(left(month, 7), '-', '_'))
+    order by "table", month`.execute(tables(tx));
+  return rows;
+};
+
+const addPartition = async (tx: SqlEntityManager, table: string, month: Date): Promise<void> => {
+  const name = sql.table(partitionOf(table, month));
+  const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
+  // Room for counts to rise where they are: a row that moves to another page needs its index entries anew.
+  const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
+  await sql`create table ${name} (like ${sql.table(table)} including defaults including constraints) ${room}`.execute(
+    tables(tx),
+  );
+  await sql`alter table ${sql.table(table)} attach partition ${name} for values from (${from}) to (${to})`.execute(
+    tables(tx),
+  );
+};
+
+/** The months of the log, the oldest first. */
+export const logMonths = async (em: SqlEntityManager): Promise<Date[]> => {
+  const { rows } = await sql<{ month: string }>`
+    select translate(right(inhrelid::regclass::text, 7), '_', '-') as month
+    from pg_inherits where inhparent = 'usage_entries'::regclass order by 1`.execute(tables(em));
+  return rows.map(({ month }) => new Date(`${month}-01T00:00:00Z`));
+};

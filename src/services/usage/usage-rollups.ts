@@ -1,0 +1,88 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
+import { tables } from '../tables.ts';
+
+/** Days that `newcomers` looks back, see entities/usage-app-day.ts: as long as a window. */
+export const PLACES = Array.from({ length: 30 }, (_, index) => index + 1);
+
+/** How long somebody was away before a day of theirs: 30 for longer, or for ever. */
+export const awayBefore = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
+  sql`coalesce(least(${day} - ${before}, 30), 30)`;
+
+/** `newcomers` of rows that say for how many people (`people`) who were `away` so long. */
+export const newcomersOf = sql`array[${sql.join(
+  PLACES.map((place) => sql`coalesce(sum(people) filter (where away >= ${sql.lit(place)}), 0)::int`),
+)}]`;
+
+/**
+ * Adds up what `written` (an `insert … returning email, day, stack`) adds to one app: by person, app and stack for
+ * each day. It must run under the app's lock. Answers the number of entries.
+ *
+ * A day new to a person comes between two others of theirs. It has been preceded by an absence (`away`), and it ends
+ * the absence that preceded the later one. Only the nearest days matter, and only within a window.
+ */
+export const addUpRollups = async (
+  tx: SqlEntityManager,
+  appId: string,
+  written: RawBuilder<unknown>,
+): Promise<number> => {
+  const { rows } = await sql<{ entries: number }>`
+    with written as (${written}),
+    days as (select email, day, count(*)::int as actions from written group by email, day),
+    into_days as (
+      insert into usage_days (app_id, email, day, actions)
+      select ${appId}, email, day, actions from days
+      on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions
+      returning email, day, actions
+    ),
+    -- A day that had actions before has more than were added now.
+    new_days as (select email, day from into_days join days using (email, day, actions)),
+    neighbours as (
+      select email, day, false as is_new, bool_or(is_next) as is_next from (
+        select new.email, before.day, false as is_next from new_days new cross join lateral (
+          select day from usage_days known
+          where app_id = ${appId} and email = new.email and day < new.day and day > new.day - 30
+          order by day desc limit 1) before
+        union all
+        select new.email, next.day, true from new_days new cross join lateral (
+          select day from usage_days known
+          where app_id = ${appId} and email = new.email and day > new.day and day < new.day + 30
+          order by day limit 1) next
+      ) as near group by email, day
+    ),
+    around as (
+      select email, day, is_new, is_next,
+        lag(day) over person as previous,
+        max(day) filter (where not is_new)
+          over (person rows between unbounded preceding and 1 preceding) as previous_before
+      from (select email, day, true as is_new, false as is_next from new_days
+            union all select email, day, is_new, is_next from neighbours) as both_kinds
+      window person as (partition by email order by day)
+    ),
+    absences as (
+      select day, away, sum(people) as people from (
+        select day, ${awayBefore(sql`day`, sql`previous`)} as away, 1 as people from around where is_new or is_next
+        union all
+        select day, ${awayBefore(sql`day`, sql`previous_before`)}, -1 from around where is_next
+      ) as changes group by day, away
+    ),
+    into_app_days as (
+      insert into usage_app_days (app_id, day, actions, newcomers)
+      select ${appId}, coalesce(counted.day, met.day), coalesce(counted.actions, 0),
+        coalesce(met.newcomers, array_fill(0, array[30]))
+      from (select day, sum(actions)::int as actions from days group by day) as counted
+      full join (select day, ${newcomersOf} as newcomers from absences group by day) as met using (day)
+      on conflict (app_id, day) do update set
+        actions = usage_app_days.actions + excluded.actions,
+        newcomers = array(
+          select a + b from unnest(usage_app_days.newcomers, excluded.newcomers) with ordinality as sums (a, b, place)
+          order by place)
+    ),
+    into_stack_days as (
+      insert into usage_stack_days (app_id, day, stack, actions)
+      select ${appId}, day, stack, count(*) from written where stack is not null group by day, stack
+      on conflict (app_id, day, stack) do update set actions = usage_stack_days.actions + excluded.actions
+    )
+    select count(*)::int as entries from written`.execute(tables(tx));
+  return rows[0]?.entries ?? 0;
+};

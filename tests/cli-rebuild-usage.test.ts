@@ -1,0 +1,45 @@
+import * as assert from 'uvu/assert';
+import { rebuildRollups } from '../src/cli/rebuild-usage.ts';
+import { systemClock } from '../src/core/clock.ts';
+import { readConfig } from '../src/core/config.ts';
+import { dayOf } from '../src/services/usage/usage-windows.ts';
+import { appSuite } from './support/app-suite.ts';
+import { rollupFaults } from './support/recount.ts';
+import { rejectsWith } from './support/rejects-with.ts';
+import type { TestApp } from './support/test-app.ts';
+import { CHURN, SALES } from './support/usage.ts';
+
+const rebuild = appSuite('steward usage rebuild');
+
+const configOf = (app: TestApp) => ({ ...readConfig({}), database: app.connection });
+const today = () => dayOf(systemClock.now());
+const spoil = async (app: TestApp): Promise<void> => {
+  await app
+    .db()
+    .updateTable('usage_days')
+    .set({ actions: 99 })
+    .where('app_id', 'in', [SALES, CHURN])
+    .execute();
+  await app.db().deleteFrom('usage_stack_days').where('app_id', 'in', [SALES, CHURN]).execute();
+};
+
+rebuild('counts one app anew, and leaves the others', async ({ app }) => {
+  await spoil(app);
+  assert.is(await rebuildRollups(configOf(app), 'sales'), 1);
+
+  assert.equal(await rollupFaults(app, SALES, today()), []);
+  assert.ok((await rollupFaults(app, CHURN, today())).length > 0);
+});
+
+rebuild('counts all apps anew', async ({ app }) => {
+  await spoil(app);
+  assert.is(await rebuildRollups(configOf(app)), 3);
+
+  for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, today()), []);
+});
+
+rebuild('names a slug that is no app', async ({ app }) => {
+  await rejectsWith(rebuildRollups(configOf(app), 'nothing'), 'not-found');
+});
+
+rebuild.run();

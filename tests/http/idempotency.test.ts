@@ -1,0 +1,73 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { pruneAnswers } from '../../src/services/idempotency.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, STAFF, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const idempotency = appSuite('Idempotency-Key');
+
+const send = (app: TestApp, key: string, payload: object, as = STAFF) =>
+  app.send(`POST /jb/apps/${SALES}/usage/`, { as, payload, headers: { 'idempotency-key': key } });
+const report = { email: ADA, action: 'X' };
+const countOf = async (app: TestApp): Promise<number> =>
+  (await app.db().selectFrom('usage_entries').select('id').where('action', '=', 'X').execute()).length;
+
+idempotency('gives a repeat the first answer, also twenty at once', async ({ app }) => {
+  const before = await countOf(app);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, 'once', [report, report])));
+
+  for (const answer of answers) {
+    assert.equal([answer.statusCode, answer.json()], [201, { recorded: 2, repeated: 0 }]);
+  }
+  assert.is(await countOf(app), before + 2);
+});
+
+idempotency('takes the same key in quotes for the same', async ({ app }) => {
+  await send(app, 'quoted', report);
+  const before = await countOf(app);
+  assert.equal((await send(app, '"quoted"', report)).json(), { recorded: 1, repeated: 0 });
+  assert.is(await countOf(app), before);
+});
+
+idempotency('refuses a key that came with another request', async ({ app }) => {
+  await send(app, 'taken', report);
+  const answer = await send(app, 'taken', { ...report, action: 'Y' });
+
+  assert.is(answer.statusCode, 409);
+  assert.is(answer.json().type, 'urn:steward:problem:idempotency-key-reused');
+});
+
+idempotency('keeps the keys of callers apart', async ({ app }) => {
+  await send(app, 'shared', report, STAFF);
+  const before = await countOf(app);
+  await send(app, 'shared', report, ACME);
+  assert.is(await countOf(app), before + 1);
+});
+
+idempotency('keeps nothing of a request that failed', async ({ app }) => {
+  assert.is((await send(app, 'failed', { email: 'nobody' })).statusCode, 400);
+  assert.is((await send(app, 'failed', report)).statusCode, 201);
+});
+
+idempotency('names itself when it is no key', async ({ app }) => {
+  for (const key of ['', 'two words', 'x'.repeat(256), 'ü', '"']) {
+    const answer = await send(app, key, report);
+    assert.is(answer.statusCode, 400, key);
+    assert.ok(answer.json().errors['Idempotency-Key'], key);
+  }
+});
+
+idempotency('is forgotten after a day', async ({ app }) => {
+  await send(app, 'old', report);
+  const before = await countOf(app);
+  app.clock.advance(DAY_MS);
+  await send(app, 'old', report);
+  assert.is(await countOf(app), before + 1);
+
+  app.clock.advance(DAY_MS);
+  await pruneAnswers(app.orm.em.fork(), app.clock.now());
+  assert.equal(await app.db().selectFrom('idempotent_answers').select('key').execute(), []);
+});
+
+idempotency.run();

@@ -1,0 +1,105 @@
+import * as assert from 'uvu/assert';
+import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts';
+import { NOON } from '../support/test-clock.ts';
+import { allOf, FLEET, logEntry, SALES } from '../support/usage.ts';
+
+const charts = appSuite('charts of usage');
+
+charts('show every day up to today, the oldest first, with its actions and people', async ({ app }) => {
+  const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
+  const log = await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window: 30 }));
+
+  assert.equal(
+    series.map(({ day }) => day),
+    ['2026-11-15', '2026-11-16', '2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21'],
+  );
+  for (const { day, actions, users } of series) {
+    const entries = log.filter(({ timestamp }) => timestamp.toISOString().startsWith(day));
+    assert.equal([actions, users], [entries.length, new Set(entries.map(({ email }) => email)).size]);
+  }
+});
+
+charts('show days without usage as zeros', async ({ app }) => {
+  const series = await app.as(GLOBEX).usage.series({ app_id: FLEET, window: 3650 });
+
+  assert.is(series.length, 3650);
+  assert.equal(series[0], { day: '2016-11-24', actions: 0, users: 0 });
+});
+
+charts('show a user in one app, or in all that the caller oversees', async ({ app }) => {
+  const sum = (series: { actions: number }[]) => series.reduce((total, { actions }) => total + actions, 0);
+  const inSales = await app.as(ACME).usage.series({ email: ADA, app_id: SALES });
+  const inAll = await app.as(ACME).usage.series({ email: ADA });
+  await writeUsage(app.orm.em.fork(), FLEET, [logEntry(0, ADA)], NOON);
+
+  assert.ok(sum(inSales) > 0 && sum(inAll) > sum(inSales));
+  assert.is(
+    sum(await app.as(ACME).usage.series({ email: ADA })),
+    sum(inAll),
+    'the fleet is not theirs to see',
+  );
+  assert.is(sum(await app.as(STAFF).usage.series({ email: ADA })), sum(inAll) + 1);
+});
+
+charts('ask for an app or a user', async ({ app }) => {
+  await rejectsWith(app.as(STAFF).usage.series({}), 'invalid-input');
+});
+
+charts('rank who used an app the most, and which stacks were', async ({ app }) => {
+  const entries = [3, 4, 5].flatMap((days) => [
+    logEntry(days, 'top@x.test', 'gone'),
+    logEntry(days, 'top@x.test', 'b1b82f57'),
+  ]);
+  await writeUsage(app.orm.em.fork(), SALES, Array.from({ length: 50 }, () => entries).flat(), NOON);
+  const { users, stacks } = await app.as(ACME).usage.top({ app_id: SALES, limit: 2 });
+
+  assert.equal(users[0], { email: 'top@x.test', full_name: '', actions: 300, days: 3 });
+  assert.ok([ADA, GRACE].includes(users[1]?.email ?? ''));
+  assert.is(users.length, 2);
+  assert.equal(
+    stacks.map(({ stack, label }) => [stack, label]),
+    [
+      ['b1b82f57', 'Trends'],
+      ['gone', 'gone'],
+    ],
+  );
+  assert.equal(
+    (await app.as(ACME).usage.top({ app_id: SALES, window: 2 })).stacks.some(({ stack }) => stack === 'gone'),
+    false,
+  );
+});
+
+charts('are for those who oversee the app', async ({ app }) => {
+  await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'not-allowed');
+  await rejectsWith(app.as(GLOBEX).usage.top({ app_id: SALES }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.series({ app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.series({ email: EDSGER }), 'not-found');
+});
+
+charts('the log is leafed through by pages that neither repeat nor miss an entry', async ({ app }) => {
+  const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
+  await writeUsage(app.orm.em.fork(), SALES, same, NOON);
+  const all = await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window: 3650 }));
+  const leafed: unknown[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await app.as(ACME).usage.list({ app_id: SALES, limit: 3 * 100 + 1, cursor });
+    leafed.push(...page.items.map(({ id, ...item }) => JSON.stringify({ ...item })));
+    cursor = page.next_cursor;
+  }
+  const few = await app.as(ACME).usage.list({ app_id: SALES, limit: 3, email: 'same@x.test' });
+  const rest = await app
+    .as(ACME)
+    .usage.list({ app_id: SALES, email: 'same@x.test', cursor: few.next_cursor ?? '' });
+
+  assert.equal(
+    leafed,
+    all.map((entry) => JSON.stringify(entry)),
+  );
+  assert.equal([few.items.length, rest.items.length, rest.next_cursor], [3, 4, null]);
+  await rejectsWith(app.as(ACME).usage.list({ app_id: SALES, cursor: 'x' }), 'invalid-input');
+});
+
+charts.run();

@@ -1,0 +1,64 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
+import { allOf, CHURN, FLEET, SALES } from '../support/usage.ts';
+
+const usage = appSuite('reading usage');
+
+usage('lists the last 30 days of an app, newest first, or another window', async ({ app }) => {
+  const times = async (window?: number) =>
+    (await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window }))).map((row) =>
+      row.timestamp.getTime(),
+    );
+  const oldest = (days: number) => app.clock.now().getTime() - days * DAY_MS;
+  const standard = await times();
+
+  assert.equal(
+    standard,
+    standard.toSorted((a, b) => b - a),
+  );
+  assert.ok(standard.every((time) => time > oldest(30)));
+  assert.equal(standard, await times(30));
+  assert.ok((await times(1)).length > 0 && (await times(1)).length < standard.length);
+  assert.ok((await times(3650)).some((time) => time < oldest(118)));
+});
+
+usage('takes whole days from 1 to 3650', async ({ app }) => {
+  for (const window of ['0', '3651', '1.5', '-1', 'x', '', '1e2', '30&window=31']) {
+    const response = await app.send(`GET /jb/apps/zylTKNVx/usage/?window=${window}`, { as: ACME });
+    assert.is(response.statusCode, 400, window);
+    assert.ok(response.json().errors.window, window);
+  }
+});
+
+usage('answers what a user did last in an app, or with a window all of it', async ({ app }) => {
+  const window = await app.as(ACME).usage.ofUser({ email: ADA, app_id: SALES, window: 120 });
+  assert.ok(Symbol.asyncIterator in window);
+  const all = await allOf(window);
+  const latest = await app.as(ACME).usage.ofUser({ email: ADA, app_id: SALES });
+
+  assert.ok(all.length > 100);
+  assert.equal(JSON.stringify(latest), JSON.stringify(all[0]));
+  await rejectsWith(app.as(ACME).usage.ofUser({ email: GRACE, app_id: CHURN }), 'not-found');
+});
+
+usage('answers 404 for whom or what the caller may not see, and 403 to members', async ({ app }) => {
+  await rejectsWith(app.as(ACME).usage.ofUser({ email: EDSGER, app_id: SALES }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.ofUser({ email: ADA, app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.ofApp({ app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ADA).usage.ofApp({ app_id: SALES }), 'not-allowed');
+});
+
+usage('is refused with 403 for an app that the caller may open but not oversee', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+  const admin = app.as(EDSGER);
+
+  await rejectsWith(admin.usage.ofApp({ app_id: FLEET }), 'not-allowed');
+  await rejectsWith(admin.users.list({ app: 'fleet' }), 'not-allowed');
+  await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'not-allowed');
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
+});
+
+usage.run();

@@ -1,0 +1,138 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts';
+import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rollupFaults } from '../support/recount.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { NOON } from '../support/test-clock.ts';
+import { allOf, SALES } from '../support/usage.ts';
+
+const recording = appSuite('usage.record');
+
+const PATH = `POST /jb/apps/${SALES}/usage/`;
+const report = (more: object = {}) => ({ email: ADA, action: 'STACK_ACCESS', ...more });
+const ago = (ms: number) => new Date(NOON.getTime() - ms);
+const countOf = async (app: TestApp): Promise<number> =>
+  (await allOf(await app.as(ROOT).usage.ofApp({ app_id: SALES, window: 3650 }))).length;
+/** Sends these, which must change nothing, and answers the faults by index and field. */
+const refused = async (app: TestApp, payload: object): Promise<Record<string, unknown>> => {
+  const before = await countOf(app);
+  const response = await app.send(PATH, { as: STAFF, payload });
+  assert.is(response.statusCode, 400);
+  assert.is(await countOf(app), before);
+  return response.json().errors;
+};
+
+recording.after.each(async ({ app }) => {
+  assert.equal(await rollupFaults(app, SALES, dayOf(NOON)), []);
+});
+
+recording('takes one entry or an array of them', async ({ app }) => {
+  const before = await countOf(app);
+  const one = await app.send(PATH, { as: STAFF, payload: report() });
+  const many = await app.send(PATH, { as: ACME, payload: [report(), report({ email: GRACE })] });
+  const none = await app.send(PATH, { as: STAFF, payload: [] });
+
+  assert.equal([one.statusCode, one.json()], [201, { recorded: 1, repeated: 0 }]);
+  assert.equal([many.statusCode, many.json()], [201, { recorded: 2, repeated: 0 }]);
+  assert.equal([none.statusCode, none.json()], [201, { recorded: 0, repeated: 0 }]);
+  assert.is(await countOf(app), before + 3);
+});
+
+recording('keeps an entry as it was sent, and fills in what was left out', async ({ app }) => {
+  const extra = { zebra: 1, app: 'sales', nested: { '\u0000': [null, 'x'] }, stack: 'a0a91e46' };
+  const sent = { action: 'KEPT', full_name: 'Then Named', action_description: 'x', extra };
+  const payload = [
+    report({ ...sent, timestamp: ago(1).toISOString() }),
+    { email: 'Ada@ACME.test', action: 'KEPT' },
+  ];
+  await app.send(PATH, { as: STAFF, payload });
+  const { items } = await app.as(STAFF).usage.list({ app_id: SALES, action: 'KEPT' });
+  const [filled, kept] = items.map(({ id, extra: own, ...item }) => ({
+    ...item,
+    extra: JSON.stringify(own),
+  }));
+
+  assert.equal(kept, { ...report(sent), timestamp: ago(1), extra: JSON.stringify(extra) });
+  assert.equal(filled, {
+    ...{ email: ADA, full_name: 'Ada Lovelace', timestamp: NOON, action: 'KEPT', action_description: '' },
+    extra: '{}',
+  });
+});
+
+recording('is for superusers, staff and admins of the client', async ({ app }) => {
+  const entries = [report()];
+  await rejectsWith(app.as(ADA).usage.record({ app_id: SALES, entries }), 'not-allowed');
+  await rejectsWith(app.as(GLOBEX).usage.record({ app_id: SALES, entries }), 'not-found');
+  await rejectsWith(app.as(null).usage.record({ app_id: SALES, entries }), 'not-signed-in');
+  await rejectsWith(app.as(STAFF).usage.record({ app_id: 'nothing0', entries }), 'not-found');
+  for (const who of [ROOT, STAFF, ACME]) {
+    assert.equal(await app.as(who).usage.record({ app_id: SALES, entries }), { recorded: 1, repeated: 0 });
+  }
+});
+
+recording('refuses the whole array for the faults of its elements, and names them all', async ({ app }) => {
+  const errors = await refused(app, [
+    report(),
+    report({ action: 'stack access', email: 'nobody' }),
+    report({ extra: 7, timestamp: 'yesterday' }),
+    'text',
+    report({ action_description: 'a\u0000b', full_name: 1 }),
+  ]);
+
+  assert.equal(Object.keys(errors), ['1', '2', '3', '4']);
+  assert.equal(Object.keys(errors[1] as object).sort(), ['action', 'email']);
+  assert.equal(Object.keys(errors[2] as object).sort(), ['extra', 'timestamp']);
+  assert.equal(Object.keys(errors[4] as object).sort(), ['action_description', 'full_name']);
+});
+
+recording('takes what is late, up to the retention, and refuses the future', async ({ app }) => {
+  const at = (when: Date) => report({ timestamp: when.toISOString() });
+  const taken = [at(ago(-5 * MINUTE_MS)), at(ago(400 * DAY_MS))];
+  const answer = await app.send(PATH, { as: STAFF, payload: taken });
+  assert.equal(answer.json(), { recorded: 2, repeated: 0 });
+
+  const errors = await refused(app, [at(NOON), at(ago(-5 * MINUTE_MS - 1)), at(ago(400 * DAY_MS + 1))]);
+  assert.equal(errors, {
+    1: { timestamp: ['Must not be more than 5 minutes ahead.'] },
+    2: { timestamp: ['Must not be older than the 400 days that are kept.'] },
+  });
+});
+
+recording('takes 10,000 entries at once and no more', async ({ app }) => {
+  const entries = Array.from({ length: 10_001 }, (_, n) => report({ timestamp: ago(n * 1_000_000) }));
+  const tooMany = await refused(app, entries);
+  const taken = await app.as(STAFF).usage.record({ app_id: SALES, entries: entries.slice(1) });
+
+  assert.match(String(tooMany.body), /10000/);
+  assert.equal(taken, { recorded: 10_000, repeated: 0 });
+});
+
+recording('writes an entry with an id once, in one array, again, or at once', async ({ app }) => {
+  const identified = (id: string) => report({ id, timestamp: ago(40 * DAY_MS) });
+  const [first, second] = [identified('1'), identified('2')];
+  const send = (entries: object[]) =>
+    app.send(PATH, { as: STAFF, payload: entries }).then((answer) => answer.json());
+
+  assert.equal(await send([first, first]), { recorded: 1, repeated: 1 });
+  const answers = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
+  assert.is(
+    answers.reduce((sum, { recorded }) => sum + recorded, 0),
+    1,
+  );
+});
+
+recording('knows an entry without a time by its id alone', async ({ app }) => {
+  const timeless = report({ id: 'timeless' });
+  const before = await countOf(app);
+  await Promise.all(Array.from({ length: 5 }, () => app.send(PATH, { as: STAFF, payload: timeless })));
+  app.clock.advance(DAY_MS / 24);
+  const later = await app.send(PATH, { as: STAFF, payload: timeless });
+  app.clock.advance(-DAY_MS / 24);
+
+  assert.equal(later.json(), { recorded: 0, repeated: 1 });
+  assert.is(await countOf(app), before + 1);
+});
+
+recording.run();

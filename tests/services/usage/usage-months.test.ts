@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../../src/core/clock.ts';
+import { careForUsage } from '../../../src/services/usage/usage-care.ts';
+import { writeUsage } from '../../../src/services/usage/usage-log.ts';
+import { ensureMonths } from '../../../src/services/usage/usage-partitions.ts';
+import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
+import { dropOldMonths } from '../../../src/services/usage/usage-retention.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { STAFF, type TestApp } from '../../support/test-app.ts';
+import { NOON } from '../../support/test-clock.ts';
+import { logEntry, SALES } from '../../support/usage.ts';
+
+const months = appSuite('months of usage');
+
+const poolOf = (app: TestApp) => app.orm.em.getConnection().getNativeClient();
+const care = async (app: TestApp, now = NOON, retentionDays = 400) =>
+  careForUsage({ em: app.orm.em.fork(), pool: await poolOf(app), now, retentionDays });
+/** `2026-11` of each partition of the log. */
+const monthsOf = async (app: TestApp, table = 'usage_entries'): Promise<string[]> => {
+  const { rows } = await sql<{ month: string }>`
+    select translate(right(relname, 7), '_', '-') as month from pg_inherits join pg_class on oid = inhrelid
+    where inhparent = ${table}::regclass order by 1`.execute(app.db());
+  return rows.map(({ month }) => month);
+};
+const writeAt = (app: TestApp, at: Date) =>
+  writeUsage(app.orm.em.fork(), SALES, [{ ...logEntry(0), occurredAt: at }], NOON);
+
+months('are there two ahead of the present one', async ({ app }) => {
+  await care(app);
+  assert.equal((await monthsOf(app)).slice(-3), ['2026-11', '2026-12', '2027-01']);
+  assert.equal(await monthsOf(app, 'usage_days'), await monthsOf(app));
+});
+
+months('are made on demand, once, by many who need them at once', async ({ app }) => {
+  const february = new Date('2024-02-29T23:59:59.999Z');
+  await Promise.all(Array.from({ length: 10 }, () => writeAt(app, february)));
+  await app.orm.em.fork().transactional((tx) => ensureMonths(tx, [new Date('2023-12-31T23:59:59.999Z')]));
+
+  assert.equal((await monthsOf(app)).slice(0, 2), ['2023-12', '2024-02']);
+});
+
+months('are made without making those wait who read and write', async ({ app }) => {
+  const reader = new pg.Client(app.connection);
+  await reader.connect();
+  await reader.query('begin');
+  await reader.query('select count(*) from usage_entries');
+  await reader.query(
+    `insert into usage_entries (app_id, email, action, occurred_at) values ($1, 'a', 'X', $2)`,
+    [SALES, NOON],
+  );
+
+  await app.orm.em.fork().transactional((tx) => ensureMonths(tx, [new Date('2022-01-01T00:00:00Z')]));
+  await reader.query('rollback');
+  await reader.end();
+  assert.is((await monthsOf(app))[0], '2022-01');
+});
+
+months('are dropped whole once all of them is older than what is kept', async ({ app }) => {
+  const kept = new Date(NOON.getTime() - 400 * DAY_MS);
+  await writeAt(app, kept);
+  await care(app);
+
+  assert.is((await monthsOf(app))[0], kept.toISOString().slice(0, 7));
+  assert.equal(await monthsOf(app, 'usage_days'), await monthsOf(app));
+  const left = await sql<{ count: number }>`
+    select count(*)::int as count from pg_class where relname ~ '^usage_(entries|days)_20(22|23|24)'`.execute(
+    app.db(),
+  );
+  assert.is(left.rows[0]?.count, 0);
+});
+
+months('leave what rollups remember of them, also after a rebuild', async ({ app }) => {
+  const before = await app.as(STAFF).usage.series({ app_id: SALES, window: 120 });
+  await care(app, NOON, 40);
+  assert.is((await monthsOf(app))[0], '2026-10');
+  await rebuildUsage(app.orm.em.fork(), SALES, NOON);
+
+  const shown = (await app.as(STAFF).apps.get({ app_id: SALES })).usage;
+  assert.equal(await app.as(STAFF).usage.series({ app_id: SALES, window: 120 }), before);
+  assert.ok((shown['90']?.users ?? 0) > 0);
+});
+
+months(
+  'are dropped by one instance at a time, and the next takes up what one has left undone',
+  async ({ app }) => {
+    const pool = await poolOf(app);
+    const other = await pool.connect();
+    await other.query(`select pg_advisory_lock(hashtextextended('usage retention', 0))`);
+    assert.equal(await dropOldMonths(pool, NOON, 1), []);
+    await other.query('alter table usage_entries detach partition usage_entries_2026_10 concurrently');
+    other.release(true);
+
+    assert.equal((await dropOldMonths(pool, NOON, 10)).sort(), [
+      'usage_days_2026_10',
+      'usage_entries_2026_10',
+    ]);
+    assert.is((await monthsOf(app))[0], '2026-11');
+  },
+);
+
+months.run();

@@ -1,0 +1,95 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../../src/core/clock.ts';
+import { appRows } from '../../../src/services/apps/app-rows.ts';
+import { tables } from '../../../src/services/tables.ts';
+import { type UsageFilter, usageRows } from '../../../src/services/usage/usage-pages.ts';
+import { WINDOWS } from '../../../src/services/usage/usage-windows.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { ADA, type TestApp } from '../../support/test-app.ts';
+import { NOON } from '../../support/test-clock.ts';
+import { SALES } from '../../support/usage.ts';
+
+const plans = appSuite('plans of usage queries');
+
+type Plan = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: Plan[] };
+type Scan = { table: string; how: string; index: string | undefined };
+
+const scansIn = (plan: Plan): Scan[] => [
+  ...(plan['Relation Name']
+    ? [{ table: plan['Relation Name'], how: plan['Node Type'], index: plan['Index Name'] }]
+    : []),
+  ...(plan.Plans ?? []).flatMap(scansIn),
+];
+
+/** Which tables a query would scan, and how. */
+const scansOf = async <T>(query: SelectQueryBuilder<never, never, T>): Promise<Scan[]> => {
+  const [row] = await query.explain<{ 'QUERY PLAN': { Plan: Plan }[] }>('json');
+  const plan = row?.['QUERY PLAN'][0]?.Plan;
+  assert.ok(plan);
+  return scansIn(plan);
+};
+const logScans = async (app: TestApp, filter: UsageFilter, limit = 1_000): Promise<Scan[]> => {
+  const query = usageRows(app.orm.em.fork(), filter).limit(limit);
+  return scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
+};
+const KEY = /_pkey$/;
+const BY_PERSON = /_app_id_email_occurred_at_id_idx$/;
+const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
+
+/** So many rows of other apps and people that a scan would be the wrong way to the few that are asked for. */
+plans.before(async ({ app }) => {
+  await sql`
+    insert into usage_entries (app_id, email, action, occurred_at)
+    select 'other' || lpad((n % 40)::text, 3, '0'), 'u' || n % 500 || '@x.test', 'X',
+      ${NOON}::timestamptz - n * interval '4 minutes'
+    from generate_series(1, 47000) as n`.execute(app.db());
+  await sql`analyze usage_entries`.execute(app.db());
+});
+
+plans('would show a scan of the log for what is not asked by app', async ({ app }) => {
+  const query = tables(app.orm.em.fork()).selectFrom('usage_entries').select('id').where('action', '=', 'X');
+  const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
+
+  assert.ok(scans.some(({ how }) => how === 'Seq Scan'));
+});
+
+const documented: Record<string, { filter: UsageFilter; limit?: number; index: RegExp; months: number }> = {
+  'the last 30 days of an app': { filter: { appId: SALES, since: since(30) }, index: KEY, months: 2 },
+  'a later page of them': {
+    filter: { appId: SALES, since: since(30), cursor: { occurredAt: since(3), id: 7 } },
+    index: KEY,
+    months: 2,
+  },
+  'ten years of an app': { filter: { appId: SALES, since: since(3650) }, index: KEY, months: 5 },
+  'what a user did last': { filter: { appId: SALES, email: ADA }, limit: 1, index: BY_PERSON, months: 5 },
+  'a window of a user': {
+    filter: { appId: SALES, email: ADA, since: since(30) },
+    index: BY_PERSON,
+    months: 2,
+  },
+};
+
+for (const [name, { filter, limit, index, months }] of Object.entries(documented)) {
+  plans(`finds ${name} by an index of each month it needs`, async ({ app }) => {
+    const scans = await logScans(app, filter, limit);
+
+    assert.ok(scans.length >= 1 && scans.length <= months + 2, JSON.stringify(scans));
+    for (const scan of scans) {
+      assert.match(scan.how, /^(Index Scan|Index Only Scan|Bitmap Index Scan|Bitmap Heap Scan)$/, scan.table);
+      if (scan.index) assert.match(scan.index, index);
+    }
+  });
+}
+
+plans('shows apps and their windows without the log', async ({ app }) => {
+  const actor = { id: 1, email: '', isSuperuser: true, isStaff: false, adminOf: [], via: null };
+  const query = appRows(app.orm.em.fork(), actor)
+    .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
+    .select(WINDOWS);
+  const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
+
+  assert.equal([...new Set(scans.map(({ table }) => table))].sort(), ['apps', 'usage_windows']);
+});
+
+plans.run();

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../../src/core/clock.ts';
+import { type UsageEntryInput, writeUsage } from '../../../src/services/usage/usage-log.ts';
+import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
+import { bringForward, dayOf } from '../../../src/services/usage/usage-windows.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { rollupFaults } from '../../support/recount.ts';
+import type { TestApp } from '../../support/test-app.ts';
+import { NOON } from '../../support/test-clock.ts';
+import { CHURN, FLEET, logEntry, SALES } from '../../support/usage.ts';
+
+const rollups = appSuite('rollups of usage');
+
+const TODAY = dayOf(NOON);
+const write = (app: TestApp, appId: string, entries: UsageEntryInput[], now = NOON) =>
+  writeUsage(app.orm.em.fork(), appId, entries, now);
+
+rollups('are right for the demo workspace', async ({ app }) => {
+  for (const id of [SALES, CHURN, FLEET]) assert.equal(await rollupFaults(app, id, TODAY), []);
+});
+
+rollups('notice when they are wrong', async ({ app }) => {
+  await app.db().updateTable('usage_windows').set({ users30: 99 }).where('app_id', '=', SALES).execute();
+  await app.db().updateTable('usage_app_days').set({ actions: 99 }).where('app_id', '=', SALES).execute();
+  assert.ok((await rollupFaults(app, SALES, TODAY)).length > 2);
+
+  await rebuildUsage(app.orm.em.fork(), SALES, NOON);
+  assert.equal(await rollupFaults(app, SALES, TODAY), []);
+});
+
+rollups('stay equal to a recount, whatever comes in whatever order, late or not', async ({ app }) => {
+  const person = fc.constantFrom('p@x.test', 'q@x.test', 'r@x.test');
+  // Near each other, where absences meet, and far apart.
+  const daysAgo = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 20, max: 130 }));
+  const stack = fc.constantFrom(null, 'a0a91e46', 'gone');
+  const entry = fc.tuple(daysAgo, person, stack).map((parts) => logEntry(...parts));
+  const batches = fc.array(fc.array(entry, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 6 });
+
+  await fc.assert(
+    fc.asyncProperty(batches, async (given) => {
+      await app.db().deleteFrom('usage_entries').where('app_id', '=', FLEET).execute();
+      for (const table of ['usage_days', 'usage_app_days', 'usage_stack_days', 'usage_windows'] as const) {
+        await app.db().deleteFrom(table).where('app_id', '=', FLEET).execute();
+      }
+      for (const batch of given) await write(app, FLEET, batch);
+      assert.equal(await rollupFaults(app, FLEET, TODAY), []);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+rollups('stay right when many write to one app at once, new months among them', async ({ app }) => {
+  const batches = Array.from({ length: 8 }, (_, n) =>
+    Array.from({ length: 50 }, (_, k) => logEntry((n * 50 + k) % 300, `u${k % 7}@x.test`)),
+  );
+
+  await Promise.all(batches.map((batch, n) => write(app, n % 2 ? CHURN : SALES, batch)));
+
+  for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, TODAY), []);
+});
+
+rollups('are the same after a rebuild, at any time of writing', async ({ app }) => {
+  const writing = Array.from({ length: 10 }, (_, n) =>
+    write(app, SALES, [logEntry(n, `n${n}@x.test`), logEntry(n + 40, `n${n}@x.test`)]),
+  );
+  await Promise.all([...writing, rebuildUsage(app.orm.em.fork(), SALES, NOON)]);
+
+  assert.equal(await rollupFaults(app, SALES, TODAY), []);
+});
+
+rollups('move their windows on when a day is over, by whoever comes first', async ({ app }) => {
+  const at = (days: number) => new Date(NOON.getTime() + days * DAY_MS);
+  for (const days of [1, 2, 29, 60, 89]) {
+    await Promise.all([
+      bringForward(app.orm.em.fork(), [SALES, CHURN], at(days)),
+      write(app, SALES, [{ ...logEntry(0), occurredAt: at(days) }], at(days)),
+      // An instance whose clock is behind: what it writes counts for the later day.
+      write(app, SALES, [logEntry(3, 'late@x.test')], at(days - 1)),
+    ]);
+    for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, dayOf(at(days))), []);
+  }
+  const window = app.db().selectFrom('usage_windows').select('day').where('app_id', '=', CHURN);
+  assert.is((await window.executeTakeFirst())?.day, dayOf(at(89)));
+});
+
+rollups.run();

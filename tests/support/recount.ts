@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { TestApp } from './test-app.ts';
+
+/**
+ * Where the rollups of an app differ from what its log says, told by plain counting that has nothing of how they are
+ * kept: empty when they are right. `today` is the day up to which windows count.
+ */
+export const rollupFaults = async (
+  app: Pick<TestApp, 'db'>,
+  appId: string,
+  today: string,
+): Promise<unknown[]> => {
+  const db = app.db();
+  const faults = await sql`
+    with log as materialized (
+      select email, (occurred_at at time zone 'UTC')::date as day, stack from usage_entries where app_id = ${appId}
+    ),
+    people as (select email, day, count(*) as actions from log group by email, day),
+    days as (
+      select day, sum(actions) as actions, (
+        select array_agg((
+          select count(*) from people p where p.day = d.day and not exists (
+            select from people q where q.email = p.email and q.day < p.day and q.day > p.day - place)
+        ) order by place) from generate_series(1, 30) as place
+      ) as newcomers from people d group by day
+    ),
+    stacks as (select day, stack, count(*) as actions from log where stack is not null group by day, stack),
+    spans as (select span, ${today}::date - 30 * span as last from generate_series(0, 2) as span),
+    windows as (
+      select span, count(log.day) as actions, count(distinct email) as users
+      from spans left join log on log.day <= last and log.day > last - 30 group by span
+    )
+    select 'person' as kind, to_json(a) as told, to_json(b) as counted
+    from (select email, day, actions from usage_days where app_id = ${appId}) a
+    full join people b on a.email = b.email and a.day = b.day where a.actions is distinct from b.actions
+    union all
+    select 'day', to_json(a), to_json(b)
+    from (select day, actions, newcomers from usage_app_days where app_id = ${appId}) a
+    full join days b using (day)
+    where a.actions is distinct from b.actions or a.newcomers::bigint[] is distinct from b.newcomers
+    union all
+    select 'stack', to_json(a), to_json(b)
+    from (select day, stack, actions from usage_stack_days where app_id = ${appId}) a
+    full join stacks b using (day, stack) where a.actions is distinct from b.actions
+    union all
+    select 'window', to_json(a), to_json(b)
+    from (
+      select span, (array[actions30, actions60, actions90])[span + 1] as actions,
+        (array[users30, users60, users90])[span + 1] as users
+      from usage_windows, generate_series(0, 2) as span where app_id = ${appId}
+    ) a full join windows b using (span)
+    where coalesce(a.actions, 0) <> b.actions or coalesce(a.users, 0) <> b.users
+    limit 5`.execute(db);
+  return faults.rows;
+};

@@ -1,0 +1,28 @@
+import { DAY_MS } from '../../src/core/clock.ts';
+import type { UsageEntryInput } from '../../src/services/usage/usage-log.ts';
+import { NOON } from './test-clock.ts';
+
+/** Apps of the demo workspace. */
+export const SALES = 'zylTKNVx';
+export const CHURN = 'Qm3vR8pa';
+export const FLEET = 'Hb7cW2ke';
+
+/** An entry as the log keeps it, so many days before the noon of all tests. */
+export const logEntry = (
+  daysAgo: number,
+  email = 'w@x.test',
+  stack: string | null = null,
+): UsageEntryInput => ({
+  entryKey: null,
+  email,
+  fullName: 'W X',
+  action: 'STACK_ACCESS',
+  actionDescription: '',
+  stack,
+  extra: JSON.stringify(stack === null ? {} : { stack }),
+  occurredAt: new Date(NOON.getTime() - daysAgo * DAY_MS),
+});
+
+/** All that a streamed list holds. */
+export const allOf = async <T>(pages: AsyncIterable<T[]>): Promise<T[]> =>
+  (await Array.fromAsync(pages)).flat();
