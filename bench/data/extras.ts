@@ -1,0 +1,79 @@
+import { DAY_MS } from '../../src/core/clock.ts';
+import { copyLine } from './copying.ts';
+import type { Grant } from './grants.ts';
+import type { Person } from './people.ts';
+import { before, type Plan } from './plan.ts';
+import { createRandom, type Random } from './random.ts';
+import type { TableLines } from './tables.ts';
+import type { App, Client } from './tenants.ts';
+
+const USERS_PER_INVITATION = 20;
+const GRANTS_PER_FILTER = 10;
+const INVITATION_DAYS = 14;
+const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const KEY_LENGTH = 32;
+
+type Invitation = {
+  id: number;
+  client: Client;
+  inviter: Person;
+  app: App;
+  key: string;
+  isPending: boolean;
+  invitedAt: Date;
+};
+
+/** Invitations by the admins, half of them pending, each to one app; their mails were sent. */
+export const invitationTables = (plan: Plan, people: readonly Person[]): TableLines[] => {
+  const random = createRandom(plan.seed, 'invitations');
+  const inviters = people.flatMap((inviter) =>
+    inviter.isAdmin ? inviter.clients.map((client) => ({ inviter, client })) : [],
+  );
+  const invitations = Array.from({ length: Math.ceil(people.length / USERS_PER_INVITATION) }, (_, index) => {
+    const by = inviters[index % inviters.length];
+    if (!by) throw new Error('Every client has an admin.');
+    return { ...by, ...makeInvitation(plan, index + 1, by.client, random) };
+  });
+  return [
+    {
+      table: 'invitations',
+      columns:
+        'id, client_id, email, key, inviter_id, status, date_invited, expires_at, closed_at, email_count',
+      lines: invitations.map(invitationLine),
+    },
+    {
+      table: 'invitation_apps',
+      columns: 'invitation_id, app_id',
+      lines: invitations.map(({ id, app }) => copyLine(id, app.id)),
+    },
+  ];
+};
+
+const makeInvitation = (plan: Plan, id: number, client: Client, random: Random) => ({
+  id,
+  app: random.pick(client.apps),
+  key: random.text(KEY_ALPHABET, KEY_LENGTH),
+  isPending: random.isOnce(0.5),
+  // Recent enough that the pending ones are still good on the day after the log ends.
+  invitedAt: before(plan, DAY_MS + random.below((INVITATION_DAYS - 2) * DAY_MS)),
+});
+
+const invitationLine = ({ id, client, inviter, key, isPending, invitedAt }: Invitation): string => {
+  const expiresAt = new Date(invitedAt.getTime() + INVITATION_DAYS * DAY_MS);
+  const status = isPending ? 'pending' : 'revoked';
+  const closedAt = isPending ? null : new Date(invitedAt.getTime() + DAY_MS);
+  const email = `invitee${id}@client-${client.id}.test`;
+  return copyLine(id, client.id, email, key, inviter.id, status, invitedAt, expiresAt, closedAt, 1);
+};
+
+/** Filters of stacks of apps that their owners can open. */
+export const savedFilterTable = (plan: Plan, grants: readonly Grant[]): TableLines => {
+  const random = createRandom(plan.seed, 'saved filters');
+  const owned = grants.filter((_, index) => index % GRANTS_PER_FILTER === 0);
+  const lines = owned.map(({ person, app }, index) => {
+    const at = before(plan, DAY_MS + random.below((plan.days - 1) * DAY_MS));
+    const name = `My filters of ${app.label}`;
+    return copyLine(index + 1, person.id, random.pick(app.stacks).id, `filters-${index + 1}`, name, at, at);
+  });
+  return { table: 'saved_filters', columns: 'id, user_id, stack_id, hash, name, created, modified', lines };
+};

@@ -1,0 +1,125 @@
+import { Client } from 'pg';
+import { createProgress, type Progress } from '../../src/cli/progress.ts';
+import type { Connection } from '../../src/core/connection.ts';
+import { migrateDatabase, openDatabase } from '../../src/database.ts';
+import { ensureMonths, partitionOf } from '../../src/services/usage/usage-partitions.ts';
+import type { LogDay } from './calendar.ts';
+import { makeContent } from './content.ts';
+import { copyInto } from './copying.ts';
+import { ENTRY_COLUMNS } from './entries.ts';
+import { withoutIndexes } from './indexes.ts';
+import { checkPlan, type Plan } from './plan.ts';
+import { countRollups } from './rollups.ts';
+
+type Content = Awaited<ReturnType<typeof makeContent>>;
+
+/** The database has something in it. */
+export class NotEmpty extends Error {}
+
+/**
+ * Migrates a database and fills it. What is copied is there as a whole or not at all; its rollups follow.
+ * @throws BadPlan, NotEmpty
+ */
+export const fillDatabase = async (connection: Connection, plan: Plan): Promise<void> => {
+  checkPlan(plan);
+  await migrateDatabase(connection);
+  await inSession(connection, async (client) => {
+    // Before anything is made, and again once nobody else can add anything.
+    await refuseFilled(client);
+    const content = await makeContent(plan);
+    await makePartitions(connection, content);
+    await inTransaction(client, () => copyContent(client, content, plan));
+    await countRollups(connection, content.appIds, plan);
+    // Hints and the visibility map, too: measurements begin where a service that has run for a while is.
+    await client.query('vacuum analyze');
+  });
+};
+
+const inSession = async (connection: Connection, work: (client: Client) => Promise<void>): Promise<void> => {
+  const client = new Client({ ...connection, application_name: 'steward bench', options: '-c TimeZone=UTC' });
+  // A lost connection fails the statement at hand; without a listener it would end the process on the spot.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(`set maintenance_work_mem = '256MB'`);
+    await work(client);
+  } finally {
+    await client.end();
+  }
+};
+
+const inTransaction = async (client: Client, work: () => Promise<void>): Promise<void> => {
+  await client.query('begin');
+  try {
+    await work();
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+};
+
+const refuseFilled = async (client: Client): Promise<void> => {
+  const { rows } = await client.query<{ is_filled: boolean }>(`
+    select exists (select from users) or exists (select from sites) or exists (select from usage_entries) as is_filled`);
+  if (rows[0]?.is_filled) throw new NotEmpty('The database is not empty: it is left as it is.');
+};
+
+const makePartitions = async (connection: Connection, { months }: Content): Promise<void> => {
+  const orm = await openDatabase(connection);
+  try {
+    const starts = months.flat().map(({ start }) => start);
+    await orm.em.fork().transactional((tx) => ensureMonths(tx, starts));
+  } finally {
+    await orm.close(true);
+  }
+};
+
+const copyContent = async (client: Client, content: Content, plan: Plan): Promise<void> => {
+  await client.query('lock table users, sites, usage_entries in exclusive mode');
+  await refuseFilled(client);
+  for (const { table, columns, lines } of content.tables) {
+    await copyInto(client, `${table} (${columns})`, lines);
+  }
+  const progress = createProgress('Log entries', plan.entries);
+  try {
+    await withoutIndexes(client, 'usage_entries', async () => {
+      for (const days of content.months) await copyMonth(client, days, content, progress);
+    });
+  } finally {
+    progress.stop();
+  }
+  await client.query(SEQUENCES);
+};
+
+const copyMonth = async (client: Client, days: LogDay[], content: Content, progress: Progress) => {
+  const [first] = days;
+  if (!first) return;
+  const partition = partitionOf('usage_entries', first.start);
+  // In a transaction that has just truncated it, nobody but us can see its rows, so they may be written as frozen.
+  await client.query(`truncate ${partition}`);
+  const lines = function* () {
+    for (const day of days) {
+      yield* content.linesOf(day);
+      progress.advance(day.entries);
+    }
+  };
+  await copyInto(client, `${partition} (${ENTRY_COLUMNS})`, lines(), 'with (freeze)');
+};
+
+/** Every sequence goes on after the highest number that its column has. */
+const SEQUENCES = `
+  do $$
+  declare owned record;
+  begin
+    for owned in
+      select format('%I', columns.table_name) as "table", columns.column_name as "column",
+        pg_get_serial_sequence(format('%I', columns.table_name), columns.column_name) as sequence
+      from information_schema.columns join information_schema.tables using (table_schema, table_name)
+      where table_schema = current_schema() and table_type = 'BASE TABLE'
+        and pg_get_serial_sequence(format('%I', columns.table_name), columns.column_name) is not null
+    loop
+      execute format('select setval(%L, max(%I)) from %s having max(%I) is not null',
+        owned.sequence, owned."column", owned."table", owned."column");
+    end loop;
+  end $$`;

@@ -1,0 +1,144 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PASSWORD } from '../bench/data/content.ts';
+import { fillDatabase } from '../bench/data/fill.ts';
+import { createApp } from '../src/app.ts';
+import { readConfig } from '../src/core/config.ts';
+import { createLogger } from '../src/core/logger.ts';
+import { tables } from '../src/services/tables.ts';
+import { createTestClock } from './support/test-clock.ts';
+import { createTestDatabase } from './support/test-database.ts';
+
+type Row = Record<string, unknown>;
+type Context = {
+  query(text: string): Promise<Row[]>;
+  /** The body of the answer to root. */
+  get<T = Row[]>(path: string): Promise<T>;
+  close(): Promise<void>;
+};
+
+/** The service over a filled database, on the noon after the log ends. */
+const startService = async (): Promise<Context> => {
+  const database = await createTestDatabase();
+  const { connection } = database;
+  const until = new Date('2026-11-21T00:00:00Z');
+  const plan = { users: 300, apps: 10, clients: 2, entries: 5_000, hotEntries: 0, days: 120, seed: 1, until };
+  await fillDatabase(connection, plan);
+  const packagesDir = await mkdtemp(join(tmpdir(), 'steward-test-'));
+  const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent' });
+  const logger = createLogger(config.logLevel);
+  const secretKey = 'a secret key that only tests ever use';
+  const app = await createApp({ config, connection, secretKey, logger, clock: createTestClock() });
+
+  const url = '/api/v1/api-token-auth/';
+  const login = { username: 'root@bench.test', password: PASSWORD };
+  const { token } = (await app.server.inject({ method: 'POST', url, payload: login })).json();
+  return {
+    query: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(tables(app.orm.em.fork()))).rows,
+    get: async (path) => {
+      const headers = { authorization: `Token ${token}` };
+      return (await app.server.inject({ method: 'GET', url: `/api/v1${path}`, headers })).json();
+    },
+    close: async () => {
+      await app.close();
+      await database.drop();
+      await rm(packagesDir, { recursive: true, force: true });
+    },
+  };
+};
+
+const rollups = suite<Context>('rollups of bench:data');
+
+rollups.before(async (context) => {
+  Object.assign(context, await startService());
+});
+rollups.after(({ close }) => close());
+
+/** Rows that only one of two queries answers. */
+const differences = ({ query }: Context, counted: string, kept: string): Promise<Row[]> =>
+  query(`((${counted}) except (${kept})) union all ((${kept}) except (${counted}))`);
+
+rollups('count what each person did in an app on a day', async (context) => {
+  const counted = `
+    select app_id, email, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries group by 1, 2, 3`;
+
+  assert.equal(await differences(context, counted, 'select app_id, email, day, actions from usage_days'), []);
+});
+
+rollups('count what was done in a stack on a day', async (context) => {
+  const counted = `
+    select app_id, stack, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries
+    where stack is not null group by 1, 2, 3`;
+
+  assert.equal(
+    await differences(context, counted, 'select app_id, stack, day, actions from usage_stack_days'),
+    [],
+  );
+});
+
+rollups('count for each day of an app who was not there on the days before', async (context) => {
+  const newcomers = Array.from(
+    { length: 30 },
+    (_, index) => `(count(*) filter (where before is null or day - before > ${index}))::int`,
+  );
+  const counted = `
+    with days as (
+      select app_id, email, (occurred_at at time zone 'UTC')::date as day, count(*) as actions
+      from usage_entries group by 1, 2, 3),
+    -- Not inlined: each of the 30 counts would look for the day before again.
+    absences as materialized (
+      select *, (select max(day) from days earlier
+        where app_id = days.app_id and email = days.email and day < days.day) as before
+      from days)
+    select app_id, day, array[${newcomers.join(', ')}], sum(actions)::int
+    from absences
+    group by app_id, day`;
+  const kept = 'select app_id, day, newcomers, actions from usage_app_days';
+
+  assert.equal(await differences(context, counted, kept), []);
+});
+
+rollups('make the windows that the list of apps shows', async ({ query, get }) => {
+  const apps = await get<{ id: string; usage: Row }[]>('/jb/apps/');
+  const counted = await query(`
+    select app_id, (date '2026-11-21' - (occurred_at at time zone 'UTC')::date) / 30 as window,
+      count(*)::int as actions, count(distinct email)::int as users
+    from usage_entries where occurred_at >= date '2026-11-21' - 89 group by 1, 2`);
+
+  assert.is(apps.length, 10);
+  for (const { id, usage } of apps) {
+    const windowOf = (index: number) => {
+      const found = counted.find(({ app_id, window }) => app_id === id && window === index);
+      return { actions: found?.actions ?? 0, users: found?.users ?? 0 };
+    };
+    assert.equal(usage, { '30': windowOf(0), '60': windowOf(1), '90': windowOf(2) });
+  }
+});
+
+rollups('belong to a log that is read by app and by person', async ({ query, get }) => {
+  const [most] = await query(`
+    select app_id, email, count(*)::int as entries,
+      (select count(*)::int from usage_entries others where others.app_id = entries.app_id) as of_app
+    from usage_entries entries group by 1, 2 order by 3 desc limit 1`);
+
+  const ofUser = await get(`/jb/users/${most?.email}/usage/${most?.app_id}/?window=120`);
+  const ofApp = await get(`/jb/apps/${most?.app_id}/usage/?window=121`);
+
+  assert.ok(ofUser.length > 1);
+  assert.is.not(ofApp.length, ofUser.length);
+  assert.is(ofApp.length, most?.of_app);
+  assert.equal(Object.keys(ofApp[0] ?? {}), [
+    'action_description',
+    'email',
+    'full_name',
+    'timestamp',
+    'action',
+    'extra',
+  ]);
+});
+
+rollups.run();
