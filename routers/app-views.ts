@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { shielded } from '../src/core/free-form.ts';
 import { type Actor, mayOperate } from '../src/services/actor.ts';
 import type { AppRow } from '../src/services/apps/app-rows.ts';
 import type { AppStatus } from '../src/services/apps/app-status.ts';
@@ -44,7 +43,7 @@ export const appSummaryView = (app: AppRow): z.input<typeof AppSummaryView> => (
 export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
   ...appSummaryView(app),
   usage: app.usage,
-  package_info: shielded(app.package_info),
+  package_info: app.package_info,
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
 });

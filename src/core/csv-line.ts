@@ -5,8 +5,9 @@
 const FORMULA = /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/u;
 
 /** One record of CSV (RFC 4180). What a spreadsheet would run as a formula gets an apostrophe, which makes it text. */
-export const csvLine = (cells: readonly string[]): string =>
-  `${cells
-    .map((cell) => (FORMULA.test(cell) ? `'${cell}` : cell))
-    .map((cell) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-    .join(',')}\r\n`;
+export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+
+const csvCell = (cell: string): string => {
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};

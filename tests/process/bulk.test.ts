@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import manifest from '../../package.json' with { type: 'json' };
 import { startExternalDatabase } from '../support/external-database.ts';
+import { npmScript } from '../support/npm-script.ts';
 import { peakMemoryMb } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
@@ -10,15 +10,6 @@ const SIZE = 10_000;
 /** Only to end a hanging run: the time itself is printed, as machines differ. */
 const HANG_MS = 20_000;
 const MAX_PEAK_MB = 300;
-
-/**
- * The environment and options of `npm run demo`, which hold back two habits that cost more memory than the work
- * itself. glibc keeps the 19 MiB of a password hash for each thread that ever made one, as it raises this
- * threshold when the first is freed; V8 lets its young generation grow to 96 MB before it looks for garbage.
- */
-const [, threshold = '', options = ''] =
-  /^MALLOC_MMAP_THRESHOLD_=(\d+) exec node (--\S+) src\/cli\.ts demo$/.exec(manifest.scripts.demo) ?? [];
-const FRUGAL = { MALLOC_MMAP_THRESHOLD_: threshold, NODE_OPTIONS: options };
 
 const invitation = (index: number) => ({
   email: `guest-${index}@bulk.test`,
@@ -36,7 +27,8 @@ const bulk = suite<Context>(`${SIZE} invitations in one request`);
 bulk.before(async (context) => {
   const server = await startExternalDatabase();
   const { settings, connection } = await server.makeDatabase();
-  context.service = await startService('demo', { ...settings, ...FRUGAL });
+  const script = npmScript('demo');
+  context.service = await startService('demo', { ...settings, ...script.settings }, script.nodeOptions);
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
   context.database = new Client(connection);
   await context.database.connect();

@@ -27,8 +27,13 @@ const environment = (settings: Settings): NodeJS.ProcessEnv => {
   };
 };
 
-const spawnCommand = (args: string[], settings: Settings, cwd: string | undefined) => {
-  const child = spawn(process.execPath, [CLI, ...args], {
+const spawnCommand = (
+  args: string[],
+  settings: Settings,
+  cwd: string | undefined,
+  nodeOptions: string[] = [],
+) => {
+  const child = spawn(process.execPath, [...nodeOptions, CLI, ...args], {
     env: environment(settings),
     ...(cwd !== undefined && { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -67,9 +72,13 @@ const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** Starts `steward serve` or `steward demo` and waits until it listens. Disposing of it kills it if need be. */
-export const startService = async (command: 'serve' | 'demo', settings: Settings) => {
+export const startService = async (
+  command: 'serve' | 'demo',
+  settings: Settings,
+  nodeOptions: string[] = [],
+) => {
   const started = performance.now();
-  const { child, read, ended } = spawnCommand([command], settings, undefined);
+  const { child, read, ended } = spawnCommand([command], settings, undefined, nodeOptions);
   const kill = async (signal: NodeJS.Signals): Promise<Outcome> => {
     child.kill(signal);
     return ended;
