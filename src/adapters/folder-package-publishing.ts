@@ -1,19 +1,23 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { access, type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sha256Of } from '../core/file-digest.ts';
 import { codeOf, orMissing } from '../core/file-errors.ts';
+import { makeFolder } from '../core/make-folder.ts';
+import { Problem } from '../core/problems.ts';
 import { checksumFileOf, readChecksum, writeChecksum } from './checksum-file.ts';
 import { alreadyTaken } from './package-store-problems.ts';
 
 /**
  * Puts a file into a store's folder under its package name: whole, flushed, and never seen without its checksum.
- * @throws Problem `bad-package` when the name has other bytes already
+ * @throws Problem `bad-package` when the name has other bytes already, `store-away`
  */
 export const publishInFolder = async (source: FileHandle, dir: string, name: string) => {
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir).catch((cause: unknown) => {
+    throw new Problem('store-away', { cause });
+  });
   const target = join(dir, name);
   const copy = join(dir, `.${name}.${randomUUID()}.tmp`);
   try {

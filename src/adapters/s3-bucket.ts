@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { isRefusal } from './s3-failure.ts';
+import { createPageTokens } from './s3-pages.ts';
 
 export type S3Place = {
   bucket: string;
@@ -14,6 +15,8 @@ export type S3Patience = {
   connectMs: number;
   /** How long a connection may be silent, before the answer or within it. */
   silenceMs: number;
+  /** Of one listing; each has up to 1,000 names. */
+  maxPages: number;
 };
 
 type Put = { body: string | Readable; sizeBytes: number; onlyIfNew?: boolean };
@@ -29,16 +32,16 @@ export const openBucket = ({ bucket, prefix, ...place }: S3Place, patience: S3Pa
     /** Everything whose name begins so. */
     list: async function* (start: string): AsyncGenerator<{ name: string; sizeBytes: number }> {
       const asked = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
+      const nextToken = createPageTokens(patience.maxPages);
       let token: string | undefined;
       do {
         const more = token === undefined ? {} : { ContinuationToken: token };
         const page = await client.send(new ListObjectsV2Command({ ...asked, ...more }));
-        // Every list tells it: what answers without is a web page, and no empty store.
-        if (page.IsTruncated === undefined) throw new Error('The answer is none of S3.');
+        // Before anything is given out: a list that cannot be had whole is none.
+        token = nextToken(page);
         for (const { Key = '', Size = 0 } of page.Contents ?? []) {
           yield { name: Key.slice(keyOf('').length), sizeBytes: Size };
         }
-        token = page.IsTruncated ? page.NextContinuationToken : undefined;
       } while (token !== undefined);
     },
 

@@ -20,7 +20,7 @@ export type S3StorePatience = S3Patience & {
   settleMs: number;
 };
 
-const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, settleMs: 1000 };
+const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
 
 /**
  * Packages as `{slug}-{version}.tgz` under a prefix of a bucket, each with its `.sha256` beside it: as in a folder, so

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, orMissing } from '../core/file-errors.ts';
+import { makeFolder } from '../core/make-folder.ts';
 import { isSlug } from '../core/package-name.ts';
 import { Problem } from '../core/problems.ts';
 
@@ -10,14 +11,15 @@ const PATHS = ['app.yaml', 'README.md', 'stacks/overview/index.html'] as const;
 
 /**
  * Makes a folder that can be packed as it is, and answers the paths in it. What is there already is not touched.
- * @throws Problem `invalid-input` for a name that is no slug, or a folder that is not empty
+ * @throws Problem `invalid-input` for a name that is no slug, or a folder that is not empty or cannot be made
  */
 export const makeScaffold = async (slug: string, dir: string): Promise<readonly string[]> => {
   if (!isSlug(slug)) throw refusal(`The name ${JSON.stringify(slug)} must be 1 to 64 of a-z, 0-9, - and _.`);
   if (!(await isFree(dir))) throw refusal(`${dir} is there already, and not an empty folder.`);
+  await makeFolder(dir);
   for (const path of PATHS) {
     const file = join(dir, path);
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     const template = await readFile(join(TEMPLATE, path), 'utf8');
     // `wx`: what somebody else has made in the meantime is theirs.
     await writeFile(file, filled(template, { slug, label: labelOf(slug) }), { flag: 'wx' });

@@ -5,6 +5,18 @@ import { addNewCommand } from './apps-new.ts';
 const loadPacking = () => import('../services/packages/package-packing.ts');
 const loadStore = () => import('./app-store.ts');
 
+/** Of what was left out; more than anyone reads in a line. */
+const MAX_NAMES = 20;
+const LEFT_OUT_HELP = `
+Left out, wherever they are: .git, .hg, .svn, node_modules, .env and whatever begins so, .DS_Store, Thumbs.db`;
+
+const leftOutLine = (paths: readonly string[]): string => {
+  if (paths.length === 0) return '';
+  const names = paths.slice(0, MAX_NAMES).map((path) => JSON.stringify(path));
+  const more = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : '';
+  return `Left out: ${names.join(' ')}${more}\n`;
+};
+
 export const addAppCommands = (program: Command): void => {
   const apps = program.command('apps').description('make, publish and list app packages');
   addNewCommand(apps);
@@ -14,9 +26,11 @@ export const addAppCommands = (program: Command): void => {
     .description('make {slug}-{version}.tgz of a folder that has an app.yaml')
     .argument('<dir>', 'folder of the app')
     .option('--out <folder>', 'where to put the package', '.')
+    .addHelpText('after', LEFT_OUT_HELP)
     .action(async (dir: string, { out }: { out: string }) => {
       const { packDirectory } = await loadPacking();
-      const { file, sha256, sizeBytes } = await packDirectory(dir, out);
+      const { file, sha256, sizeBytes, leftOut } = await packDirectory(dir, out);
+      process.stderr.write(leftOutLine(leftOut));
       process.stdout.write(`${file}\n${sizeBytes} bytes, SHA-256 ${sha256}\n`);
     });
 

@@ -17,16 +17,24 @@ type Bucket = BucketPart & {
 /** Where the packages of apps lie. */
 export type AppStore = Folder | Bucket;
 
-/** Buckets by the rule of AWS, 3 to 63 characters; prefixes of characters that no server or proxy rewrites. */
+/** Buckets of 3 to 63 characters, as AWS has them; prefixes of characters that no server or proxy rewrites. */
 const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
 const DOTS_ONLY = /\/\.\.?(\/|$)/;
 /** Keys may have 1,024 bytes, of which a package's file name takes fewer than 256. */
 const PREFIX_LENGTH = 512;
+/** No bucket of AWS has the form of an address, nor two dots in a row; and clients take such a name for a host. */
+const ADDRESS = /^\d+(\.\d+){3}$/;
 
-const parsePlace = (text: string): Folder | BucketPart | null => {
-  if (text.startsWith('file:')) return { kind: 'folder', dir: resolve(text.slice('file:'.length)) };
-  const [, bucket, prefix = ''] = S3_FORM.exec(text) ?? [];
-  if (bucket === undefined || prefix.length > PREFIX_LENGTH || DOTS_ONLY.test(prefix)) return null;
+const parsePlace = (text: string): Folder | BucketPart | null =>
+  text.startsWith('file:') ? parseFolder(text.slice('file:'.length)) : parseBucket(text);
+
+const parseFolder = (dir: string): Folder | null =>
+  dir.trim() === '' ? null : { kind: 'folder', dir: resolve(dir) };
+
+const parseBucket = (text: string): BucketPart | null => {
+  const [, bucket = '', prefix = ''] = S3_FORM.exec(text) ?? [];
+  if (bucket === '' || bucket.includes('..') || ADDRESS.test(bucket)) return null;
+  if (prefix.length > PREFIX_LENGTH || DOTS_ONLY.test(prefix)) return null;
   return { kind: 's3', bucket, prefix: prefix.slice(1) };
 };
 
@@ -46,7 +54,7 @@ const isPlainAddress = (text: string): boolean => {
 const Settings = z.object({
   APP_STORE: place.optional(),
   APP_STORE_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
     .refine(isPlainAddress, 'must not hold a user, a password or a query')
     .optional(),
   APP_STORE_REGION: z

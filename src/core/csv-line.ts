@@ -1,8 +1,8 @@
 /**
- * What spreadsheets take for a formula (OWASP, "CSV Injection"), full-width forms and space in front included: some
- * programs trim their cells.
+ * What spreadsheets take for a formula (OWASP, "CSV Injection"), full-width forms included, and behind whatever is
+ * blank or not seen at all: some programs trim their cells.
  */
-const FORMULA = /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/u;
+const FORMULA = /^([\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
 
 /** One record of CSV (RFC 4180). What a spreadsheet would run as a formula gets an apostrophe, which makes it text. */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;

@@ -42,6 +42,15 @@ folder('leaves nothing behind a refused publish', async () => {
   assert.is((await readdir(dir)).length, 2);
 });
 
+folder('is away where no folder can be made', async () => {
+  const packages = createFolderPackageStore({ dir: '/proc/packages' });
+  const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+
+  const { cause } = await problemOf(publishing, 'store-away');
+
+  assert.match(String(cause), 'The folder /proc/packages cannot be made');
+});
+
 folder('never shows a reader bytes without their checksum, or half of them', async () => {
   const packages = createFolderPackageStore({ dir: sources.fresh() });
 

@@ -67,6 +67,11 @@ for (const APP_STORE of [
   's3://-apps',
   's3://apps-',
   's3://my_apps',
+  's3://my..apps',
+  's3://192.168.5.4',
+  's3://192.168.5.4/apps',
+  'file:',
+  'file: ',
   's3://key:secret@apps/x',
   's3://apps//x',
   's3://apps/../x',
@@ -90,6 +95,9 @@ for (const APP_STORE of [
 
 for (const [name, value] of [
   ['APP_STORE_ENDPOINT', 'minio.test:9000'],
+  ['APP_STORE_ENDPOINT', 'secret'],
+  ['APP_STORE_ENDPOINT', 'https://minio.test:99999/secret'],
+  ['APP_STORE_ENDPOINT', 'ftp://key:secret@minio.test'],
   ['APP_STORE_ENDPOINT', 'ftp://minio.test'],
   ['APP_STORE_ENDPOINT', 'https://key:secret@minio.test'],
   ['APP_STORE_ENDPOINT', 'https://minio.test/?x=secret'],

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { makeScaffold } from '../../src/cli/apps-new-scaffold.ts';
@@ -68,6 +68,25 @@ scaffold('refuses a name that is no slug, in one line, and makes nothing', async
     assert.match(outcome.stderr, 'must be 1 to 64 of a-z, 0-9, - and _.');
   }
   assert.equal(await readdir(folder.path), []);
+});
+
+scaffold('says in one line which folder cannot be made, and ends', async () => {
+  await using folder = await makeScratchFolder();
+  await symlink('nowhere', folder.join('dangling'));
+
+  for (const [dir, reason] of [
+    ['/proc/x', 'The folder /proc/x cannot be made: nothing can be made there.'],
+    [
+      'dangling',
+      'The folder dangling cannot be made: there is a file of that name, or a link that leads nowhere.',
+    ],
+    ['', 'A folder has no name: it is empty.'],
+  ] as const) {
+    const outcome = await runCommand(['apps', 'new', 'x', '--dir', dir], {}, folder.path);
+    isRefused(outcome, 1);
+    assert.is(outcome.stderr, `${reason}\n`);
+  }
+  assert.equal(await readdir(folder.path), ['dangling']);
 });
 
 scaffold('makes what packs of any slug: numbers, keywords and dashes too', async () => {

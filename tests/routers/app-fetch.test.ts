@@ -74,10 +74,11 @@ fetching('keeps one row of what is fetched again, with the last time and by whom
   assert.equal([row?.fetched_at, row?.fetched_by], [app.clock.now(), ROOT]);
 });
 
-fetching('adds a row for each change of version, back to an old one too', async ({ app }) => {
-  for (const version of ['1.0.0', '1.1.0', '1.0.0']) await fetchPackage(app, 'sales', version);
+fetching('keeps one row of each version, what was fetched last behind the others', async ({ app }) => {
+  for (const version of ['1.0.0', '1.1.0', '1.0.0', '1.1.0', '1.0.0'])
+    await fetchPackage(app, 'sales', version);
 
-  assert.equal((await versionsIn(app, 'sales')).slice(-3), ['1.0.0', '1.1.0', '1.0.0']);
+  assert.equal(await versionsIn(app, 'sales'), ['1.1.0', '1.0.0']);
 });
 
 /** A store in which somebody has put other bytes under 1.0.0. */

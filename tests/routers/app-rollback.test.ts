@@ -26,7 +26,11 @@ rollbacks('has nowhere to go before a second version was loaded', async ({ app }
   await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: { overview: 'Overview' } });
 
   const problem = await rejectsWith(rollBack(app), 'not-found');
-  assert.is(problem.message, 'No other version of sales was loaded before the present one.');
+  assert.is(
+    problem.message,
+    'There is no version of sales to roll back to: none but the present one was loaded since Steward keeps ' +
+      'manifests. An older one can be fetched and loaded.',
+  );
   await rejectsWith(rollBack(app, undefined, 'fleet'), 'not-found');
   await rejectsWith(rollBack(app, undefined, 'nothing'), 'not-found');
 });
@@ -63,7 +67,11 @@ rollbacks('refuses a version that was never loaded, be it fetched or not', async
 
   for (const version of ['1.3.0', '9.9.9', 'latest', '../1.0.0']) {
     const problem = await rejectsWith(rollBack(app, version), 'not-found');
-    assert.is(problem.message, `Version ${version} of sales was never loaded.`);
+    assert.is(
+      problem.message,
+      `Version ${version} of sales cannot be rolled back to: it was not loaded since Steward keeps manifests. ` +
+        'Fetch and load it instead.',
+    );
   }
   assert.is(await versionOf(app), '1.2.0');
 });
@@ -104,6 +112,23 @@ rollbacks('tells the trail of the client what it has changed', async ({ app }) =
   });
 });
 
+rollbacks('says that a version loaded before manifests were kept is to be fetched again', async ({ app }) => {
+  const package_info = {
+    version: '0.9.0',
+    sha256: '0'.repeat(64),
+    fetched_at: '',
+    loaded_at: '',
+    stacks: [],
+  };
+  await app.db().updateTable('apps').set({ package_info }).where('slug', '=', 'churn').execute();
+  await install(app, { slug: 'churn', version: '1.0.0' });
+
+  for (const version of [undefined, '0.9.0']) {
+    const problem = await rejectsWith(rollBack(app, version, 'churn'), 'not-found');
+    assert.match(problem.message, /loaded since Steward keeps manifests\. .*fetch.* and load/i);
+  }
+});
+
 rollbacks('writes one line for people', async ({ app }) => {
   const log: string[] = [];
   const { rollback } = await staffPackages(app, { log });
@@ -123,6 +148,20 @@ rollbacks('ends where one of two must, when they come at the same time', async (
 
   // Each comes after another: four steps back and forth.
   assert.is((await loadsOf(app)).length, before + 4);
+  assert.is(await versionOf(app), '1.1.0');
+});
+
+rollbacks('goes on while versions are fetched again, which takes over their loads', async ({ app }) => {
+  const before = await loadsOf(app);
+  await Promise.all(
+    ['1.0.0', '1.1.0', '1.0.0', '1.1.0'].flatMap((version) => [
+      fetchPackage(app, 'sales', version),
+      rollBack(app),
+    ]),
+  );
+
+  assert.equal((await loadsOf(app)).slice(0, before.length), before);
+  assert.is((await loadsOf(app)).length, before.length + 4);
   assert.is(await versionOf(app), '1.1.0');
 });
 

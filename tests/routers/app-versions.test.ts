@@ -80,6 +80,56 @@ versions('shows client admins who loaded, as the audit trail does, and not who f
   assert.is(list[0]?.loads[0]?.loaded_by, ROOT);
 });
 
+versions('stays as it is, loads and all, when two versions are fetched in turn', async ({ app }) => {
+  const countRows = async () =>
+    (await app.db().selectFrom('fetched_packages').select('id').where('slug', '=', 'sales').execute()).length;
+  const loadsOf = async () =>
+    new Map((await listAs(app, ROOT)).map(({ version, loads }) => [version, loads]));
+  const [rows, loads] = [await countRows(), await loadsOf()];
+
+  for (const version of ['1.1.0', '1.2.0', '1.1.0', '1.2.0', '1.0.0'])
+    await fetchPackage(app, 'sales', version);
+
+  assert.equal([await countRows(), await loadsOf()], [rows, loads]);
+  assert.equal(namesOf(await listAs(app, ROOT)), ['1.0.0', '1.2.0', '1.1.0']);
+  assert.equal(
+    (await listAs(app, ROOT)).map(({ is_to_load }) => is_to_load),
+    [true, false, false],
+  );
+});
+
+versions('is taken over from what was fetched when each fetch had a row', async ({ app }) => {
+  const twice = app
+    .db()
+    .selectFrom('fetched_packages')
+    .select(['slug', 'version', 'sha256', 'size_bytes', 'manifest', 'fetched_at'])
+    .where('slug', '=', 'sales')
+    .where('version', '=', '1.1.0');
+  const columns = ['slug', 'version', 'sha256', 'size_bytes', 'manifest', 'fetched_at'] as const;
+  await app.db().insertInto('fetched_packages').columns(columns).expression(twice).execute();
+  await fetchPackage(app, 'sales', '1.0.0');
+
+  await fetchPackage(app, 'sales', '1.1.0');
+  await fetchPackage(app, 'sales', '1.0.0');
+
+  const list = await listAs(app, ROOT);
+  assert.equal(
+    list.map(({ version, loads }) => [version, loads.length]),
+    [
+      ['1.0.0', 2],
+      ['1.1.0', 1],
+      ['1.2.0', 0],
+    ],
+  );
+  const rows = await app
+    .db()
+    .selectFrom('fetched_packages')
+    .select('id')
+    .where('slug', '=', 'sales')
+    .execute();
+  assert.is(rows.length, 3);
+});
+
 versions('tells the last 20 loads of a version', async ({ app }) => {
   for (let turn = 0; turn < 22; turn += 1) {
     await app.as(STAFF).apps.rollback({ app_slug: 'sales', app_version: '1.1.0' });

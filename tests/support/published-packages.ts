@@ -30,7 +30,8 @@ export const publish = async ({ store }: { store: PackageStore }, { note = '', .
     file,
     packageOf([tarEntry({ path: 'note', body: note })], tarEntry({ path: 'app.yaml', body })),
   );
-  return store.publish(slug, version, file);
+  // Awaited here: the folder goes when this function returns.
+  return await store.publish(slug, version, file);
 };
 
 export const fetchPackage = (app: TestApp, app_slug: string, app_version?: string) =>

@@ -8,7 +8,7 @@ export const useKeys = (keys: Record<string, string> = KEYS): void => {
 };
 
 /** Long enough for a busy machine, where nothing is to fail. */
-const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, settleMs: 1000 };
+const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
 
 export const storeOn = (
   { endpoint }: { endpoint: string | undefined },

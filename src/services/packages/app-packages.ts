@@ -73,8 +73,9 @@ export const createAppPackages = ({ em, clock, store, audit, logger }: Deps) => 
 
   /**
    * Applies again what was loaded before the present package, or the version named if it ever was: from the
-   * database, whether or not the store still has it. What runs already stays untouched.
-   * @throws Problem `not-found`
+   * database, whether or not the store still has it. What runs already stays untouched. Versions that were loaded
+   * before their manifests were kept are not known.
+   * @throws Problem `not-found`, `bad-package`
    */
   rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
     const { version, changes } = await em.transactional(async (tx) => {
@@ -103,6 +104,8 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
   new Problem('not-found', {
     detail:
       wanted === undefined
-        ? `No other version of ${slug} was loaded before the present one.`
-        : `Version ${wanted} of ${slug} was never loaded.`,
+        ? `There is no version of ${slug} to roll back to: none but the present one was loaded since Steward keeps ` +
+          'manifests. An older one can be fetched and loaded.'
+        : `Version ${wanted} of ${slug} cannot be rolled back to: it was not loaded since Steward keeps manifests. ` +
+          'Fetch and load it instead.',
   });

@@ -29,7 +29,8 @@ export const newestFetched = (tx: SqlEntityManager, slug: string): Promise<Fetch
 type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: string };
 
 /**
- * Makes this package the newest of its slug. Under `lockPackages`.
+ * Makes this package the newest of its slug, by the highest id. One that was fetched before keeps one row, and its
+ * loads: fetching two versions in turn must not fill the table. Under `lockPackages`.
  * @throws Problem `bad-package` when the version was fetched before with other bytes
  */
 export const keepFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
@@ -40,11 +41,32 @@ export const keepFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<v
   if (newest?.sha256 === sha256) {
     await tables(tx).updateTable('fetched_packages').set(when).where('id', '=', newest.id).execute();
   } else {
-    await tables(tx)
+    const { id } = await tables(tx)
       .insertInto('fetched_packages')
       .values({ slug, version, sha256, size_bytes: fetch.sizeBytes, manifest, ...when })
-      .execute();
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await replaceFormer(tx, { id, slug, sha256 });
   }
+};
+
+/** The same bytes have the same manifest: what was loaded of the former row is what the new one has. */
+const replaceFormer = async (
+  tx: SqlEntityManager,
+  { id, slug, sha256 }: { id: FetchedPackageRow['id']; slug: string; sha256: string },
+): Promise<void> => {
+  const former = tables(tx)
+    .selectFrom('fetched_packages')
+    .select('id')
+    .where('slug', '=', slug)
+    .where('sha256', '=', sha256)
+    .where('id', '<', id);
+  await tables(tx)
+    .updateTable('loaded_packages')
+    .set({ package_id: id })
+    .where('package_id', 'in', former)
+    .execute();
+  await tables(tx).deleteFrom('fetched_packages').where('id', 'in', former).execute();
 };
 
 /** The store refuses it as well, but whoever can write to its files or its bucket need not ask. */

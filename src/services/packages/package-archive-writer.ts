@@ -1,7 +1,6 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import { Header, Pax } from 'tar';
+import { openRegular } from './package-files.ts';
 import { badPackage, refuseOversize } from './package-limits.ts';
 import { quoted } from './package-paths.ts';
 
@@ -24,9 +23,9 @@ export const archiveOf = async function* (dir: string, paths: readonly string[])
   yield Buffer.alloc(2 * BLOCK_BYTES);
 };
 
-/** Without O_NOFOLLOW a file could be exchanged for a link since it was listed. */
+/** A file could have been exchanged for a link or a pipe since it was listed. */
 const entryOf = async function* (dir: string, path: string) {
-  const handle = await open(join(dir, path), constants.O_RDONLY | constants.O_NOFOLLOW);
+  const handle = await openRegular(dir, path);
   try {
     const { size, mode } = await handle.stat();
     yield* headersOf(path, size, mode);

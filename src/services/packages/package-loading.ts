@@ -6,6 +6,7 @@ import type { FetchedPackageRow } from './fetched-packages.ts';
 import { type LoadableApp, packagedColumns, runs } from './loadable-app.ts';
 import { keepLoaded } from './loaded-packages.ts';
 import { detailsOf, type PackageChanges, packageChanges } from './package-changes.ts';
+import { badPackage } from './package-limits.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { replaceStacks } from './package-stacks.ts';
 
@@ -18,7 +19,10 @@ type Load = {
   isRollback: boolean;
 };
 
-/** Makes an app what its package says, and tells what that has changed: null when it runs this package already. */
+/**
+ * Makes an app what its package says, and tells what that has changed: null when it runs this package already.
+ * @throws Problem `bad-package` when the package names another client than the app's
+ */
 export const applyPackage = async (
   tx: SqlEntityManager,
   audit: Audit,
@@ -26,6 +30,7 @@ export const applyPackage = async (
 ): Promise<PackageChanges | null> => {
   if (runs(app, fetched)) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
+  refuseOtherClient(slug, app, manifest);
   const { offered, changes } = await replaceStacks(tx, app.id, manifest.stacks);
   const packageInfo = {
     version: fetched.version,
@@ -47,4 +52,10 @@ export const applyPackage = async (
     { action, actor, target: slug, clients: [app.client_id], details: detailsOf(all) },
   ]);
   return all;
+};
+
+/** Whoever may publish for one client could otherwise take over another's app by its slug. */
+const refuseOtherClient = (slug: string, app: LoadableApp, { client }: PackageManifest): void => {
+  if (client === undefined || client === app.client_id) return;
+  throw badPackage(`app.yaml names client ${client}, but the app ${slug} is client ${app.client_id}'s.`);
 };

@@ -1,31 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { PackageStore } from '../../adapters/package-store.ts';
 import { sha256Of } from '../../core/file-digest.ts';
+import { makeFolder } from '../../core/make-folder.ts';
 import { type PackageName, parsePackageFileName, requirePackageFileName } from '../../core/package-name.ts';
 import { archiveOf, withoutSystem } from './package-archive-writer.ts';
-import { listFiles } from './package-files.ts';
+import { listFiles, openRegular } from './package-files.ts';
 import { type InspectedPackage, inspectPackage } from './package-inspection.ts';
 import { badPackage } from './package-limits.ts';
 import { MANIFEST_FILE, parseManifest } from './package-manifest.ts';
+import { MAX_YAML_BYTES } from './package-yaml.ts';
 
 export type PackageFile = PackageName & { sha256: string; sizeBytes: number };
+
+/** `leftOut` are paths in the folder; those of folders end with a slash. */
+export type PackedFile = PackageFile & { file: string; leftOut: string[] };
 
 /**
  * Makes a package of a folder with an `app.yaml`: `{slug}-{version}.tgz` in `outDir`, whole or not at all. The
  * same files make the same bytes, whoever packs them, and what comes out is fit to be fetched.
- * @throws Problem `bad-package`
+ * @throws Problem `bad-package`, `invalid-input` when there can be no such `outDir`
  */
-export const packDirectory = async (dir: string, outDir: string): Promise<PackageFile & { file: string }> => {
+export const packDirectory = async (dir: string, outDir: string): Promise<PackedFile> => {
   const { slug, version } = parseManifest(await readManifest(dir));
   const name = requirePackageFileName(slug, version);
-  const paths = await listFiles(dir, outDir, slug);
+  const { paths, leftOut } = await listFiles(dir, outDir, slug);
 
-  await mkdir(outDir, { recursive: true });
+  await makeFolder(outDir);
   const draft = join(outDir, `.${name}.${randomUUID()}.tmp`);
   try {
     const written = createWriteStream(draft, { flags: 'wx', flush: true });
@@ -33,7 +38,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packag
     const { sha256, sizeBytes } = await inspectFile(draft, { slug, version });
     const file = join(outDir, name);
     await rename(draft, file);
-    return { file, slug, version, sha256, sizeBytes };
+    return { file, slug, version, sha256, sizeBytes, leftOut };
   } finally {
     await rm(draft, { force: true });
   }
@@ -57,8 +62,17 @@ const inspectFile = async (file: string, expected: PackageName): Promise<Inspect
   return inspectPackage({ body: createReadStream(file), sizeBytes: stats.size, sha256 }, expected);
 };
 
-const readManifest = (dir: string): Promise<Buffer> =>
-  readOr(readFile(join(dir, MANIFEST_FILE)), `There is no ${MANIFEST_FILE} in ${dir} that can be read.`);
+const readManifest = async (dir: string): Promise<Buffer> => {
+  const refusal = `There is no ${MANIFEST_FILE} in ${dir} that is a file and can be read.`;
+  const handle = await readOr(openRegular(dir, MANIFEST_FILE), refusal);
+  try {
+    const { size } = await handle.stat();
+    if (size > MAX_YAML_BYTES) throw badPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
+    return await readOr(handle.readFile(), refusal);
+  } finally {
+    await handle.close();
+  }
+};
 
 const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
   reading.catch((cause: unknown) => {

@@ -1,0 +1,57 @@
+import { createServer } from 'node:http';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { problemOf } from '../support/build-package.ts';
+import { storeOn, useKeys } from '../support/s3-store.ts';
+
+useKeys();
+const listings = suite('listings of an S3 server that lists wrongly');
+
+/** A server that answers every list with one package, and then with `more` of the number of the page. */
+const startLister = async (more: (page: number) => string) => {
+  let pages = 0;
+  const server = createServer((_request, response) => {
+    pages += 1;
+    const package_ = `<Contents><Key>sales-1.0.${pages}.tgz</Key><Size>1</Size></Contents>`;
+    response.setHeader('content-type', 'application/xml');
+    response.end(`<?xml version="1.0"?><ListBucketResult>${package_}${more(pages)}</ListBucketResult>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    endpoint: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    pages: () => pages,
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};
+
+const truncated = (token: string): string =>
+  `<IsTruncated>true</IsTruncated><NextContinuationToken>${token}</NextContinuationToken>`;
+const WHOLE = '<IsTruncated>false</IsTruncated>';
+
+for (const [what, more, pages] of [
+  ['the same page again', () => truncated('same'), 2],
+  ['two pages in turn', (page: number) => truncated(String(page % 2)), 3],
+  ['no way to the next page', () => '<IsTruncated>true</IsTruncated>', 1],
+  ['new pages for ever', (page: number) => truncated(String(page)), 20],
+] as const) {
+  listings(`are refused when it tells ${what}`, async () => {
+    await using server = await startLister(more);
+
+    const problem = await problemOf(storeOn(server, '', { maxPages: 20 }).list(), 'store-away');
+
+    assert.match(String(problem.cause), 'The listing ');
+    assert.is(server.pages(), pages);
+  });
+}
+
+listings('are taken up to the last page that may be', async () => {
+  await using server = await startLister((page) => (page === 20 ? WHOLE : truncated(String(page))));
+
+  assert.is((await storeOn(server, '', { maxPages: 20 }).versions('sales')).length, 20);
+});
+
+listings.run();
