@@ -9,6 +9,8 @@ import { parseDatabaseUrl } from './src/core/database-url.ts';
 const POOL_SIZE = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** For a server that no longer answers at all: its own limit cannot end such a wait. */
+export const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS;
 /** Whoever waits longer for a row holds a connection that others need. */
 const LOCK_TIMEOUT_MS = 10_000;
 
@@ -43,8 +45,6 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
       application_name: 'steward',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
-      // A server that no longer answers at all: the server's own limit cannot end such a wait.
-      query_timeout: STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS,
       // Every date that SQL computes (days of usage, months of partitions) is a UTC date.
       options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS}`,
     },

@@ -9,7 +9,7 @@ export const UsageAppDaySchema = defineEntity({
   properties: {
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     day: p.date().primary(),
-    actions: p.integer().check('actions >= 0'),
+    actions: p.bigint('number').check('actions >= 0'),
     /**
      * At place k (1 to 30): how many of the day's people were not there on any of the k - 1 days before. At 1
      * these are all of them. A window of up to 30 days has as many different people as the sum over its days,

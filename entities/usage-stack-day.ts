@@ -11,7 +11,7 @@ export const UsageStackDaySchema = defineEntity({
     day: p.date().primary(),
     /** As the log has it: usually the id of a stack, perhaps of one that is no more. */
     stack: p.string().length(255).primary(),
-    actions: p.integer().check('actions > 0'),
+    actions: p.bigint('number').check('actions > 0'),
   },
 });
 

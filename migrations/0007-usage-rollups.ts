@@ -55,7 +55,7 @@ export class UsageRollups extends Migration {
       create table usage_app_days (
         app_id varchar(8) not null,
         day date not null,
-        actions int not null,
+        actions bigint not null,
         newcomers int[] not null,
         primary key (app_id, day),
         constraint usage_app_days_actions_check check (actions >= 0),
@@ -77,7 +77,7 @@ export class UsageRollups extends Migration {
         app_id varchar(8) not null,
         day date not null,
         stack varchar(255) not null,
-        actions int not null,
+        actions bigint not null,
         primary key (app_id, day, stack),
         constraint usage_stack_days_actions_check check (actions > 0),
         constraint usage_stack_days_app_id_foreign foreign key (app_id) references apps (id) on delete cascade

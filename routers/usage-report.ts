@@ -28,16 +28,19 @@ const UsageExtra = z
     return z.NEVER;
   });
 
+/** `null` is what many serializers send for what there is not. */
 const UsageReport = z.object({
   /** The platform's own id of it: sent again with the same timestamp, it is not written again. */
-  id: Text(128).min(1).optional(),
+  id: Text(128).min(1).nullable().default(null),
   email: Email,
   /** Absent: the name that the user has now. */
-  full_name: Text(301).optional(),
+  full_name: Text(301).nullable().default(null),
   /** Absent: now. */
-  timestamp: Moment.optional(),
+  timestamp: Moment.nullable().default(null),
   action: Action,
-  action_description: Text(10_000).default(''),
+  action_description: Text(10_000)
+    .nullish()
+    .transform((text) => text ?? ''),
   extra: UsageExtra,
 });
 

@@ -62,7 +62,7 @@ export const usageItemView = (entry: UsageRow): z.input<typeof UsageItemView> =>
 });
 
 /** Where a page ends, as its caller gives it back: time and id of its last entry. */
-export const usageCursor = ({ occurred_at, id }: UsageRow): string => `${occurred_at.getTime()}.${id}`;
+export const usageCursor = ({ occurredAt, id }: UsageCursor): string => `${occurredAt.getTime()}.${id}`;
 
 export const UsageCursorKey = z
   .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
-import { EmailKey, InstantKey, Text } from './schemas.ts';
+import { EmailKey, InstantKey } from './schemas.ts';
 import { pagesOf, viewPages } from './streamed.ts';
 import { overseer, router } from './trpc.ts';
 import { UsageElement } from './usage-report.ts';
@@ -55,7 +55,7 @@ export const usageRouter = router({
       return viewPages(await ctx.services.usage.ofUser(ctx.actor, email, appId, window), usageEntryView);
     }),
 
-  /** One page, newest first; `cursor` is what the page before gave as `next_cursor`. */
+  /** One page, newest first, cut short where it gets large; `cursor` is what the page before gave as `next_cursor`. */
   list: overseer
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/entries/', tags: apps },
@@ -65,9 +65,8 @@ export const usageRouter = router({
       z.object({
         app_id: AppKey,
         email: EmailKey.optional(),
-        action: Text(64).optional(),
-        /** Exclusive. */
         from: InstantKey.optional(),
+        /** Exclusive. */
         to: InstantKey.optional(),
         cursor: UsageCursorKey.optional(),
         limit: z.int().min(1).max(MAX_PAGE).default(100),
@@ -75,9 +74,8 @@ export const usageRouter = router({
     )
     .output(z.object({ items: z.array(UsageItemView), next_cursor: z.string().nullable() }))
     .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
-      const entries = await ctx.services.usage.page(ctx.actor, appId, { ...filter, since, until });
-      const last = entries.length < filter.limit ? undefined : entries.at(-1);
-      return { items: entries.map(usageItemView), next_cursor: last ? usageCursor(last) : null };
+      const { rows, next } = await ctx.services.usage.page(ctx.actor, appId, { ...filter, since, until });
+      return { items: rows.map(usageItemView), next_cursor: next && usageCursor(next) };
     }),
 
   /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */

@@ -20,6 +20,7 @@ import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
 import { careForUsage } from './services/usage/usage-care.ts';
+import { createUsageWriters } from './services/usage/usage-writers.ts';
 
 type AppDeps = {
   config: Config;
@@ -54,6 +55,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     tokenIdleDays: config.tokenIdleDays,
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
+    usageWriters: createUsageWriters(),
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);

@@ -1,17 +1,24 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { migrations } from '../migrations/index.ts';
-import { ormConfig } from '../mikro-orm.config.ts';
+import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import type { Connection } from './core/connection.ts';
+import { promiseQueries } from './query-promises.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
 const LOCK_OPTIONS = { application_name: 'steward migrate', connectionTimeoutMillis: 5_000 };
 
 /** Opens the pool and proves that the server answers. */
-export const openDatabase = async (connection: Connection, warn?: (line: string) => void) => {
+export const openDatabase = async (
+  connection: Connection,
+  warn?: (line: string) => void,
+  queryLimitMs: number | null = QUERY_TIMEOUT_MS,
+) => {
   const orm = await MikroORM.init(ormConfig(connection, warn));
-  releaseLost(await orm.em.getConnection().getNativeClient());
+  const pool = await orm.em.getConnection().getNativeClient();
+  releaseLost(pool);
+  promiseQueries(pool, queryLimitMs);
   await orm.em.getConnection().execute('select 1');
   return orm;
 };

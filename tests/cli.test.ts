@@ -18,6 +18,7 @@ for (const [command, described] of [
   ['import-django', 'dumpdata'],
   ['apps', 'publish'],
   ['apps pack', 'app.yaml'],
+  ['apps pack', 'node_modules'],
   ['apps publish', 'APP_STORE'],
 ] as const) {
   help(`describes \`steward ${command}\``, async () => {
@@ -59,6 +60,34 @@ mistakes('names the folder that is missing', async () => {
 
   isRefused(outcome, 1);
   assert.match(outcome.stderr, folder.join('none'));
+});
+
+for (const [out, reason] of [
+  ['/proc/nope', 'The folder /proc/nope cannot be made: nothing can be made there.'],
+  ['', 'A folder has no name: it is empty.'],
+] as const) {
+  mistakes(`ends when there can be no folder ${JSON.stringify(out)} to pack into`, async () => {
+    await using folder = await makeScratchFolder();
+    const dir = await withManifest(folder, 'slug: sales\nversion: 1.0.0\nlabel: Sales\n');
+
+    const outcome = await runCommand(['apps', 'pack', dir, '--out', out], {}, folder.path);
+
+    isRefused(outcome, 1);
+    assert.is(outcome.stderr, `${reason}\n`);
+  });
+}
+
+mistakes('tells on standard error what pack has left out', async () => {
+  await using folder = await makeScratchFolder();
+  const dir = await withManifest(folder, 'slug: sales\nversion: 1.0.0\nlabel: Sales\n');
+  for (let count = 10; count < 32; count += 1) await writeFile(join(dir, `.env.${count}`), '');
+  await mkdir(join(dir, '.git'));
+
+  const { code, stdout, stderr } = await runCommand(['apps', 'pack', dir, '--out', folder.path]);
+
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /^\S+sales-1\.0\.0\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
+  assert.match(stderr, /^Left out: "\.env\.10" .* "\.env\.29" and 3 more\n$/);
 });
 
 mistakes('tells the line on which app.yaml is broken', async () => {

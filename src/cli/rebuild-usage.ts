@@ -13,7 +13,8 @@ import { createProgress } from './progress.ts';
  */
 export const rebuildRollups = (config: Config, slug?: string): Promise<number> =>
   inWorkplace(config, async ({ connection }) => {
-    const orm = await openDatabase(connection);
+    // Counting a large app takes longer than any request may.
+    const orm = await openDatabase(connection, undefined, null);
     try {
       const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
       const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();

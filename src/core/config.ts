@@ -33,7 +33,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 const emailAddress = z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' });
 
 const smtpUrl = z
-  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…' })
+  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })
   .refine((url) => URL.parse(url)?.hostname, 'must name a host');
 
 const databaseUrl = z.string().transform((url, context) => {

@@ -1,6 +1,8 @@
 import type { Server } from 'node:http';
 
 const INTERVAL_MS = 50;
+/** After it answers are cut off: a stream lasts as long as its reader likes. Ends before the process is made to. */
+const PATIENCE_MS = 8_000;
 
 /**
  * Makes a stop wait for requests, and not for connections. Node cuts idle ones at the moment of closing only: one
@@ -17,7 +19,9 @@ export const createDrain = (server: Server) => {
   });
 
   return async (closeServer: () => Promise<unknown>): Promise<void> => {
-    const cutting = setInterval(() => underWay === 0 && server.closeAllConnections(), INTERVAL_MS);
+    const deadline = performance.now() + PATIENCE_MS;
+    const isTime = () => underWay === 0 || performance.now() > deadline;
+    const cutting = setInterval(() => isTime() && server.closeAllConnections(), INTERVAL_MS);
     await closeServer().finally(() => clearInterval(cutting));
   };
 };

@@ -24,7 +24,8 @@ export const sendPages = async (
   reply.type(`${form}; charset=utf-8`);
   if (request.method === 'HEAD') {
     await iterator.return?.();
-    return reply.send();
+    // A stream, as GET has: an empty text would be told as a length of 0.
+    return reply.send(Readable.from([]));
   }
   const text = form === 'text/csv' ? csvText : jsonText;
   return reply.send(Readable.from(text(allOf(first, iterator), writer), { objectMode: false }));

@@ -38,6 +38,7 @@ import { createSites } from './tenants/sites.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageCharts } from './usage/usage-charts.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
+import type { UsageWriters } from './usage/usage-writers.ts';
 
 /** What lasts as long as the process, and what the settings say. */
 export type ServiceDeps = {
@@ -55,6 +56,7 @@ export type ServiceDeps = {
   tokenIdleDays: number;
   invitationDays: number;
   usageRetentionDays: number;
+  usageWriters: UsageWriters;
   environment: Environment;
 };
 

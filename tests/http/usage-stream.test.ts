@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-log.ts';
@@ -100,7 +101,7 @@ streams('are refused before they begin, with a status of their own', async ({ ap
   assert.is(await statusOf(GLOBEX, 'application/json'), 404);
   assert.is(await statusOf(ACME, 'image/png'), 406);
   const head = await app.send(`HEAD /jb/apps/${SALES}/usage/`, { as: ROOT });
-  assert.equal([head.statusCode, head.body], [200, '']);
+  assert.equal([head.statusCode, head.body, head.headers['content-length']], [200, '', undefined]);
 });
 
 streams('hold no connection to the database while nobody takes them', async ({ app }) => {
@@ -125,6 +126,19 @@ streams('end when their reader has gone', async ({ app }) => {
   await once(response, 'close');
   // Closing waits for requests under way: it would not end before the stream does.
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
+});
+
+streams('end with the access of whoever reads', async ({ app }) => {
+  const [outcome] = await Promise.allSettled([
+    open(app).then(async (response) => {
+      await once(response, 'readable');
+      await app.db().updateTable('users').set({ is_active: false }).where('email', '=', STAFF).execute();
+      for await (const _ of response) await sleep(50);
+    }),
+  ]);
+  await app.db().updateTable('users').set({ is_active: true }).where('email', '=', STAFF).execute();
+
+  assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ECONNRESET');
 });
 
 streams('that fail half-way are cut off rather than ended', async ({ app }) => {

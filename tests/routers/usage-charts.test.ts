@@ -102,4 +102,33 @@ charts('the log is leafed through by pages that neither repeat nor miss an entry
   await rejectsWith(app.as(ACME).usage.list({ app_id: SALES, cursor: 'x' }), 'invalid-input');
 });
 
+charts('the log is given from a moment up to another, which the next time begins with', async ({ app }) => {
+  const midnights = ['2026-10-20', '2026-10-21'].map((day) => new Date(`${day}T00:00:00Z`));
+  const [first, second] = midnights;
+  const entries = midnights.map((occurredAt) => ({ ...logEntry(0, 'midnight@x.test'), occurredAt }));
+  await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
+  const between = async (from?: Date, to?: Date) =>
+    (await app.as(ACME).usage.list({ app_id: SALES, email: 'midnight@x.test', from, to })).items.map(
+      ({ timestamp }) => timestamp,
+    );
+
+  assert.equal(await between(first, second), [first]);
+  assert.equal(await between(second), [second]);
+  assert.equal(await between(undefined, first), []);
+});
+
+charts('pages of the log end where they would get large, and miss nothing', async ({ app }) => {
+  const extra = JSON.stringify({ filler: 'x'.repeat(60_000) });
+  const large = Array.from({ length: 150 }, (_, n) => ({ ...logEntry(n / 100, 'large@x.test'), extra }));
+  await writeUsage(app.orm.em.fork(), SALES, large, NOON);
+  const sizes: number[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await app.as(ACME).usage.list({ app_id: SALES, email: 'large@x.test', limit: 1000, cursor });
+    sizes.push(page.items.length);
+    cursor = page.next_cursor;
+  }
+
+  assert.equal(sizes, [70, 70, 10]);
+});
+
 charts.run();

@@ -48,7 +48,8 @@ recording('keeps an entry as it was sent, and fills in what was left out', async
     { email: 'Ada@ACME.test', action: 'KEPT' },
   ];
   await app.send(PATH, { as: STAFF, payload });
-  const { items } = await app.as(STAFF).usage.list({ app_id: SALES, action: 'KEPT' });
+  const { items: all } = await app.as(STAFF).usage.list({ app_id: SALES });
+  const items = all.filter(({ action }) => action === 'KEPT');
   const [filled, kept] = items.map(({ id, extra: own, ...item }) => ({
     ...item,
     extra: JSON.stringify(own),
@@ -133,6 +134,20 @@ recording('knows an entry without a time by its id alone', async ({ app }) => {
 
   assert.equal(later.json(), { recorded: 0, repeated: 1 });
   assert.is(await countOf(app), before + 1);
+});
+
+recording('takes an id with a time, and the same without one beside it, for one entry', async ({ app }) => {
+  const [timed, timeless] = [report({ id: 'both', timestamp: ago(DAY_MS) }), report({ id: 'both' })];
+  const answers = [];
+  for (const payload of [[timeless, timed], [timed, timeless], [timeless]]) {
+    answers.push((await app.send(PATH, { as: STAFF, payload })).json());
+  }
+
+  assert.equal(answers, [
+    { recorded: 1, repeated: 1 },
+    { recorded: 0, repeated: 2 },
+    { recorded: 0, repeated: 1 },
+  ]);
 });
 
 recording.run();

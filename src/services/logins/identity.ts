@@ -59,6 +59,17 @@ export const actorNamed = async (em: SqlEntityManager, email: string | undefined
   return row ? actorOf(row, null) : null;
 };
 
+/** The actor as they are now; null once they, or the login that they came with, are no more. */
+export const actorAgain = async (em: SqlEntityManager, { id, via }: Actor): Promise<Actor | null> => {
+  const user = activeUsers(em).where('users.id', '=', id);
+  const login =
+    via &&
+    sql<boolean>`exists (
+    select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')} where id = ${via.id})`;
+  const row = await (login ? user.where(login) : user).executeTakeFirst();
+  return row ? actorOf(row, via) : null;
+};
+
 const activeUsers = (em: SqlEntityManager) =>
   tables(em)
     .selectFrom('users')

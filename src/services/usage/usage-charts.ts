@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import { userRow } from '../people/user-rows.ts';
+import { isSeenUser, userRow } from '../people/user-rows.ts';
 import { inSeenClients, tables } from '../tables.ts';
 import { dayOf } from './usage-windows.ts';
 
@@ -31,7 +31,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
     const counted =
       appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
     const { rows } = await sql<UsageDayCount>`
-      select all_days.day::text, coalesce(actions, 0)::int as actions, coalesce(users, 0)::int as users
+      select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
       from (select ${dayOf(clock.now())}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
       left join (
         ${counted} and day > ${dayOf(clock.now())}::date - ${windowDays}::int group by day
@@ -40,7 +40,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
   },
 
   /**
-   * Who used an app the most, and which of its stacks were.
+   * Who used an app the most, with the names that the actor may see, and which of its stacks were.
    * @throws Problem `not-found`, `not-allowed`
    */
   top: async (
@@ -55,13 +55,14 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
     const users = await sql<TopUser>`
       select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
       from (
-        select email, sum(actions) as actions, count(*) as days from usage_days
+        select email, sum(actions)::bigint as actions, count(*) as days from usage_days
         where ${inWindow} group by email order by actions desc, email limit ${limit}
-      ) as top left join users using (email) order by actions desc, top.email`.execute(tables(em));
+      ) as top left join users on users.email = top.email and ${isSeenUser(actor)}
+      order by actions desc, top.email`.execute(tables(em));
     const stacks = await sql<TopStack>`
       select stack, coalesce(label, stack) as label, actions
       from (
-        select stack, sum(actions) as actions from usage_stack_days
+        select stack, sum(actions)::bigint as actions from usage_stack_days
         where ${inWindow} group by stack order by actions desc, stack limit ${limit}
       ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
       order by actions desc, stack`.execute(tables(em));

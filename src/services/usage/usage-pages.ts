@@ -14,18 +14,14 @@ export type UsageCursor = { occurredAt: Date; id: number };
 export type UsageFilter = {
   appId: string;
   email?: string | undefined;
-  action?: string | undefined;
-  /** Exclusive. */
   since?: Date | undefined;
+  /** Exclusive. */
   until?: Date | undefined;
   cursor?: UsageCursor | undefined;
 };
 
 /** The newest entries first. `extra` is JSON text: whoever passes it on need not parse it. */
-export const usageRows = (
-  em: SqlEntityManager,
-  { appId, email, action, since, until, cursor }: UsageFilter,
-) => {
+export const usageRows = (em: SqlEntityManager, { appId, email, since, until, cursor }: UsageFilter) => {
   let rows = tables(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
@@ -34,9 +30,8 @@ export const usageRows = (
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
   if (email !== undefined) rows = rows.where('email', '=', email);
-  if (action !== undefined) rows = rows.where('action', '=', action);
-  if (since) rows = rows.where('occurred_at', '>', since);
-  if (until) rows = rows.where('occurred_at', '<=', until);
+  if (since) rows = rows.where('occurred_at', '>=', since);
+  if (until) rows = rows.where('occurred_at', '<', until);
   if (cursor) {
     rows = rows
       // Tells the planner which months are out of question; the row comparison does not.
@@ -48,37 +43,62 @@ export const usageRows = (
 
 export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
 
+type UsagePage = { rows: UsageRow[]; next: UsageCursor | null };
+
+/**
+ * One page of at most so many entries, cut short where it would hold more than so many characters of `extra`; but never
+ * empty unless it is the last. `next` is where the following one begins.
+ */
+export const usagePage = async (
+  em: SqlEntityManager,
+  filter: UsageFilter,
+  limit: number,
+  maxCharacters: number,
+): Promise<UsagePage> => {
+  const found = usageRows(em, filter).limit(limit);
+  const measured = tables(em)
+    .selectFrom(found.as('entry'))
+    .selectAll()
+    .select(sql<number>`count(*) over ()`.as('found'))
+    .select(
+      sql<number>`sum(length(extra)) over (order by occurred_at desc, id desc) - length(extra)`.as('before'),
+    );
+  const rows = await tables(em)
+    .selectFrom(measured.as('entry'))
+    .selectAll()
+    .where('before', '<', maxCharacters)
+    .orderBy('occurred_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+  const last = rows.at(-1);
+  const isOver = !last || (rows.length === last.found && last.found < limit);
+  return { rows, next: isOver ? null : { occurredAt: last.occurred_at, id: last.id } };
+};
+
 /**
  * All that the filter lets through, page by page, the next one being read while one is passed on. Between pages it
  * holds no connection, however slowly they are taken.
  */
 export async function* usagePages(em: SqlEntityManager, filter: UsageFilter): AsyncGenerator<UsageRow[]> {
-  const read = (limit: number, cursor?: UsageCursor) =>
-    usageRows(em, { ...filter, cursor })
-      .limit(limit)
-      .execute();
+  const read = (size: number, cursor?: UsageCursor) =>
+    usagePage(em, { ...filter, cursor }, size, PAGE_CHARACTERS);
 
-  let size = FIRST_PAGE;
-  let reading = read(size);
+  let reading = read(FIRST_PAGE);
   for (;;) {
-    const rows = await reading;
-    const last = rows.at(-1);
-    if (!last) return;
-    const isLast = rows.length < size;
-    if (!isLast) {
-      size = nextSize(rows);
-      reading = read(size, { occurredAt: last.occurred_at, id: last.id });
+    const { rows, next } = await reading;
+    if (next) {
+      reading = read(nextSize(rows), next);
       // Awaited when it is its turn, or never, if nobody wants the rest.
       reading.catch(() => undefined);
     }
-    yield rows;
-    if (isLast) return;
+    if (rows.length > 0) yield rows;
+    if (!next) return;
   }
 }
 
-/** As many as fit if they are like those before, growing step by step in case they are not. */
+/** As many as fit if they are like those before: what is read and cut off is read again. */
 const nextSize = (rows: readonly UsageRow[]): number => {
   const characters = rows.reduce((sum, { extra }) => sum + extra.length, 0);
-  const fitting = Math.floor((rows.length * PAGE_CHARACTERS) / Math.max(characters, 1));
-  return Math.max(1, Math.min(fitting, rows.length * 4, LARGEST_PAGE));
+  const fitting = Math.ceil((rows.length * PAGE_CHARACTERS) / Math.max(characters, 1));
+  return Math.min(fitting, LARGEST_PAGE);
 };

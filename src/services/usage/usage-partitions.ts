@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../tables.ts';
@@ -7,6 +8,16 @@ export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
 
 /** Held while partitions are made: two transactions would make the same one. */
 const LOCK = sql`hashtextextended('usage partitions', 0)`;
+
+/** Held while months are dropped, by one instance, and while somebody relies on them to stay. */
+export const RETENTION_LOCK = sql`hashtextextended('usage retention', 0)`;
+
+/** Partitions and the first day of each, whatever they are called. One that is being detached has no rows to show. */
+const ATTACHED = sql`
+  select inhparent::regclass::text as "table",
+    substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''(\\d{4}-\\d{2}-\\d{2})') as month
+  from pg_inherits join pg_class on pg_class.oid = inhrelid
+  where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass) and not inhdetachpending`;
 
 /** First day of the UTC month of a moment, `months` later. */
 export const monthOf = (at: Date, months = 0): Date =>
@@ -43,16 +54,15 @@ export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date>
 /** Asks the catalogue itself: `to_regclass` may answer from what this connection has seen before. */
 const missingOf = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`
-    select "table", month from unnest(${[...PARTITIONED]}::text[]) as "table", unnest(${months}::text[]) as month
-    where not exists (
-      select from pg_class where relnamespace = current_schema()::regnamespace
-        and relname = "table" || '_' || translate(left(month, 7), '-', '_'))
-    order by "table", month`.execute(tables(tx));
+    select wanted."table", wanted.month
+    from (select "table", month from unnest(${[...PARTITIONED]}::text[]) as "table", unnest(${months}::text[]) as month)
+      as wanted left join (${ATTACHED}) as attached using ("table", month)
+    where attached.month is null order by 1, 2`.execute(tables(tx));
   return rows;
 };
 
 const addPartition = async (tx: SqlEntityManager, table: string, month: Date): Promise<void> => {
-  const name = sql.table(partitionOf(table, month));
+  const name = sql.table(await freeName(tx, partitionOf(table, month)));
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
   // Room for counts to rise where they are: a row that moves to another page needs its index entries anew.
   const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
@@ -64,10 +74,19 @@ const addPartition = async (tx: SqlEntityManager, table: string, month: Date): P
   );
 };
 
+/** A table of that name that is no partition is somebody's, perhaps a month that was brought back. */
+const freeName = async (tx: SqlEntityManager, name: string): Promise<string> => {
+  const { rows } = await sql`
+    select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
+    tables(tx),
+  );
+  return rows.length === 0 ? name : `${name}_${randomBytes(4).toString('hex')}`;
+};
+
 /** The months of the log, the oldest first. */
 export const logMonths = async (em: SqlEntityManager): Promise<Date[]> => {
   const { rows } = await sql<{ month: string }>`
-    select translate(right(inhrelid::regclass::text, 7), '_', '-') as month
-    from pg_inherits where inhparent = 'usage_entries'::regclass order by 1`.execute(tables(em));
-  return rows.map(({ month }) => new Date(`${month}-01T00:00:00Z`));
+    select month from (${ATTACHED}) as attached
+    where "table" = 'usage_entries' and month is not null order by month`.execute(tables(em));
+  return rows.map(({ month }) => new Date(month));
 };

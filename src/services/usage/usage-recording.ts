@@ -5,17 +5,19 @@ import { type FieldErrors, invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import type { Idempotency } from '../idempotency.ts';
+import { isSeenUser } from '../people/user-rows.ts';
 import { tables } from '../tables.ts';
 import type { KeptExtra } from './usage-extra.ts';
 import { lockUsage, type UsageEntryInput, writeUsage } from './usage-log.ts';
 import { ensureMonths } from './usage-partitions.ts';
+import type { UsageWriters } from './usage-writers.ts';
 
-/** An entry as a platform sends it. */
+/** An entry as a platform sends it; null is what it has left out. */
 export type UsageReport = {
-  id?: string | undefined;
+  id: string | null;
   email: string;
-  full_name?: string | undefined;
-  timestamp?: Date | undefined;
+  full_name: string | null;
+  timestamp: Date | null;
   action: string;
   action_description: string;
   extra: KeptExtra;
@@ -33,13 +35,26 @@ const MAX_FAULTS = 1_000;
 /** How far back an entry without a time is known by its id alone: two months of the log are looked into. */
 const REPEATED_DAYS = 30;
 
-type Deps = { em: SqlEntityManager; clock: Clock; idempotency: Idempotency; usageRetentionDays: number };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  idempotency: Idempotency;
+  usageWriters: UsageWriters;
+  usageRetentionDays: number;
+};
 
-export const createUsageRecording = ({ em, clock, idempotency, usageRetentionDays }: Deps) => ({
+export const createUsageRecording = ({
+  em,
+  clock,
+  idempotency,
+  usageWriters: writers,
+  usageRetentionDays,
+}: Deps) => ({
   /**
    * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
    * written once, however often they come; so is everything under one idempotency key.
-   * @throws Problem `not-found`, `not-allowed`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`
+   * @throws Problem `not-found`, `not-allowed`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
+   * `overloaded`
    */
   record: async (
     actor: Actor,
@@ -48,36 +63,39 @@ export const createUsageRecording = ({ em, clock, idempotency, usageRetentionDay
     key: string | null,
   ): Promise<Recorded> => {
     await overseenApp(em, actor, appId);
-    const now = clock.now();
-    const reports = checkedReports(elements, now, usageRetentionDays);
+    const input = elements.map(({ value }) => value);
+    if (input.includes(null)) throw invalid(faultsOf(elements, clock.now(), usageRetentionDays));
 
-    const request = { key, operation: `usage.record ${appId}`, input: elements.map(({ value }) => value) };
-    return idempotency.once(actor, request, async (tx) => {
-      const names = await namesOf(tx, reports);
+    const request = { key, operation: `usage.record ${appId}`, input };
+    const write = async (tx: SqlEntityManager): Promise<Recorded> => {
+      const now = clock.now();
+      // Not before: a repeat gets the first answer, however old its entries have become.
+      const faults = faultsOf(elements, now, usageRetentionDays);
+      if (Object.keys(faults).length > 0) throw invalid(faults);
+      const reports = input.filter((report) => report !== null);
+      const names = await namesOf(tx, actor, reports);
       const times = await timesOf(tx, appId, reports, now);
       const entries = reports.map((report) => entryOf(report, names, times, now));
       const recorded = await writeUsage(tx, appId, entries, now);
       return { recorded, repeated: reports.length - recorded };
-    });
+    };
+    return writers.within(appId, elements.length, () => idempotency.once(actor, request, write));
   },
 });
 
 /** All faults of all elements at once. */
-const checkedReports = (
-  elements: readonly UsageElement[],
-  now: Date,
-  retentionDays: number,
-): UsageReport[] => {
+const faultsOf = (elements: readonly UsageElement[], now: Date, retentionDays: number): FieldErrors => {
   const fields: FieldErrors = {};
-  const reports: UsageReport[] = [];
+  let count = 0;
   for (const [index, { value, faults }] of elements.entries()) {
     const all = value ? timeFaults(value, now, retentionDays) : faults;
-    for (const [field, messages] of Object.entries(all)) fields[`entries.${index}.${field}`] = messages;
-    if (value) reports.push(value);
-    if (Object.keys(fields).length >= MAX_FAULTS) break;
+    for (const [field, messages] of Object.entries(all)) {
+      fields[`entries.${index}.${field}`] = messages;
+      count += 1;
+    }
+    if (count >= MAX_FAULTS) break;
   }
-  if (Object.keys(fields).length > 0) throw invalid(fields);
-  return reports;
+  return fields;
 };
 
 const timeFaults = ({ timestamp }: UsageReport, now: Date, retentionDays: number): FieldErrors => {
@@ -88,26 +106,26 @@ const timeFaults = ({ timestamp }: UsageReport, now: Date, retentionDays: number
   return isKept ? {} : { timestamp: [`Must not be older than the ${retentionDays} days that are kept.`] };
 };
 
-/** The names that people have now, for reports that leave them out. */
+/** The names that people have now, for reports that leave them out: of those whom the actor sees. */
 const namesOf = async (
   tx: SqlEntityManager,
+  actor: Actor,
   reports: readonly UsageReport[],
 ): Promise<Map<string, string>> => {
-  const nameless = new Set(
-    reports.filter((report) => report.full_name === undefined).map(({ email }) => email),
-  );
+  const nameless = new Set(reports.filter((report) => report.full_name === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
   const people = await tables(tx)
     .selectFrom('users')
     .select(['email', 'first_name', 'last_name'])
     .where(sql<boolean>`email = any(${[...nameless]}::varchar[])`)
+    .where(isSeenUser(actor))
     .execute();
   return new Map(people.map((person) => [person.email, `${person.first_name} ${person.last_name}`.trim()]));
 };
 
 /**
- * The times that reports with an id but without a time had when they came before, by id. Entries are known by both;
- * so that a repeat is one, it has to take the time of the first.
+ * The times that reports with an id but without a time had when they came before, or have beside it, by id. Entries
+ * are known by both; so that a repeat is one, it has to take the time of the first.
  */
 const timesOf = async (
   tx: SqlEntityManager,
@@ -115,7 +133,7 @@ const timesOf = async (
   reports: readonly UsageReport[],
   now: Date,
 ): Promise<Map<string, Date>> => {
-  const timeless = reports.flatMap(({ id, timestamp }) => (id !== undefined && !timestamp ? [id] : []));
+  const timeless = reports.flatMap(({ id, timestamp }) => (id !== null && !timestamp ? [id] : []));
   if (timeless.length === 0) return new Map();
   // Months come before the lock of an app, everywhere: whoever took them the other way round could deadlock.
   await ensureMonths(
@@ -130,7 +148,10 @@ const timesOf = async (
     .where(sql<boolean>`entry_key = any(${timeless}::varchar[])`)
     .where('occurred_at', '>', new Date(now.getTime() - REPEATED_DAYS * DAY_MS))
     .execute();
-  return new Map(known.map((entry) => [entry.entry_key ?? '', entry.occurred_at]));
+  const times = new Map<string, Date>();
+  for (const { id, timestamp } of reports) if (id !== null && timestamp) times.set(id, timestamp);
+  for (const entry of known) if (entry.entry_key !== null) times.set(entry.entry_key, entry.occurred_at);
+  return times;
 };
 
 const entryOf = (
@@ -139,7 +160,7 @@ const entryOf = (
   times: Map<string, Date>,
   now: Date,
 ): UsageEntryInput => ({
-  entryKey: report.id ?? null,
+  entryKey: report.id,
   email: report.email,
   fullName: report.full_name ?? names.get(report.email) ?? '',
   action: report.action,

@@ -1,57 +1,84 @@
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../../core/clock.ts';
-import { monthOf, PARTITIONED, partitionOf } from './usage-partitions.ts';
+import { monthOf } from './usage-partitions.ts';
 
-/** Held on the connection while partitions are cared for: one instance is enough. */
+/** Held on the connection while months are dropped: see RETENTION_LOCK. */
 const TRY_LOCK = `select pg_try_advisory_lock(hashtextextended('usage retention', 0)) as held`;
-/** Detaching waits for whoever is reading; those who write wait for nobody. */
-const NO_TIMEOUT = 'set statement_timeout = 0';
+const UNLOCK = `select pg_advisory_unlock(hashtextextended('usage retention', 0))`;
+/** Detaching waits for whoever is reading, and nobody waits for it. */
+const PATIENCE = 'set statement_timeout = 0; set lock_timeout = 0';
+/** Stands with a table from before it is detached until it is dropped, so that no other table ever is. */
+const MARK = 'A month of usage that Steward is dropping.';
 
-/** A table of ours that a month's rows are in, or were in before an earlier round was interrupted. */
-type Partition = { name: string; parent: string; isAttached: boolean; isDetaching: boolean };
+/** Days by person are looked back upon by the windows of 90 days, and by each of their days over 30 more. */
+const MIN_DAYS_BY_PERSON = 120;
 
-const PARTITIONS = `
-  select relname as name, regexp_replace(relname, '_\\d{4}_\\d{2}$', '') as parent,
-    inhparent is not null as "isAttached", coalesce(inhdetachpending, false) as "isDetaching"
-  from pg_class left join pg_inherits on inhrelid = pg_class.oid
-  where relkind = 'r' and relnamespace = current_schema()::regnamespace
-    and relname ~ '^(${PARTITIONED.join('|')})_\\d{4}_\\d{2}$'`;
+type Partition = { name: string; parent: string; month: string | null; isDetaching: boolean };
+
+/** Those that are being detached first: a table can have but one. */
+const ATTACHED = `
+  select inhrelid::regclass::text as name, inhparent::regclass::text as parent, inhdetachpending as "isDetaching",
+    substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''(\\d{4}-\\d{2}-\\d{2})') as month
+  from pg_inherits join pg_class on pg_class.oid = inhrelid
+  where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass)
+  order by inhdetachpending desc, month`;
+
+/** What an interrupted round has detached and not dropped. */
+const DETACHED = `
+  select pg_class.oid::regclass::text as name from pg_class join pg_description on objoid = pg_class.oid and objsubid = 0
+  where relkind = 'r' and not relispartition and description = '${MARK}'`;
 
 /**
  * Drops the months of the log that are over for longer than it is kept, whole, rows unread. Does nothing while another
- * instance is at it.
+ * instance is at it. A month that cannot be dropped does not keep the others.
+ * @throws AggregateError of what could not be dropped
  */
 export const dropOldMonths = async (pool: Pool, now: Date, retentionDays: number): Promise<string[]> => {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ held: boolean }>(TRY_LOCK);
     if (!rows[0]?.held) return [];
-    return await dropBefore(client, new Date(now.getTime() - retentionDays * DAY_MS));
+    await client.query(PATIENCE);
+    return await dropAll(client, oldest(now, retentionDays)).finally(() => client.query(UNLOCK));
   } finally {
-    // Ends the lock and the settings with the connection.
+    // The settings end with the connection.
     client.release(true);
   }
 };
 
-const dropBefore = async (client: PoolClient, oldest: Date): Promise<string[]> => {
-  const { rows } = await client.query<Partition>(PARTITIONS);
-  const old = rows.filter(({ name, parent }) => name < partitionOf(parent, monthOf(oldest)));
-  if (old.length > 0) await client.query(NO_TIMEOUT);
-  for (const partition of old) await drop(client, partition);
-  return old.map(({ name }) => name);
+/** Table → the first day of the oldest month that stays. */
+const oldest = (now: Date, retentionDays: number): Record<string, string> => {
+  const first = (days: number) =>
+    monthOf(new Date(now.getTime() - days * DAY_MS))
+      .toISOString()
+      .slice(0, 10);
+  return {
+    usage_entries: first(retentionDays),
+    usage_days: first(Math.max(retentionDays, MIN_DAYS_BY_PERSON)),
+  };
 };
 
-/**
- * In steps, each of which an interrupted round can be taken up from. `concurrently`, since dropping an attached
- * partition would lock the whole log against readers and writers.
- */
-const drop = async (
-  client: PoolClient,
-  { name, parent, isAttached, isDetaching }: Partition,
-): Promise<void> => {
-  if (isAttached) {
-    const how = isDetaching ? 'finalize' : 'concurrently';
-    await client.query(`alter table ${parent} detach partition ${name} ${how}`);
+const dropAll = async (client: PoolClient, kept: Record<string, string>): Promise<string[]> => {
+  const { rows } = await client.query<Partition>(ATTACHED);
+  const old = rows.filter(({ parent, month }) => month !== null && month < (kept[parent] ?? ''));
+  const failures: unknown[] = [];
+  for (const partition of old)
+    await detach(client, partition).catch((error: unknown) => failures.push(error));
+
+  const dropped: string[] = [];
+  for (const { name } of (await client.query<{ name: string }>(DETACHED)).rows) {
+    await client.query({ text: `drop table ${name}` }).then(
+      () => dropped.push(name),
+      (error: unknown) => failures.push(error),
+    );
   }
-  await client.query(`drop table ${name}`);
+  if (failures.length > 0) throw new AggregateError(failures, 'Some months of usage could not be dropped.');
+  return dropped;
+};
+
+/** As objects, which have no time limit. `concurrently`, since anything else locks out all who read or write. */
+const detach = async (client: PoolClient, { name, parent, isDetaching }: Partition): Promise<void> => {
+  const how = isDetaching ? 'finalize' : 'concurrently';
+  await client.query({ text: `comment on table ${name} is '${MARK}'` });
+  await client.query({ text: `alter table ${parent} detach partition ${name} ${how}` });
 };

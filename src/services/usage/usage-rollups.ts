@@ -70,7 +70,7 @@ export const addUpRollups = async (
       insert into usage_app_days (app_id, day, actions, newcomers)
       select ${appId}, coalesce(counted.day, met.day), coalesce(counted.actions, 0),
         coalesce(met.newcomers, array_fill(0, array[30]))
-      from (select day, sum(actions)::int as actions from days group by day) as counted
+      from (select day, sum(actions) as actions from days group by day) as counted
       full join (select day, ${newcomersOf} as newcomers from absences group by day) as met using (day)
       on conflict (app_id, day) do update set
         actions = usage_app_days.actions + excluded.actions,

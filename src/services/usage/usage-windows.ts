@@ -62,11 +62,15 @@ export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Da
   while ((await counting.execute(tables(tx))).rows.length === 0);
 };
 
-/** Brings windows of former days to the present one. Whoever has written to an app since has done so already. */
-export const bringForward = async (
-  em: SqlEntityManager,
-  appIds: readonly string[],
-  now: Date,
-): Promise<void> => {
-  await sql`${countedWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(em));
-};
+/**
+ * Brings windows of former days to the present one. Whoever has written to an app since has done so already; whoever is
+ * writing is waited for first, as what they write is not to be seen before.
+ */
+export const bringForward = (em: SqlEntityManager, appIds: readonly string[], now: Date): Promise<void> =>
+  em.transactional(async (tx) => {
+    await sql`
+      select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`.execute(
+      tables(tx),
+    );
+    await sql`${countedWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(tx));
+  });

@@ -1,12 +1,18 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { notFound } from '../../core/problems.ts';
+import { notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
+import { actorAgain } from '../logins/identity.ts';
 import { userRow } from '../people/user-rows.ts';
-import { type UsageFilter, type UsageRow, usagePages, usageRows } from './usage-pages.ts';
+import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
 
 export const DEFAULT_WINDOW_DAYS = 30;
+
+/** A page for a screen; entries may be large. */
+const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
+/** A stream lasts as long as its reader likes. */
+const ASKED_AGAIN_MS = 1_000;
 
 export type UsagePageInput = Omit<UsageFilter, 'appId'> & { limit: number };
 
@@ -21,18 +27,16 @@ export const createUsage = ({ em, clock }: { em: SqlEntityManager; clock: Clock 
      */
     ofApp: async (actor: Actor, appId: string, windowDays: number): Promise<AsyncIterable<UsageRow[]>> => {
       await overseenApp(em, actor, appId);
-      return usagePages(em, { appId, since: since(windowDays) });
+      return whileAllowed(em, actor, appId, usagePages(em, { appId, since: since(windowDays) }));
     },
 
     /**
      * One page of an app's log, newest first.
      * @throws Problem `not-found`, `not-allowed`
      */
-    page: async (actor: Actor, appId: string, { limit, ...filter }: UsagePageInput): Promise<UsageRow[]> => {
+    page: async (actor: Actor, appId: string, { limit, ...filter }: UsagePageInput) => {
       await overseenApp(em, actor, appId);
-      return usageRows(em, { ...filter, appId })
-        .limit(limit)
-        .execute();
+      return usagePage(em, { ...filter, appId }, limit, MAX_PAGE_CHARACTERS);
     },
 
     /**
@@ -56,7 +60,29 @@ export const createUsage = ({ em, clock }: { em: SqlEntityManager; clock: Clock 
     ): Promise<AsyncIterable<UsageRow[]>> => {
       await userRow(em, actor, email);
       await overseenApp(em, actor, appId);
-      return usagePages(em, { appId, email, since: since(windowDays) });
+      return whileAllowed(em, actor, appId, usagePages(em, { appId, email, since: since(windowDays) }));
     },
   };
 };
+
+/**
+ * Ends with the access of whoever reads: asks for it again from time to time.
+ * @throws Problem `not-signed-in`, `not-found`, `not-allowed`
+ */
+async function* whileAllowed<T>(
+  em: SqlEntityManager,
+  actor: Actor,
+  appId: string,
+  pages: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  let askedAt = performance.now();
+  for await (const page of pages) {
+    if (performance.now() - askedAt > ASKED_AGAIN_MS) {
+      const again = await actorAgain(em, actor);
+      if (!again) throw new Problem('not-signed-in');
+      await overseenApp(em, again, appId);
+      askedAt = performance.now();
+    }
+    yield page;
+  }
+}

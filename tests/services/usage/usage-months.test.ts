@@ -89,15 +89,61 @@ months(
     const other = await pool.connect();
     await other.query(`select pg_advisory_lock(hashtextextended('usage retention', 0))`);
     assert.equal(await dropOldMonths(pool, NOON, 1), []);
+    // As a round does that is killed before it can drop the table.
+    await other.query(
+      `comment on table usage_entries_2026_10 is 'A month of usage that Steward is dropping.'`,
+    );
     await other.query('alter table usage_entries detach partition usage_entries_2026_10 concurrently');
     other.release(true);
 
-    assert.equal((await dropOldMonths(pool, NOON, 10)).sort(), [
-      'usage_days_2026_10',
-      'usage_entries_2026_10',
-    ]);
+    assert.equal(await dropOldMonths(pool, NOON, 10), ['usage_entries_2026_10']);
     assert.is((await monthsOf(app))[0], '2026-11');
   },
 );
+
+months(
+  'take up a detaching that was interrupted, and keep on after one that cannot be dropped',
+  async ({ app }) => {
+    const old = [1, 2, 3].map((month) => new Date(Date.UTC(2025, month, 15)));
+    await app.orm.em.fork().transactional((tx) => ensureMonths(tx, old));
+    const reader = new pg.Client(app.connection);
+    const detaching = new pg.Client({ ...app.connection, options: '-c lock_timeout=200' });
+    await Promise.all([reader.connect(), detaching.connect()]);
+    await reader.query('begin');
+    await reader.query('select from usage_entries_2025_04');
+    const [interrupted] = await Promise.allSettled([
+      detaching.query('alter table usage_entries detach partition usage_entries_2025_04 concurrently'),
+    ]);
+    await reader.query('rollback');
+    await sql`create view watches as select * from usage_entries_2025_02`.execute(app.db());
+    await Promise.all([reader.end(), detaching.end()]);
+    assert.is(interrupted.status, 'rejected');
+
+    const [round] = await Promise.allSettled([dropOldMonths(await poolOf(app), NOON, 400)]);
+    assert.instance(round.status === 'rejected' && round.reason, AggregateError);
+    const left = await sql<{ name: string }>`
+    select relname as name from pg_class where relname ~ '^usage_(entries|days)_2025_0[234]$'`.execute(
+      app.db(),
+    );
+    assert.equal(left.rows, [{ name: 'usage_entries_2025_02' }]);
+
+    await sql`drop view watches`.execute(app.db());
+    assert.equal(await dropOldMonths(await poolOf(app), NOON, 400), ['usage_entries_2025_02']);
+  },
+);
+
+months('leave tables alone that only have such a name, and find another one', async ({ app }) => {
+  await sql`create table usage_entries_2024_06 (precious int)`.execute(app.db());
+  await care(app);
+  await writeAt(app, new Date('2024-06-15T00:00:00Z'));
+
+  const precious = await sql`select from usage_entries_2024_06`.execute(app.db());
+  assert.equal(precious.rows, []);
+  await care(app);
+  assert.ok(
+    (await sql`select from pg_class where relname = 'usage_entries_2024_06'`.execute(app.db())).rows
+      .length === 1,
+  );
+});
 
 months.run();

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { type UsageEntryInput, writeUsage } from '../../../src/services/usage/usage-log.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { bringForward, dayOf } from '../../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../../support/app-suite.ts';
+import { until } from '../../support/poll.ts';
 import { rollupFaults } from '../../support/recount.ts';
 import type { TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -82,6 +84,25 @@ rollups('move their windows on when a day is over, by whoever comes first', asyn
   }
   const window = app.db().selectFrom('usage_windows').select('day').where('app_id', '=', CHURN);
   assert.is((await window.executeTakeFirst())?.day, dayOf(at(89)));
+});
+
+rollups('wait with a new day for those who are writing', async ({ app }) => {
+  const tomorrow = new Date(NOON.getTime() + 90 * DAY_MS);
+  let forward: Promise<void> | undefined;
+  await app.orm.em.fork().transactional(async (tx) => {
+    await writeUsage(tx, CHURN, [{ ...logEntry(0, 'straddles@x.test'), occurredAt: tomorrow }], NOON);
+    forward = bringForward(app.orm.em.fork(), [CHURN], tomorrow);
+    await until('it waits', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
+        app.db(),
+      );
+      return rows.length > 0;
+    });
+  });
+  await forward;
+
+  assert.equal(await rollupFaults(app, CHURN, dayOf(tomorrow)), []);
 });
 
 rollups.run();
