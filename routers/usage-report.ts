@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type KeptExtra, keptExtra } from '../src/services/usage/usage-extra.ts';
-import type { UsageElement as Element } from '../src/services/usage/usage-recording.ts';
+import type { UsageElement as Element } from '../src/services/usage/usage-reports.ts';
 import { fieldErrors } from './errors.ts';
 import { Email, Instant, Text } from './schemas.ts';
 

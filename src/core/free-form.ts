@@ -36,30 +36,35 @@ const isTooLarge = (text: string): boolean =>
   text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES;
 
 /**
- * Level by level rather than by recursion, which is what a hostile depth would break; and each node once, since
- * a value that contains itself has no end.
+ * By recursion, no deeper than is allowed; and by a count that ends whatever contains itself, so that no node has to
+ * be remembered. What stands in two places is written twice, as its sender would have written it.
  */
 const reasonAgainstNodes = (root: object): string | null => {
-  const seen = new Set<object>();
-  let level: unknown[] = [root];
-  for (let depth = 1; level.length > 0; depth += 1) {
+  let left = MAX_NODES;
+  const reasonAgainstNode = (value: unknown, depth: number): string | null => {
+    left -= 1;
+    if (left < 0) return TOO_LARGE;
+    if (isJsonLeaf(value)) return null;
     if (depth > MAX_DEPTH) return `Must not be nested deeper than ${MAX_DEPTH} levels.`;
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (isJsonLeaf(value)) continue;
-      if (!Array.isArray(value) && !isJsonObject(value)) return 'Must hold nothing but JSON values.';
-      if (seen.has(value)) return 'Must not hold the same object in two places.';
-      seen.add(value);
-      for (const child of Object.values(value)) next.push(child);
-      if (seen.size + next.length > MAX_NODES) return TOO_LARGE;
+    if (Array.isArray(value)) {
+      for (const child of value) {
+        const reason = reasonAgainstNode(child, depth + 1);
+        if (reason !== null) return reason;
+      }
+      return null;
     }
-    level = next;
-  }
-  return null;
+    if (!isJsonObject(value)) return 'Must hold nothing but JSON values.';
+    for (const key in value) {
+      const reason = reasonAgainstNode(value[key], depth + 1);
+      if (reason !== null) return reason;
+    }
+    return null;
+  };
+  return reasonAgainstNode(root, 1);
 };
 
 const isJsonLeaf = (value: unknown): boolean =>
-  value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value);
+  typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value);
 
 /**
  * Marks data as opaque to serializers; its keys and values stay what they are. superjson would note the path of

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
+import { refuseCrowdedJson } from './crowded-json.ts';
 
 /** The content types as they were sent: see `takeOverBodies`. */
 const mediaTypes = new WeakMap<FastifyRequest, string>();
@@ -19,7 +20,7 @@ export const takeOverBodies = (app: FastifyInstance): void => {
 
 /**
  * The body as JSON, or as a form where those are taken. No body, whatever its content type says, is `{}`.
- * @throws Problem `unsupported-media-type`, `malformed-body`
+ * @throws Problem `unsupported-media-type`, `malformed-body`, `invalid-input` when it holds too many values
  */
 export const readBody = async (request: FastifyRequest, takesForms: boolean): Promise<unknown> => {
   const bytes = request.body;
@@ -44,8 +45,10 @@ const isJson = (mediaType: string): boolean => {
 const readJson = (bytes: Buffer): unknown => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    refuseCrowdedJson(text);
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
+    if (cause instanceof Problem) throw cause;
     throw new Problem('malformed-body', { detail: 'The body is not valid JSON.', cause });
   }
 };

@@ -47,16 +47,19 @@ export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => 
   });
 };
 
-/** The one context of a request: hooks and procedure share it, so that the caller is looked up once. */
-export const contextOf = (request: FastifyRequest, deps: ContextDeps): Context => {
+/**
+ * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
+ * of a batch, which are as many as said here.
+ */
+export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = 1): Context => {
   const known = contexts.get(request);
   if (known) return known;
-  const context = newContext(request, deps);
+  const context = newContext(request, deps, calls);
   contexts.set(request, context);
   return context;
 };
 
-const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
+const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): Context => {
   const origin = { requestId: request.id, address: addressOf(request) };
   const openServices = () => deps.openServices(origin);
   let actor: Promise<Actor | null> | undefined;
@@ -67,7 +70,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
       return actor;
     },
     browser: browserOf(request, deps),
-    idempotencyKey: () => idempotencyKeyOf(request),
+    idempotencyKey: () => idempotencyKeyOf(request, calls),
     baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
   };
@@ -76,9 +79,11 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
 /** A structured string by the draft of that header, in quotes; most callers leave them out. */
 const IDEMPOTENCY_KEY = /^("?)([\x21\x23-\x7e]{1,255})\1$/;
 
-const idempotencyKeyOf = ({ headers }: FastifyRequest): string | null => {
+/** One key for several calls would take them for repeats of each other; and links make batches by themselves. */
+const idempotencyKeyOf = ({ headers }: FastifyRequest, calls: number): string | null => {
   const header = headers['idempotency-key'];
   if (header === undefined) return null;
+  if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });
   const key = IDEMPOTENCY_KEY.exec(String(header))?.[2];
   if (key === undefined)
     throw invalid({

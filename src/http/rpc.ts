@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { MAX_BATCH_SIZE } from '../core/limits.ts';
+import { refuseCrowdedJson } from './crowded-json.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { restEndpoints } from './rest-endpoints.ts';
 import { refuseOtherMethods } from './rest-methods.ts';
@@ -14,8 +15,13 @@ import { refuseOtherMethods } from './rest-methods.ts';
  */
 export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) =>
-    done(null, text),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: unknown, text: string) => {
+      refuseCrowdedJson(text);
+      return text;
+    },
   );
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
 
@@ -35,7 +41,7 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, deps: Contex
     req: request,
     res: reply,
     path: decodeURIComponent(request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, '')),
-    createContext: () => contextOf(request, deps),
+    createContext: ({ info }) => contextOf(request, deps, info.calls.length),
     maxBatchSize: MAX_BATCH_SIZE,
     onError: ({ error, path }) => {
       const problem = problemOf(error);

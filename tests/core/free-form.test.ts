@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import superjson from 'superjson';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { reasonAgainst, shielded } from '../../src/core/free-form.ts';
+import { freeFormText, reasonAgainst, shielded } from '../../src/core/free-form.ts';
 
 const freeForm = suite('free-form data');
 
@@ -44,6 +44,30 @@ freeForm('is bounded in bytes and depth, without recursion', () => {
   assert.is(reasonAgainst(nested(499)), null);
   assert.match(reasonAgainst(nested(500)) ?? '', /nested/);
   assert.match(reasonAgainst(nested(200_000)) ?? '', /nested/);
+});
+
+freeForm('is bounded in values, also where it contains itself', () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic.self = cyclic;
+  const wide = Array.from({ length: 500 }, () => cyclic);
+  cyclic.wide = wide;
+  const full = (values: number) => JSON.parse(`{"a":[${Array.from({ length: values }, () => 1).join(',')}]}`);
+
+  assert.match(reasonAgainst(cyclic) ?? '', /nested|64 KiB/);
+  assert.match(reasonAgainst({ wide }) ?? '', /nested|64 KiB/);
+  assert.is(reasonAgainst(full(32_764)), null, 'as many as 64 KiB can hold');
+  assert.match(reasonAgainst(full(32_765)) ?? '', /64 KiB/);
+});
+
+freeForm('may hold one object in two places, as JSON may', () => {
+  const shared = { x: 1 };
+  assert.equal(freeFormText({ a: shared, b: [shared] }), { text: '{"a":{"x":1},"b":[{"x":1}]}' });
+});
+
+freeForm('holds JSON values alone', () => {
+  for (const value of [undefined, new Date(), 1n, NaN, () => 1, new Map(), Symbol('x')]) {
+    assert.match(reasonAgainst({ a: [value] }) ?? '', /JSON/);
+  }
 });
 
 freeForm.run();

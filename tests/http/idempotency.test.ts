@@ -58,6 +58,50 @@ idempotency('names itself when it is no key', async ({ app }) => {
   }
 });
 
+idempotency('is refused with a batch of several calls, which it would take for one', async ({ app }) => {
+  const before = await countOf(app);
+  const call = (names: string[], key?: string) =>
+    app.send(`POST !/trpc/${names.join(',')}?batch=1`, {
+      as: STAFF,
+      payload: Object.fromEntries(names.map((_, n) => [n, { json: { app_id: SALES, entries: [report] } }])),
+      headers: { 'idempotency-key': key },
+    });
+  const record = 'usage.record';
+
+  for (const answer of (await call([record, record], 'batch')).json()) {
+    assert.is(answer.error.json.data.problem.code, 'invalid-input');
+    assert.ok(answer.error.json.data.problem.fields['Idempotency-Key']);
+  }
+  assert.is(await countOf(app), before);
+  assert.is((await call([record], 'batch')).statusCode, 200);
+  assert.is((await call([record], 'batch')).statusCode, 200);
+  assert.is(await countOf(app), before + 1);
+  await call([record, record]);
+  assert.is(await countOf(app), before + 3);
+});
+
+idempotency('gives a repeat the first answer, also once its entries are too old', async ({ app }) => {
+  const late = { ...report, timestamp: new Date(app.clock.now().getTime() - 400 * DAY_MS).toISOString() };
+  const first = await send(app, 'late', late);
+  app.clock.advance(DAY_MS / 2);
+  const repeat = await send(app, 'late', late);
+  const other = await send(app, 'later', late);
+  app.clock.advance(-DAY_MS / 2);
+
+  assert.equal([repeat.statusCode, repeat.json()], [first.statusCode, first.json()]);
+  assert.is(first.statusCode, 201);
+  assert.is(other.statusCode, 400);
+  assert.is((await send(app, 'later', report)).statusCode, 201, 'the refusal left no claim');
+});
+
+idempotency('takes null for what was left out', async ({ app }) => {
+  await send(app, 'null', report);
+  const before = await countOf(app);
+  const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
+  assert.is((await send(app, 'null', { ...report, ...nulls })).statusCode, 201);
+  assert.is(await countOf(app), before);
+});
+
 idempotency('is forgotten after a day', async ({ app }) => {
   await send(app, 'old', report);
   const before = await countOf(app);

@@ -38,9 +38,9 @@ extras('keeps everything as it is, and of the metadata the documented keys', () 
 extras('refuses what logs somebody in, by its place and in any spelling', () => {
   assert.equal(faultsOf({ request: { META: { HTTP_COOKIE: 'x' } } }), ['extra.request.META.HTTP_COOKIE']);
   assert.equal(faultsOf({ request: { headers: { Authorization: 'x', 'X-Api-Key': 1 }, COOKIES: {} } }), [
-    'extra.request.COOKIES',
     'extra.request.headers.Authorization',
     'extra.request.headers.X-Api-Key',
+    'extra.request.COOKIES',
   ]);
   const spellings = [
     'HTTP_AUTHORIZATION',

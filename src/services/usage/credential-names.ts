@@ -1,0 +1,67 @@
+/** Between the words of a name, however it is spelt. */
+const GAP = String.raw`[\s_.-]*`;
+const PREFIX =
+  'http|x|proxy|set|amz|aws|goog|iap|cf|access|ms|forwarded|original|old|new|current|user|client|django|php|j';
+const WORDS = [
+  String.raw`cookies?\d?`,
+  'csrf cookie',
+  'authorization',
+  '(?:api|auth|access|refresh|id|session|security|csrf|xsrf|csrf middleware|bearer) token',
+  '(?:api|access|private|secret|secret access) key',
+  'jwt(?: assertion)?',
+  'pass(?:word|wd|phrase)',
+  'secret',
+  'sess(?:ion)? (?:id|key)',
+  'sessid',
+];
+
+const namePattern = (words: readonly string[], start: string, end: string): RegExp =>
+  new RegExp(
+    `${start}[:\\s_.-]*(?:(?:${PREFIX})${GAP})*(?:${words.join('|').replaceAll(' ', GAP)})${GAP}${end}`,
+    'i',
+  );
+
+const CREDENTIAL = namePattern(WORDS, '^', '(?:$|:)');
+/** Too common elsewhere: a token may be a coin, and `auth` the way somebody logged in. */
+const REQUEST_WORDS = [...WORDS, 'token', 'auth'];
+const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '^', '(?:$|:)');
+const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, '(?:^|[\\r\\n])', ':');
+
+/** No name is longer, and a letter may become 18. */
+const MAX_NAME_LENGTH = 128;
+const ASCII = /^[\x20-\x7e]*$/;
+
+export const isAscii = (name: string): boolean => ASCII.test(name);
+
+/** The name that a look-alike is read as: full-width letters, joiners and accents are undone. */
+export const readableName = (name: string): string => {
+  if (isAscii(name)) return name;
+  const folded = name.trim().slice(0, MAX_NAME_LENGTH).normalize('NFKC');
+  return isAscii(folded) ? folded : folded.replace(/[\p{Cf}\p{M}]/gu, '');
+};
+
+/** Whether one of the lines `name: value` of a text tells a credential. */
+export const hasCredentialLine = (text: string): boolean => CREDENTIAL_LINE.test(text);
+
+/** Whether a key, or a line `name: value`, names what logs somebody in: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
+export const isCredentialName = (name: string, inRequest: boolean): boolean =>
+  (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
+
+/**
+ * Parameters are named by their last word: `reset_token`, `user[password]`. A link may stand within a link, its signs
+ * encoded once or more; then the rest of the outer parameter goes as well.
+ */
+const SECRET_PARAMETER = new RegExp(
+  [
+    '((?:token|secret|passw(?:or)?d|pwd|jwt|signature|cookie|authorization',
+    '(?:api|access)[_.-]?key|sess(?:ion)?[_.-]?(?:id|key)',
+    '(?:^|[?&;#/_.[-]|%(?:25)*(?:3f|26|23|3b|5b))(?:key|sig|auth|sid|otp))',
+  ].join('|') + String.raw`(?:\]|%(?:25)*5d)?(?:=|%(?:25)*3d))[^&#]+`,
+  'gi',
+);
+/** `user:password@` before a host */
+const LOGIN = /(?<=\/\/)[^/?#@]*@/g;
+
+/** An address or a query with `…` for the values of parameters that are secret, and for a login before its host. */
+export const withoutSecrets = (text: string): string =>
+  (text.includes('@') ? text.replace(LOGIN, '…@') : text).replace(SECRET_PARAMETER, '$1…');

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isCredentialName, withoutSecrets } from '../../../src/services/usage/credential-names.ts';
+import { keptExtra } from '../../../src/services/usage/usage-extra.ts';
+
+const secrets = suite('withoutSecrets');
+
+secrets('leaves out the values of secret parameters, and nothing else', () => {
+  const addresses: [string, string][] = [
+    ['token=abc&tab=2', 'token=…&tab=2'],
+    ['/reset/?reset_token=a/b?c;d#top', '/reset/?reset_token=…#top'],
+    ['https://x.test/#access_token=abc&state=1', 'https://x.test/#access_token=…&state=1'],
+    ['user[password]=x&a=%20', 'user[password]=…&a=%20'],
+    ['user%5Bpassword%5D=x', 'user%5Bpassword%5D=…'],
+    ['X-Amz-Signature=x&key=y&api_key=z', 'X-Amz-Signature=…&key=…&api_key=…'],
+    ['next=%2Fx%3Ftoken%3Dabc%26a%3D1&b=2', 'next=%2Fx%3Ftoken%3D…&b=2'],
+    ['next=%252Fx%253Fkey%253Dabc', 'next=%252Fx%253Fkey%253D…'],
+    ['https://me:secret@x.test/', 'https://…@x.test/'],
+  ];
+  for (const [sent, kept] of addresses) assert.is(withoutSecrets(sent), kept);
+  for (const plain of ['', '/apps/', 'tab=2&x=1', 'monkey=1&tokens=2&design=3', 'token=', 'a@x.test?b=1']) {
+    assert.is(withoutSecrets(plain), plain);
+  }
+});
+
+secrets('is what the addresses of an entry go through, and they alone', () => {
+  const extra = {
+    request: {
+      path: '/x/?token=abc',
+      session: 'token=abc',
+      META: {
+        HTTP_REFERER: 'https://x.test/?token=abc',
+        QUERY_STRING: 'token=abc',
+        SERVER_NAME: 'token=abc',
+      },
+    },
+    more: 'token=abc',
+  };
+  const result = keptExtra(extra);
+
+  assert.ok('kept' in result);
+  const { request, more } = JSON.parse(result.kept.text);
+  assert.equal(request, {
+    path: '/x/?token=…',
+    session: 'token=abc',
+    META: { HTTP_REFERER: 'https://x.test/?token=…', QUERY_STRING: 'token=…', SERVER_NAME: 'token=abc' },
+  });
+  assert.is(more, 'token=abc');
+});
+
+secrets('lets no such value through, among whatever parameters', () => {
+  const word = fc.stringMatching(/^[a-z0-9%+/?_.-]{0,12}$/);
+  const parameters = fc.array(fc.tuple(word, word));
+  fc.assert(
+    fc.property(parameters, parameters, (before, after) => {
+      const hidden = ['access_token', 'HIDDEN'] as const;
+      const query = [...before, hidden, ...after].map((pair) => pair.join('=')).join('&');
+      assert.not.ok(withoutSecrets(query).includes('HIDDEN'), query);
+    }),
+  );
+});
+
+secrets('takes a time that grows with the text alone, and so does the judgement of names', () => {
+  const hostile = ['a', 'token', 'token=', '%25', '//a', '/', 'x-', 'sess-', ' ', 'ﷺ', 'cookie '];
+  const started = performance.now();
+  for (const part of hostile) {
+    const text = `${part.repeat(65_536 / part.length)}@z`;
+    withoutSecrets(text);
+    isCredentialName(text, true);
+  }
+  const tookMs = performance.now() - started;
+
+  // 20 ms on an idle machine; what is quadratic takes minutes.
+  assert.ok(tookMs < 2_000, `${tookMs} ms`);
+});
+
+secrets.run();
