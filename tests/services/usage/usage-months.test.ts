@@ -94,7 +94,8 @@ months(
       `comment on table usage_entries_2026_10 is 'A month of usage that Steward is dropping.'`,
     );
     await other.query('alter table usage_entries detach partition usage_entries_2026_10 concurrently');
-    other.release(true);
+    await other.query('select pg_advisory_unlock_all()');
+    other.release();
 
     assert.equal(await dropOldMonths(pool, NOON, 10), ['usage_entries_2026_10']);
     assert.is((await monthsOf(app))[0], '2026-11');
