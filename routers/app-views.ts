@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type Actor, mayOperate } from '../src/services/actor.ts';
-import type { AppRow } from '../src/services/apps/app-rows.ts';
 import type { AppStatus } from '../src/services/apps/app-status.ts';
 import type { AppWithUsage } from '../src/services/apps/apps.ts';
 import type { AppVersion } from '../src/services/packages/app-versions.ts';
+import { parsed, TEXT } from './json-text.ts';
+import type { ItemWriter } from './lists.ts';
 import { AnyObject, Instant } from './schemas.ts';
 
 /** As a client's app list shows an app. */
@@ -29,7 +30,9 @@ export const AppView = AppSummaryView.extend({
   maintenance_message: z.string(),
 });
 
-export const appSummaryView = (app: AppRow): z.input<typeof AppSummaryView> => ({
+type AppSummaryView = z.input<typeof AppSummaryView>;
+
+export const appSummaryView = (app: AppSummaryView): AppSummaryView => ({
   id: app.id,
   slug: app.slug,
   label: app.label,
@@ -40,13 +43,40 @@ export const appSummaryView = (app: AppRow): z.input<typeof AppSummaryView> => (
   show_footer: app.show_footer,
 });
 
-export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
+type AppView = z.input<typeof AppView>;
+
+export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
   ...appSummaryView(app),
   usage: app.usage,
-  package_info: app.package_info,
+  get package_info() {
+    return parsed(this[TEXT]);
+  },
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
+  [TEXT]: app.package_info,
 });
+
+const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);
+
+/** Half of a list of apps is what their packages say of themselves, which goes as it is. */
+export const appWriter: ItemWriter<AppView> = {
+  json: (app) => {
+    const before = JSON.stringify({ ...appSummaryView(app), usage: app.usage }).slice(0, -1);
+    const message = JSON.stringify(app.maintenance_message);
+    const after = `"in_maintenance":${app.in_maintenance},"maintenance_message":${message}}`;
+    return `${before},"package_info":${infoOf(app)},${after}`;
+  },
+  csv: {
+    header: Object.keys(AppView.shape),
+    cells: (app) => [
+      ...Object.values(appSummaryView(app)).map(String),
+      JSON.stringify(app.usage),
+      infoOf(app),
+      String(app.in_maintenance),
+      app.maintenance_message,
+    ],
+  },
+};
 
 export const AppStatusView = z.object({
   id: z.string(),

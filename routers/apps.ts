@@ -7,7 +7,9 @@ import {
   appStatusView,
   appVersionView,
   appView,
+  appWriter,
 } from './app-views.ts';
+import { listOf } from './lists.ts';
 import { Limit, LongIdKey, Name, NoInput, Text } from './schemas.ts';
 import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
 
@@ -18,9 +20,9 @@ const tags = ['Apps'];
 
 export const appsRouter = router({
   list: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
     .input(NoInput)
-    .output(z.array(AppView))
+    .output(listOf(AppView))
     .query(async ({ ctx }) => (await ctx.services.apps.list(ctx.actor)).map(appView)),
 
   get: signedIn

@@ -4,7 +4,7 @@ import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
-import type { ItemWriter } from './streamed.ts';
+import type { ItemWriter } from './lists.ts';
 import { transformer } from './transformer.ts';
 
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
@@ -23,8 +23,8 @@ export type RestMeta = {
     maxBodyBytes?: number;
     /** Content types on offer, first choice first. */
     offers?: readonly string[];
-    /** How the items of a list that is answered page by page are written. */
-    stream?: ItemWriter;
+    /** How the items of a list are written, be it whole or page by page. */
+    items?: ItemWriter;
     /** Not in the interface document: an addition of Steward's own. */
     extension?: boolean;
   };

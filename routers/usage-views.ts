@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { shielded } from '../src/core/free-form.ts';
 import type { UsageCursor, UsageRow } from '../src/services/usage/usage-pages.ts';
+import { parsed, TEXT } from './json-text.ts';
+import type { ItemWriter } from './lists.ts';
 import { AnyObject, Instant } from './schemas.ts';
-import type { ItemWriter } from './streamed.ts';
 
 export const UsageEntryView = z.object({
   action_description: z.string(),
@@ -14,9 +14,6 @@ export const UsageEntryView = z.object({
 });
 type UsageEntryView = z.input<typeof UsageEntryView>;
 
-/** Where a view keeps the JSON text of its `extra`: a symbol, which no serializer looks at. */
-const TEXT = Symbol('extra as JSON text');
-
 /** `extra` is parsed when somebody asks for it: a stream of a million entries passes it on as the text that it is. */
 export const usageEntryView = (entry: UsageRow): UsageEntryView & { [TEXT]: string } => ({
   action_description: entry.action_description,
@@ -25,7 +22,7 @@ export const usageEntryView = (entry: UsageRow): UsageEntryView & { [TEXT]: stri
   timestamp: entry.occurred_at,
   action: entry.action,
   get extra() {
-    return shielded<Record<string, unknown>>(JSON.parse(this[TEXT]));
+    return parsed(this[TEXT]);
   },
   [TEXT]: entry.extra,
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
+import { pagesOf, viewPages } from './lists.ts';
 import { EmailKey, InstantKey } from './schemas.ts';
-import { pagesOf, viewPages } from './streamed.ts';
 import { overseer, router } from './trpc.ts';
 import { UsageElement } from './usage-report.ts';
 import {
@@ -25,7 +25,7 @@ const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
 const apps = ['Apps'];
 const extension = true;
-const stream = usageEntryWriter;
+const items = usageEntryWriter;
 
 const TopUserView = z.object({ email: z.string(), full_name: z.string(), actions: z.int(), days: z.int() });
 const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
@@ -33,7 +33,7 @@ const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z
 export const usageRouter = router({
   /** Newest first, page by page. */
   ofApp: overseer
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { stream } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input }) =>
@@ -44,7 +44,7 @@ export const usageRouter = router({
   ofUser: overseer
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
-      rest: { stream },
+      rest: { items },
     })
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))

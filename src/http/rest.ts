@@ -2,15 +2,16 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
+import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
+import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
-import { csvOf, isPages, sendPages } from './streams.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -72,13 +73,17 @@ const answer = async (
 };
 
 const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  const { status = 200, stream } = endpoint.rest;
+  const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
-  if (stream && isPages(content)) return sendPages(request, reply, content, form, stream);
-  return stream && form === 'text/csv'
-    ? sendText(reply, status, form, csvOf([content], stream))
-    : sendText(reply, status, form, JSON.stringify(content));
+  if (items && isPages(content)) return sendPages(request, reply, content, form, items);
+  return sendText(reply, status, form, textOf(content, form, items));
+};
+
+const textOf = (content: unknown, form: string, writer: ItemWriter | undefined): string => {
+  if (!writer) return JSON.stringify(content);
+  if (form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], writer);
+  return Array.isArray(content) ? jsonOf(content, writer) : JSON.stringify(content);
 };
 
 /** With a body all the same, if there is one and the caller would rather have it. */
@@ -89,7 +94,7 @@ const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unkn
 };
 
 const offersOf = ({ rest }: Endpoint): readonly string[] =>
-  rest.offers ?? (rest.stream ? LIST_FORMS : JSON_FORMS);
+  rest.offers ?? (rest.items ? LIST_FORMS : JSON_FORMS);
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);

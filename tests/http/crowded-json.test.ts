@@ -11,24 +11,22 @@ const repeated = (text: string, times: number) => Array.from({ length: times }, 
 const headers = { 'content-type': 'application/json' };
 
 crowded('are refused before they are parsed, over REST and tRPC', async ({ app }) => {
+  // Neither is JSON: a parser would say so first.
   const bodies = {
-    'empty arrays': `[${repeated(entry(`{"a":[${repeated('[]', 10_800)}]}`), 480)}]`,
-    'empty entries': `[${repeated('{}', 5_000_000)}]`,
+    'empty arrays': `[${repeated(entry(`{"a":[${repeated('[]', 10_800)}]}`), 480)}`,
+    'empty entries': `[${repeated('{}', 5_000_000)}`,
   };
   for (const [name, payload] of Object.entries(bodies)) {
-    const started = performance.now();
     const rest = await app.send(PATH, { as: STAFF, payload, headers });
     const rpc = await app.send('POST !/trpc/usage.record', {
       as: STAFF,
       payload: `{"json":{"app_id":"${SALES}","entries":${payload}}}`,
       headers,
     });
-    const tookMs = performance.now() - started;
 
     assert.equal([rest.statusCode, rpc.statusCode], [400, 400], name);
     assert.match(rest.json().errors.body[0], /500000 values/, name);
-    // 0.1 s on an idle machine; parsing both takes 2 s at least.
-    assert.ok(tookMs < 1_500, `${name}: ${tookMs} ms`);
+    assert.match(rpc.body, /500000 values/, name);
   }
 });
 

@@ -27,8 +27,9 @@ export const appRows = (em: SqlEntityManager, actor: Actor) =>
       'apps.show_footer',
       'apps.in_maintenance',
       'apps.maintenance_message',
-      'apps.package_info',
     ])
+    // As text: whoever passes it on need not parse it.
+    .select(sql<string>`apps.package_info::text`.as('package_info'))
     .select(inSeenClients(actor, sql`apps.client_id`).as('shows_usage'))
     .where(isSeenApp(actor))
     .orderBy('apps.created_at')

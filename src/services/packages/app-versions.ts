@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import type { PackageInfo } from '../../../entities/app.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import { tables } from '../tables.ts';
@@ -17,13 +18,14 @@ export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
    */
   list: async (actor: Actor, appId: string, page: Page) => {
     const app = await overseenApp(em, actor, appId);
+    const running: PackageInfo = JSON.parse(app.package_info);
     const versions = await versionRows(em, app.slug, page).execute();
     const hashes = versions.map(({ sha256 }) => sha256);
     const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);
     return versions.map((version) => ({
       ...version,
       loads: loads.get(version.sha256) ?? [],
-      is_current: app.package_info.sha256 === version.sha256,
+      is_current: running.sha256 === version.sha256,
     }));
   },
 });

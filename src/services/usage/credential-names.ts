@@ -43,9 +43,20 @@ export const readableName = (name: string): string => {
 /** Whether one of the lines `name: value` of a text tells a credential. */
 export const hasCredentialLine = (text: string): boolean => CREDENTIAL_LINE.test(text);
 
+/** The keys of a platform are few, and come with every entry. Keys that are not are judged each time. */
+const MAX_KNOWN = 1_000;
+const knownInRequest = new Map<string, boolean>();
+const knownElsewhere = new Map<string, boolean>();
+
 /** Whether a key, or a line `name: value`, names what logs somebody in: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
-export const isCredentialName = (name: string, inRequest: boolean): boolean =>
-  (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
+export const isCredentialName = (name: string, inRequest: boolean): boolean => {
+  const known = inRequest ? knownInRequest : knownElsewhere;
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const verdict = (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
+  if (known.size < MAX_KNOWN && name.length <= MAX_NAME_LENGTH) known.set(name, verdict);
+  return verdict;
+};
 
 /**
  * Parameters are named by their last word: `reset_token`, `user[password]`. A link may stand within a link, its signs
@@ -62,6 +73,9 @@ const SECRET_PARAMETER = new RegExp(
 /** `user:password@` before a host */
 const LOGIN = /(?<=\/\/)[^/?#@]*@/g;
 
+/** What both patterns need: most addresses have no parameters, and no login. */
+const SIGNS = /[=%@]/;
+
 /** An address or a query with `…` for the values of parameters that are secret, and for a login before its host. */
 export const withoutSecrets = (text: string): string =>
-  (text.includes('@') ? text.replace(LOGIN, '…@') : text).replace(SECRET_PARAMETER, '$1…');
+  SIGNS.test(text) ? text.replace(LOGIN, '…@').replace(SECRET_PARAMETER, '$1…') : text;

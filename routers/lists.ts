@@ -1,10 +1,23 @@
 import { z } from 'zod';
 
-/** Writes the items of a streamed list as text, for wires that know no objects. */
+/** Writes the items of a list as text, for a wire that knows no objects. */
 export type ItemWriter<T = never> = {
   json: (item: T) => string;
   csv: { header: readonly string[]; cells: (item: T) => string[] };
 };
+
+/**
+ * The output of a procedure that answers many items at once, all made by one view from rows of one query: the first is
+ * held against the schema, and they are passed on as they are.
+ */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z
+    .custom<z.output<T>[]>(Array.isArray)
+    .transform((items) => {
+      if (items.length > 0) item.parse(items[0]);
+      return items;
+    })
+    .meta({ listOf: item });
 
 const isAsyncIterable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ItemWriter } from '../../routers/streamed.ts';
+import type { ItemWriter } from '../../routers/lists.ts';
 import { csvLine } from '../core/csv-line.ts';
 
 type Pages = AsyncIterable<unknown[]>;
@@ -59,7 +59,9 @@ async function* csvText(pages: Pages, writer: ItemWriter): AsyncGenerator<string
   for await (const page of pages) yield linesOf(page, writer);
 }
 
-/** A list that is there already. */
+export const jsonOf = (items: readonly unknown[], writer: ItemWriter): string =>
+  `[${items.map((writer as AnyWriter).json).join(',')}]`;
+
 export const csvOf = (items: readonly unknown[], writer: ItemWriter): string =>
   csvLine(writer.csv.header) + linesOf(items, writer);
 

@@ -1,0 +1,28 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, ROOT } from '../support/test-app.ts';
+
+const lists = appSuite('lists of apps as text');
+
+lists('are what the procedure answers', async ({ app }) => {
+  for (const who of [ADA, ROOT]) {
+    const response = await app.send('GET /jb/apps/', { as: who });
+    const listed = await app.as(who).apps.list({});
+
+    assert.equal(response.json(), listed);
+    assert.equal(response.json().map(Object.keys), listed.map(Object.keys));
+    assert.equal((await app.send(`GET /jb/apps/${listed[0]?.id}/`, { as: who })).json(), listed[0]);
+  }
+});
+
+lists('are CSV for who prefers it, objects as JSON', async ({ app }) => {
+  const [listed] = await app.as(ROOT).apps.list({});
+  const { body, headers } = await app.send('GET /jb/apps/', { as: ROOT, headers: { accept: 'text/csv' } });
+  const [header, first] = body.split('\r\n');
+
+  assert.is(headers['content-type'], 'text/csv; charset=utf-8');
+  assert.is(header, Object.keys(listed ?? {}).join(','));
+  assert.match(first ?? '', `"${JSON.stringify(listed?.usage).replaceAll('"', '""')}"`);
+});
+
+lists.run();
