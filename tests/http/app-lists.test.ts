@@ -10,19 +10,18 @@ lists('are what the procedure answers', async ({ app }) => {
     const listed = await app.as(who).apps.list({});
 
     assert.equal(response.json(), listed);
-    assert.equal(response.json().map(Object.keys), listed.map(Object.keys));
     assert.equal((await app.send(`GET /jb/apps/${listed[0]?.id}/`, { as: who })).json(), listed[0]);
   }
 });
 
 lists('are CSV for who prefers it, objects as JSON', async ({ app }) => {
-  const [listed] = await app.as(ROOT).apps.list({});
   const { body, headers } = await app.send('GET /jb/apps/', { as: ROOT, headers: { accept: 'text/csv' } });
   const [header, first] = body.split('\r\n');
+  const [listed] = await app.as(ROOT).apps.list({});
 
   assert.is(headers['content-type'], 'text/csv; charset=utf-8');
-  assert.is(header, Object.keys(listed ?? {}).join(','));
-  assert.match(first ?? '', `"${JSON.stringify(listed?.usage).replaceAll('"', '""')}"`);
+  assert.equal(header?.split(',').toSorted(), Object.keys(listed ?? {}).toSorted());
+  assert.ok(first?.includes(`"${JSON.stringify(listed?.usage).replaceAll('"', '""')}"`), first);
 });
 
 lists.run();
