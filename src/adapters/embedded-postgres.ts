@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Connection } from '../core/connection.ts';
+import { makeFolder } from '../core/make-folder.ts';
 import { serverAccount } from './embedded-postgres/account.ts';
 import { locateBinaries } from './embedded-postgres/binaries.ts';
 import { ensureCluster } from './embedded-postgres/cluster.ts';
@@ -75,7 +76,7 @@ const start = async (dataDir: string, settings: Record<string, string>, closing:
  */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
+  await makeFolder(dataDir, 0o700).catch((cause: Error) => {
     throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
   });
   const closing = new AsyncDisposableStack();

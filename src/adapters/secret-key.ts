@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../core/make-folder.ts';
 
 const KEY_BYTES = 32;
 
@@ -10,7 +11,7 @@ const KEY_BYTES = 32;
  */
 export const keptSecretKey = async (dataDir: string): Promise<string> => {
   const file = join(dataDir, 'secret-key');
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeFolder(dataDir, 0o700);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, randomBytes(KEY_BYTES).toString('hex'), { mode: 0o600, flush: true });
   await link(draft, file).catch((error: unknown) => {

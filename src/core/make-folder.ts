@@ -6,15 +6,16 @@ import { Problem } from './problems.ts';
 /**
  * Makes a folder, and those above it, unless it is there. Node's own recursive `mkdir` never ends where a file system
  * refuses a folder with ENOENT, as /proc does.
+ * @param mode of all that are made: `0o777` less the umask unless told
  * @throws Problem `invalid-input`
  */
-export const makeFolder = async (dir: string): Promise<void> => {
+export const makeFolder = async (dir: string, mode?: number): Promise<void> => {
   if (dir === '') throw refusal('A folder has no name: it is empty.');
   if (await isFolder(dir)) return;
   const parent = dirname(dir);
-  if (parent !== dir) await makeFolder(parent);
+  if (parent !== dir) await makeFolder(parent, mode);
   try {
-    await mkdir(dir);
+    await mkdir(dir, { mode });
   } catch (error) {
     // Somebody else may have made it at the same time.
     if (await isFolder(dir)) return;

@@ -114,8 +114,14 @@ const fromText = (kind: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
   if (kind === 'number' && /^-?\d+$/.test(text)) return withinSafe(Number(text));
   if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-  if (kind === 'date' && ISO_8601.test(text)) return new Date(text);
+  if (kind === 'date' && ISO_8601.test(text) && isDay(text.slice(0, 10))) return new Date(text);
   return text;
+};
+
+/** 2026-02-30 is none: `Date` would read it as the 2nd of March. */
+const isDay = (text: string): boolean => {
+  const day = new Date(text);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 };
 
 /** A number too large to be one exactly is too large for any id or count, and that is all it has to be. */

@@ -58,15 +58,15 @@ for (const [what, url] of [
   });
 }
 
-settings('name the folder when DATA_DIR is a file', async () => {
+settings('name the folder when DATA_DIR is a file, or where no folder can be', async () => {
   await using folder = await makeScratchFolder();
-  const DATA_DIR = folder.join('file');
-  await writeFile(DATA_DIR, '');
+  await writeFile(folder.join('file'), '');
+  for (const DATA_DIR of [folder.join('file'), '/proc/nope']) {
+    const outcome = await runCommand(['migrate'], { DATA_DIR });
 
-  const outcome = await runCommand(['migrate'], { DATA_DIR });
-
-  isRefused(outcome, 1);
-  assert.match(outcome.stderr, DATA_DIR);
+    isRefused(outcome, 1);
+    assert.match(outcome.stderr, DATA_DIR);
+  }
 });
 
 settings.run();

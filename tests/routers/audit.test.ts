@@ -137,6 +137,11 @@ audit('is read a page at a time, by time, and over REST', async ({ app }) => {
   assert.is(before.length, all.length);
   assert.is(rest.json().length, 1);
   assert.equal(Object.keys(bad.json().errors), ['from', 'limit']);
+  for (const noDay of ['2026-02-30', '2026-13-01', '2025-02-29T10:00:00Z']) {
+    const refused = await app.send(`GET /jb/audit/?from=${noDay}`, { as: ROOT });
+    assert.equal(Object.keys(refused.json().errors ?? {}), ['from'], noDay);
+  }
+  assert.is((await app.send('GET /jb/audit/?from=2024-02-29', { as: ROOT })).statusCode, 200);
 });
 
 audit('can only be added to', async ({ app }) => {
