@@ -7,7 +7,7 @@ import { inspectPackage } from '../../src/services/packages/package-inspection.t
 import { packageOf, problemOf, tarEntry } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';
 import { KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { storeOn, useKeys } from '../support/s3-store.ts';
+import { provideKeys, storeOn } from '../support/s3-store.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
 const outages = suite<{ server: S3Server; sources: Sources }>('an S3 package store that fails');
@@ -18,13 +18,13 @@ const noise = Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(Math.
 const PACKAGE = packageOf([tarEntry({ path: 'noise', body: noise })]);
 
 outages.before(async (context) => {
-  useKeys();
+  provideKeys();
   context.sources = await makeSources();
   context.server = await startS3Server();
   await storeOn(context.server).publish('sales', '1.0.0', await context.sources.fileOf(PACKAGE));
 });
 outages.before.each(async ({ server }) => {
-  useKeys();
+  provideKeys();
   await server.restart();
   server.conduct.fault = null;
   delete server.conduct.strikes;
@@ -175,7 +175,7 @@ const WRONG: [what: string, keys: Record<string, string>, reason: RegExp][] = [
 ];
 for (const [what, keys, reason] of WRONG) {
   outages(`tells of a wrong ${what}, and neither key nor signature`, async ({ server, sources }) => {
-    useKeys(keys);
+    provideKeys(keys);
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });
 

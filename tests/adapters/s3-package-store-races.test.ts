@@ -6,9 +6,9 @@ import { makeSources, ONE, openedHash, TWO } from '../support/package-store-rule
 import { until } from '../support/poll.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import type { Conduct } from '../support/s3-server-conduct.ts';
-import { storeOn, useKeys } from '../support/s3-store.ts';
+import { provideKeys, storeOn } from '../support/s3-store.ts';
 
-useKeys();
+provideKeys();
 const races = suite('publishers in one bucket at the same time');
 
 const isClaim = (request: string): boolean => /^PUT .*\.sha256/.test(request);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import { testPackageStore } from '../support/package-store-rules.ts';
 import { startS3Server } from '../support/s3-server.ts';
-import { storeOn, useKeys } from '../support/s3-store.ts';
+import { provideKeys, storeOn } from '../support/s3-store.ts';
 
-useKeys();
+provideKeys();
 
 const CONDITIONS = ['obeyed', 'ignored', 'unknown'] as const;
 /** All before the first suite runs: uvu does not wait for what a file awaits between two. */

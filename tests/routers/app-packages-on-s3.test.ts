@@ -4,10 +4,10 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';
-import { useKeys } from '../support/s3-store.ts';
+import { provideKeys } from '../support/s3-store.ts';
 import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-useKeys();
+provideKeys();
 const server = await startS3Server();
 const onS3 = appSuite('app packages on S3', {
   APP_STORE: `s3://${BUCKET}/apps`,

@@ -3,7 +3,7 @@ import { createS3PackageStore } from '../../src/adapters/s3-package-store.ts';
 import { BUCKET, KEYS } from './s3-server.ts';
 
 /** The AWS client finds keys in the environment, before it looks for them where a test must not. */
-export const useKeys = (keys: Record<string, string> = KEYS): void => {
+export const provideKeys = (keys: Record<string, string> = KEYS): void => {
   Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', ...keys });
 };
 
