@@ -20,15 +20,23 @@ export const sendProblem = (
   error: unknown,
   errors?: ErrorsMember,
 ): FastifyReply => {
+  const document = tellProblem(request, reply, error, errors);
+  return reply.type('application/problem+json').send(document);
+};
+
+/** Gives the answer the status and headers of the failure. Its document is left to be sent. */
+export const tellProblem = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+  errors?: ErrorsMember,
+): string => {
   const problem = problemOfHttpError(error);
   if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
-
-  return reply
-    .code(problem.status)
-    .type('application/problem+json')
-    .send(problemDocument(problem, request.id, errors));
+  reply.code(problem.status);
+  return problemDocument(problem, request.id, errors);
 };
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {

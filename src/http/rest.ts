@@ -5,9 +5,9 @@ import { appRouter } from '../../routers/index.ts';
 import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
+import { answerProblem, sendResult } from './browsable/browsable-answers.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
-import { sendProblem } from './problem-document.ts';
+import { chooseForm, JSON_FORMS, LIST_FORMS, PAGE_FORM } from './negotiation.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
@@ -68,7 +68,7 @@ const answer = async (
     return await send(endpoint, request, reply, content);
   } catch (error) {
     const problem = problemOf(error);
-    return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
+    return answerProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
@@ -76,6 +76,7 @@ const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, 
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
+  if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, writer: items });
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   return sendText(reply, status, form, textOf(content, form, items));
 };
@@ -93,8 +94,10 @@ const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unkn
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
-const offersOf = ({ rest }: Endpoint): readonly string[] =>
-  rest.offers ?? (rest.items ? LIST_FORMS : JSON_FORMS);
+const offersOf = ({ rest: { offers, items } }: Endpoint): readonly string[] => {
+  if (offers) return [...offers, PAGE_FORM];
+  return items ? LIST_FORMS : JSON_FORMS;
+};
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);

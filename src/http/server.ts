@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { answerProblem } from './browsable/browsable-answers.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
@@ -57,12 +58,12 @@ export const createServer = async (deps: ServerDeps) => {
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
       ? failurePage(request, reply, error, { ...deps, csrf })
-      : sendProblem(request, reply, error),
+      : answerProblem(request, reply, error),
   );
   app.setNotFoundHandler((request, reply) =>
     prefersPage(request)
       ? notFoundPage(request, reply, { ...deps, csrf })
-      : sendProblem(request, reply, new Problem('not-found')),
+      : answerProblem(request, reply, new Problem('not-found')),
   );
   await app.register(cookie);
   await negotiate(app);
