@@ -11,6 +11,7 @@ import { negotiate } from './negotiation.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
+import { serveReference } from './reference/serve-reference.ts';
 import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
@@ -75,6 +76,7 @@ export const createServer = async (deps: ServerDeps) => {
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
+  serveReference(app);
   serveCsrf(app, csrf);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
