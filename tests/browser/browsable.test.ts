@@ -21,4 +21,18 @@ testLooks(browsable, {
   'api-login': (page) => page.goto('/api/v1/jb/apps/'),
 });
 
+browsable('are read and followed by keys alone', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await atPath('/jb/users/ada@acme.test/')(page, app);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.locator('#answer:focus').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/api/v1/jb/apps/zylTKNVx/');
+
+  await page.getByText('"Sales"', { exact: true }).waitFor();
+});
+
 browsable.run();
