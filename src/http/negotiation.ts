@@ -37,6 +37,10 @@ const withoutParameters = (accept: string): string =>
  * @throws Problem `not-acceptable`
  */
 export const chooseForm = (request: FastifyRequest, offers: readonly string[]): string => {
+  const { accept } = request.headers;
+  const [first] = offers;
+  // Most callers write nothing else, and are spared the parser.
+  if (first !== undefined && (accept === undefined || accept === '*/*' || accept === first)) return first;
   const chosen = request.accepts().type([...offers]);
   if (typeof chosen !== 'string') throw new Problem('not-acceptable');
   return chosen;
