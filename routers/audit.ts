@@ -4,7 +4,7 @@ import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
 import { administrator, router } from './trpc.ts';
 
-const AuditView = z.object({
+export const AuditView = z.object({
   id: z.int(),
   timestamp: Instant,
   action: z.string(),

@@ -3,7 +3,7 @@ import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { Instant, Name, NoInput, Text } from './schemas.ts';
 import { router, signedIn } from './trpc.ts';
 
-const SavedFilterView = z.object({
+export const SavedFilterView = z.object({
   user: z.string(),
   stack: z.string(),
   hash: z.string(),

@@ -7,7 +7,7 @@ import { UserView, userView } from './user-views.ts';
 
 const tags = ['Sessions'];
 
-const SessionView = z.object({
+export const SessionView = z.object({
   id: z.int(),
   created_at: Instant,
   last_used: Instant,

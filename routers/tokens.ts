@@ -10,7 +10,7 @@ const tags = ['Token'];
 const IssuedToken = z.object({ token: z.string() });
 
 /** What is told of a token after its making: all but the token. */
-const TokenView = z.object({
+export const TokenView = z.object({
   id: z.int(),
   /** Empty for those that a login has given. */
   name: z.string(),

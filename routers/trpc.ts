@@ -7,8 +7,12 @@ import { problemOf, trpcErrorOf } from './errors.ts';
 import type { ItemWriter } from './lists.ts';
 import { transformer } from './transformer.ts';
 
+/** Who may call a procedure, see below. */
+export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';
+
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
 export type RestMeta = {
+  role?: Role;
   rest?: {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
@@ -65,10 +69,12 @@ const withActor = (may: (actor: Actor) => boolean) =>
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withProblems).use(withServices);
 export const signedIn = anyone.use(withActor(() => true));
+const forRole = (role: Role, may: (actor: Actor) => boolean) => anyone.meta({ role }).use(withActor(may));
+
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
-export const overseer = anyone.use(withActor(mayList));
+export const overseer = forRole('overseer', mayList);
 /** May change things: client admins (their own) and superusers. */
-export const administrator = anyone.use(withActor(mayChange));
+export const administrator = forRole('administrator', mayChange);
 /** May fetch and load apps: staff and superusers. */
-export const operator = anyone.use(withActor(mayOperate));
-export const superuser = anyone.use(withActor((actor) => actor.isSuperuser));
+export const operator = forRole('operator', mayOperate);
+export const superuser = forRole('superuser', (actor) => actor.isSuperuser);

@@ -27,6 +27,8 @@ const apps = ['Apps'];
 const extension = true;
 const items = usageEntryWriter;
 
+/** UTC */
+export const UsageDayView = z.object({ day: z.string(), actions: z.int(), users: z.int() });
 const TopUserView = z.object({ email: z.string(), full_name: z.string(), actions: z.int(), days: z.int() });
 const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
 
@@ -82,7 +84,7 @@ export const usageRouter = router({
   series: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
     .input(z.object({ app_id: AppKey.optional(), email: EmailKey.optional(), window: Window }))
-    .output(z.array(z.object({ day: z.string(), actions: z.int(), users: z.int() })))
+    .output(z.array(UsageDayView))
     .query(({ ctx, input: { app_id: appId, email, window } }) =>
       ctx.services.usageCharts.series(ctx.actor, { appId, email }, window),
     ),

@@ -34,7 +34,7 @@ const isWanted = (file: string): boolean =>
 
 const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
-  for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT }))
+  for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
   const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
   if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);

@@ -2,7 +2,7 @@ import type { TRPCProcedureType } from '@trpc/server';
 import { forEachOpenApiProcedure, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../routers/index.ts';
-import type { RestMeta } from '../../routers/trpc.ts';
+import type { RestMeta, Role } from '../../routers/trpc.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -15,7 +15,11 @@ export type Endpoint = {
   procedure: string;
   type: TRPCProcedureType;
   input: z.ZodObject;
+  output: z.ZodType;
   isPublic: boolean;
+  /** Undefined where everybody who is signed in may call it. */
+  role: Role | undefined;
+  tags: readonly string[];
   rest: NonNullable<RestMeta['rest']>;
 };
 
@@ -23,8 +27,11 @@ export type Endpoint = {
 export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
-    const input: unknown = procedure._def.inputs[0];
+    // Private in the types of tRPC: whoever declares a procedure declares its output too.
+    const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
+    const [input] = inputs;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
+    if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
     const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
       method: meta.openapi.method,
@@ -33,7 +40,10 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
       procedure: path,
       type,
       input,
+      output,
       isPublic: meta.openapi.protect === false,
+      role: meta.role,
+      tags: meta.openapi.tags ?? [],
       rest: meta.rest ?? {},
     });
   });

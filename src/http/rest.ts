@@ -6,7 +6,8 @@ import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
+import { chooseForm } from './negotiation.ts';
+import { offersOf } from './offers.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
@@ -92,9 +93,6 @@ const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unkn
   reply.header('preference-applied', 'return=representation');
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
-
-const offersOf = ({ rest }: Endpoint): readonly string[] =>
-  rest.offers ?? (rest.items ? LIST_FORMS : JSON_FORMS);
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);

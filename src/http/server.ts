@@ -7,6 +7,7 @@ import { createBrokenRequests } from './broken-requests.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
+import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
@@ -21,7 +22,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** What is served beside the procedures. */
-const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/'];
+const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/', OPENAPI_PATH];
 
 export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
@@ -75,6 +76,7 @@ export const createServer = async (deps: ServerDeps) => {
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveCsrf(app, csrf);
+  serveOpenApi(app);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((pages) => servePages(pages, { ...deps, csrf }));

@@ -9,6 +9,7 @@ import { newToken } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { tokenDigest } from '../../src/services/logins/identity.ts';
 import { tables } from '../../src/services/tables.ts';
+import { refuseUndocumented } from './openapi.ts';
 import { createTestClock } from './test-clock.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -84,18 +85,24 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
         host: 'localhost:8000',
       }),
 
-    /** Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. */
+    /**
+     * Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. Whatever is answered has to be in
+     * the OpenAPI document.
+     */
     send: async (line: string, { as, headers, ...options }: Request = {}) => {
       const [method, path] = line.split(' ') as [InjectOptions['method'] & string, string]; // the tests write both
       const authorization = as && { authorization: `Token ${await tokenOf(as)}` };
-      return app.server.inject({
+      const url = path.startsWith('!') ? path.slice(1) : `/api/v1${path}`;
+      const answer = await app.server.inject({
         ...options,
         method,
-        url: path.startsWith('!') ? path.slice(1) : `/api/v1${path}`,
+        url,
         headers: Object.fromEntries(
           Object.entries({ ...authorization, ...headers }).filter(([, value]) => value !== undefined),
         ),
       });
+      refuseUndocumented(method, url, answer);
+      return answer;
     },
 
     close: async (): Promise<void> => {

@@ -1,0 +1,11 @@
+import type { Command } from 'commander';
+
+export const addOpenApiCommand = (program: Command): void => {
+  program
+    .command('openapi')
+    .description('print the OpenAPI document of the REST interface')
+    .action(async () => {
+      const { openApiDocument } = await import('../http/openapi/document.ts');
+      console.log(JSON.stringify(openApiDocument(), null, 2));
+    });
+};
