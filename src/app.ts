@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
+import manifest from '../package.json' with { type: 'json' };
 import { createCommonPasswords } from './adapters/common-passwords.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
@@ -65,6 +66,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     openServices,
     baseUrl: config.baseUrl,
     secretKey,
+    version: manifest.version,
     trustedProxies: config.trustedProxies,
     isReady: () => isMigrated(orm),
   });

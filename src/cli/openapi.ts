@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
 
 export const addOpenApiCommand = (program: Command): void => {
   program
@@ -6,6 +7,6 @@ export const addOpenApiCommand = (program: Command): void => {
     .description('print the OpenAPI document of the REST interface')
     .action(async () => {
       const { openApiDocument } = await import('../http/openapi/document.ts');
-      console.log(JSON.stringify(openApiDocument(), null, 2));
+      console.log(JSON.stringify(openApiDocument(manifest.version), null, 2));
     });
 };

@@ -27,6 +27,8 @@ const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/
 export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
+  /** Of Steward itself. */
+  version: string;
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
@@ -76,7 +78,7 @@ export const createServer = async (deps: ServerDeps) => {
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveCsrf(app, csrf);
-  serveOpenApi(app);
+  serveOpenApi(app, deps.version);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((pages) => servePages(pages, { ...deps, csrf }));

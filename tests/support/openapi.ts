@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import manifest from '../../package.json' with { type: 'json' };
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 
 type Media = Record<string, { schema: object }>;
@@ -16,7 +17,7 @@ type Document = {
 };
 
 /** As it is served. */
-export const openApi = JSON.parse(JSON.stringify(openApiDocument())) as Document; // what the document is made as
+export const openApi = JSON.parse(JSON.stringify(openApiDocument(manifest.version))) as Document; // what the document is made as
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictRequired: false });
 addFormats.default(ajv);
@@ -80,6 +81,32 @@ export const faultsOfAnswer = (operation: Operation, method: string, answer: Ans
   if (!media) return [`${form} is not documented for ${answer.statusCode}`];
   return faultsAgainst(media.schema, /json$/.test(form) ? JSON.parse(answer.body) : answer.body);
 };
+
+type Asked = { path: string; url: string; body: unknown };
+
+/** What of a request the document does not allow, a line each. */
+export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked): string[] => {
+  const { pathname, searchParams } = new URL(url, 'http://steward.test');
+  const inPath =
+    new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathname)?.groups ?? {};
+  const known = operation.parameters ?? [];
+  const unknown = [...searchParams.keys()].filter(
+    (key) => !known.some((parameter) => parameter.in === 'query' && parameter.name === key),
+  );
+  const parameterFaults = known.flatMap((parameter) => {
+    const text = parameter.in === 'path' ? inPath[parameter.name] : searchParams.get(parameter.name);
+    if (text === undefined || text === null)
+      return parameter.required ? [`${parameter.name} is missing`] : [];
+    return faultsAgainst(parameter.schema, read(parameter.schema, decodeURIComponent(text)));
+  });
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  const bodyFaults =
+    schema && (body !== undefined || operation.requestBody?.required) ? faultsAgainst(schema, body) : [];
+  return [...unknown.map((key) => `${key} is no parameter`), ...parameterFaults, ...bodyFaults];
+};
+
+const read = (schema: { type?: string }, text: string): unknown =>
+  ['integer', 'number', 'boolean'].includes(schema.type ?? '') ? JSON.parse(text) : text;
 
 /** Throws when an answer of a documented operation is not in the document. Streams that are cut off are not JSON. */
 export const refuseUndocumented = (method: string, url: string, answer: Answered): void => {

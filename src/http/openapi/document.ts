@@ -1,4 +1,3 @@
-import manifest from '../../../package.json' with { type: 'json' };
 import { restEndpoints } from '../rest-endpoints.ts';
 import { COMPONENTS } from './components.ts';
 import examples from './examples.json' with { type: 'json' };
@@ -15,7 +14,7 @@ their last slash. Failures are problem documents (RFC 9457) with a code to tell 
 by tRPC too, under the name that it gives.`;
 
 /** OpenAPI 3.1 of what is served, made of the procedures themselves. */
-export const openApiDocument = (): JsonSchema => {
+export const openApiDocument = (version: string): JsonSchema => {
   const schemas = createJsonSchemas(COMPONENTS);
   const failures = createFailures();
   const paths: Record<string, JsonSchema> = {};
@@ -28,7 +27,7 @@ export const openApiDocument = (): JsonSchema => {
     openapi: '3.1.1',
     info: {
       title: 'Steward',
-      version: manifest.version,
+      version,
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
