@@ -41,6 +41,9 @@ const findFiles = async (): Promise<string[]> => {
   return runnable.sort();
 };
 
+/** A figure that a test tells, as comments stand in TAP: shown also when all went well. */
+const REMARK = /^# .*$/gm;
+
 const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {
   const started = performance.now();
   const ending = await runTestProcess(join(PROJECT, file), options);
@@ -51,6 +54,7 @@ const runFile = async (file: string, options: TestProcessOptions): Promise<Verdi
   const faults = verdict.faults.map((fault) => `, ${fault}`).join('');
   console.log(`${mark} ${file}: ${verdict.passed} passed${faults} (${seconds} s)`);
   if (verdict.faults.length > 0) console.log(ending.output);
+  else for (const [remark] of ending.output.matchAll(REMARK)) console.log(`     ${remark}`);
   return verdict;
 };
 

@@ -74,7 +74,7 @@ coverage('says what fails', async ({ app }) => {
     [],
   );
   const share = (of: Set<string>) => `${of.size} of ${all.length} (${(100 * of.size) / all.length} %)`;
-  console.log(`operations seen to succeed: ${share(succeeded)}, to fail: ${share(failed)}`);
+  console.log(`\n# operations seen to succeed: ${share(succeeded)}, to fail: ${share(failed)}`);
 });
 
 coverage.run();
