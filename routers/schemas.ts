@@ -87,12 +87,12 @@ export const Extra = z
     const reason = reasonAgainst(value);
     if (reason !== null) context.addIssue({ code: 'custom', message: reason });
   })
-  .meta({ json: { type: 'object' } });
+  .meta({ json: { type: 'object', additionalProperties: true } });
 
 /** Free-form data on its way out. */
 export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
-  .meta({ json: { type: 'object' } });
+  .meta({ json: { type: 'object', additionalProperties: true } });
 
 export const NoInput = z.object({});
 

@@ -29,7 +29,7 @@ const UsageExtra = z
     }
     return z.NEVER;
   })
-  .meta({ json: { type: 'object', default: {} } });
+  .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
 
 /** `null` is what many serializers send for what there is not. */
 const UsageReport = z.object({

@@ -28,10 +28,19 @@ export const createJsonSchemas = (names: ReadonlyMap<z.ZodType, string>) => {
       override: ({ zodSchema, jsonSchema }) => represent(zodSchema, jsonSchema),
     });
     for (const [name, { id, ...component }] of Object.entries($defs ?? {}))
-      components[name] ??= relocated(component);
+      components[name] ??= withDefaultsInWords(relocated(component));
     return relocated(properties?.it);
   };
   return { components, convert };
+};
+
+/** Generators take a property with a default for one that is always there, and then demand it of who sends it. */
+const withDefaultsInWords = (component: JsonSchema): JsonSchema => {
+  const properties: Record<string, JsonSchema> = { ...(component.properties ?? {}) };
+  for (const [name, { default: value, ...property }] of Object.entries(properties))
+    if (value !== undefined)
+      properties[name] = { ...property, description: `Default: ${JSON.stringify(value)}.` };
+  return component.properties ? { ...component, properties } : component;
 };
 
 const relocated = (schema: unknown): JsonSchema =>
