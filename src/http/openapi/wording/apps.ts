@@ -53,6 +53,7 @@ export const usage: WordingOf<'usage'> = {
   series: {
     summary: 'Usage by day',
     description: 'Of an app, of a user, or of a user in an app, without gaps.',
+    problems: ['not-found'],
   },
   top: { summary: 'Who and what is most active in an app' },
   record: {

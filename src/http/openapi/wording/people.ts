@@ -1,7 +1,11 @@
 import type { WordingOf } from './wording.ts';
 
 export const users: WordingOf<'users'> = {
-  list: { summary: 'List users', description: 'Those whom you may see, in the order of their making.' },
+  list: {
+    summary: 'List users',
+    description: 'Those whom you may see, in the order of their making.',
+    problems: ['not-found'],
+  },
   get: { summary: 'One user', description: 'Everybody may read themselves.' },
   create: {
     summary: 'Create a user',
@@ -34,6 +38,7 @@ export const invitations: WordingOf<'invitations'> = {
   list: {
     summary: 'List your invitations',
     description: 'Those that you have made and that are pending, unless `status` says otherwise.',
+    problems: ['not-found'],
   },
   create: {
     summary: 'Invite people, one or many',
