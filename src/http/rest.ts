@@ -7,8 +7,9 @@ import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
+import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { sendProblem } from './problem-document.ts';
-import { type ContextDeps, contextOf } from './request-context.ts';
+import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
@@ -65,17 +66,25 @@ const answer = async (
       batchIndex: 0,
     });
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return await send(endpoint, request, reply, content);
+    return await send(endpoint, request, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
     return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
-const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
+const send = (
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: unknown,
+  { baseUrl }: ContextDeps,
+) => {
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
+  const page = toldPage(request);
+  if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   return sendText(reply, status, form, textOf(content, form, items));
 };
