@@ -3,6 +3,7 @@ import { forEachOpenApiProcedure, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../routers/index.ts';
 import type { RestMeta } from '../../routers/trpc.ts';
+import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -17,6 +18,8 @@ export type Endpoint = {
   input: z.ZodObject;
   isPublic: boolean;
   rest: NonNullable<RestMeta['rest']>;
+  /** Of a list that may be read as CSV. */
+  csv: CsvColumns | null;
 };
 
 /** Every REST path, taken from the metas of the procedures: there is no other list of them. */
@@ -25,6 +28,8 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
     const input: unknown = procedure._def.inputs[0];
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
+    const { output } = procedure._def as { output?: unknown }; // not among its public types
+    const rest = meta.rest ?? {};
     const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
       method: meta.openapi.method,
@@ -34,7 +39,8 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
       type,
       input,
       isPublic: meta.openapi.protect === false,
-      rest: meta.rest ?? {},
+      rest,
+      csv: type === 'query' ? csvColumnsOf(output, rest.items) : null,
     });
   });
   return endpoints;

@@ -2,9 +2,9 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
-import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
+import { csvFileName } from './csv-file-name.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
@@ -85,15 +85,18 @@ const send = (
   const form = chooseForm(request, offersOf(endpoint));
   const page = toldPage(request);
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
-  return sendText(reply, status, form, textOf(content, form, items));
+  return sendText(reply, status, form, textOf(content, form, endpoint));
 };
 
-const textOf = (content: unknown, form: string, writer: ItemWriter | undefined): string => {
-  if (!writer) return JSON.stringify(content);
-  if (form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], writer);
-  return Array.isArray(content) ? jsonOf(content, writer) : JSON.stringify(content);
+const textOf = (content: unknown, form: string, { csv, rest: { items } }: Endpoint): string => {
+  if (csv && form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], csv);
+  return items && Array.isArray(content) ? jsonOf(content, items) : JSON.stringify(content);
 };
+
+const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
+  `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // Fastify parses them into text
 
 /** With a body all the same, if there is one and the caller would rather have it. */
 const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
@@ -102,8 +105,8 @@ const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unkn
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
-const offersOf = ({ rest }: Endpoint): readonly string[] =>
-  rest.offers ?? (rest.items ? LIST_FORMS : JSON_FORMS);
+const offersOf = ({ rest, csv }: Endpoint): readonly string[] =>
+  rest.offers ?? (csv ? LIST_FORMS : JSON_FORMS);
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);
