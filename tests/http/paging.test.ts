@@ -70,6 +70,26 @@ paging('goes on behind the last element of the page before, where there is a cur
   }
 });
 
+paging('behind a cursor misses nobody and repeats nobody, whoever comes in between', async ({ app }) => {
+  const before = (await read(app, '/jb/users/')).json();
+  const seen: { email: string }[] = [];
+  for (let cursor = ''; ; cursor = `&cursor=${seen.at(-1)?.email}`) {
+    const page = (await read(app, `/jb/users/?limit=3${cursor}`)).json();
+    seen.push(...page);
+    if (page.length === 0 || seen.length > 20) break;
+    if (seen.length < 9) await app.as(ROOT).users.create({ email: `new${seen.length}@acme.test`, client: 1 });
+  }
+  const emails = seen.map(({ email }) => email);
+
+  assert.equal(emails, [...new Set(emails)]);
+  assert.equal(
+    before.filter(({ email }: { email: string }) => !emails.includes(email)),
+    [],
+  );
+  assert.is(seen.length, before.length + 2);
+  await app.db().deleteFrom('users').where('email', 'like', 'new%').execute();
+});
+
 paging('says where the other pages are, by the address of the service', async ({ app }) => {
   const url = (page: number) => `${BASE}${PATH}?is_active=true&page=${page}&page_size=2`;
 
