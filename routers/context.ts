@@ -14,11 +14,16 @@ export type Context = {
    * @throws Problem `invalid-input` when it is no such key
    */
   idempotencyKey: () => string | null;
+  /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
+  tellPage: (page: ToldPage) => void;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */
   host: string;
 };
+
+/** `number` is from 1, `count` that of the whole list. */
+export type ToldPage = { number: number; size: number; count: number };
 
 export type Browser = {
   /** What the caller's program calls itself. */

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
-import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';
+import { InvitationView, invitationFilter, invitationView } from './invitation-views.ts';
+import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
 
@@ -34,10 +35,10 @@ export const invitationsRouter = router({
 
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
-    .input(z.object({ app: Slug.optional(), status: InvitationStatusFilter }))
+    .input(z.object({ app: Slug.optional(), ...invitationFilter }))
     .output(z.array(InvitationView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input);
+      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 

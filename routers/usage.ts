@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
 import { pagesOf, viewPages } from './lists.ts';
+import { numberedPage, partOf } from './paging.ts';
 import { EmailKey, InstantKey } from './schemas.ts';
 import { overseer, router } from './trpc.ts';
 import { UsageElement } from './usage-report.ts';
@@ -83,11 +84,19 @@ export const usageRouter = router({
   /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */
   series: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
-    .input(z.object({ app_id: AppKey.optional(), email: EmailKey.optional(), window: Window }))
+    .input(
+      z.object({
+        app_id: AppKey.optional(),
+        email: EmailKey.optional(),
+        window: Window,
+        ...numberedPage,
+      }),
+    )
     .output(z.array(UsageDayView))
-    .query(({ ctx, input: { app_id: appId, email, window } }) =>
-      ctx.services.usageCharts.series(ctx.actor, { appId, email }, window),
-    ),
+    .query(({ ctx, input }) => {
+      const subject = { appId: input.app_id, email: input.email };
+      return ctx.services.usageCharts.series(ctx.actor, subject, input.window, partOf(ctx, input));
+    }),
 
   /** Who used an app the most, and which of its stacks were. */
   top: overseer

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
-import { UserView, userView } from './user-views.ts';
+import { UserView, userFilter, userView } from './user-views.ts';
 
 const PersonName = Text(150);
 const tags = ['Users'];
@@ -9,10 +10,10 @@ const tags = ['Users'];
 export const usersRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
-    .input(z.object({ app: Slug.optional() }))
+    .input(z.object({ app: Slug.optional(), ...userFilter }))
     .output(z.array(UserView))
     .query(async ({ ctx, input }) => {
-      const users = await ctx.services.users.list(ctx.actor, input);
+      const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),
 

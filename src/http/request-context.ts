@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Browser, Context } from '../../routers/context.ts';
+import type { Browser, Context, ToldPage } from '../../routers/context.ts';
 import { invalid, Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit/audit.ts';
@@ -28,6 +28,7 @@ const NO_STREAM = {
 
 const replies = new WeakMap<FastifyRequest, FastifyReply>();
 const contexts = new WeakMap<FastifyRequest, Context>();
+const pages = new WeakMap<FastifyRequest, ToldPage>();
 
 /**
  * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
@@ -46,6 +47,9 @@ export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => 
     replies.set(request, reply);
   });
 };
+
+/** Which page of a list the answer is, if it is one. */
+export const toldPage = (request: FastifyRequest): ToldPage | undefined => pages.get(request);
 
 /**
  * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
@@ -71,6 +75,9 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
     },
     browser: browserOf(request, deps),
     idempotencyKey: () => idempotencyKeyOf(request, calls),
+    tellPage: (page) => {
+      pages.set(request, page);
+    },
     baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
   };

@@ -3,6 +3,7 @@ import { forEachOpenApiProcedure, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../routers/index.ts';
 import type { RestMeta, Role } from '../../routers/trpc.ts';
+import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -21,6 +22,8 @@ export type Endpoint = {
   role: Role | undefined;
   tags: readonly string[];
   rest: NonNullable<RestMeta['rest']>;
+  /** Of a list that may be read as CSV. */
+  csv: CsvColumns | null;
 };
 
 /** Every REST path, taken from the metas of the procedures: there is no other list of them. */
@@ -32,6 +35,7 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
     const [input] = inputs;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
+    const rest = meta.rest ?? {};
     const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
       method: meta.openapi.method,
@@ -44,7 +48,8 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
       isPublic: meta.openapi.protect === false,
       role: meta.role,
       tags: meta.openapi.tags ?? [],
-      rest: meta.rest ?? {},
+      rest,
+      csv: type === 'query' ? csvColumnsOf(output, rest.items) : null,
     });
   });
   return endpoints;

@@ -2,14 +2,15 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
-import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
+import { csvFileName } from './csv-file-name.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm } from './negotiation.ts';
 import { offersOf } from './offers.ts';
+import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { sendProblem } from './problem-document.ts';
-import { type ContextDeps, contextOf } from './request-context.ts';
+import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
@@ -66,26 +67,37 @@ const answer = async (
       batchIndex: 0,
     });
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return await send(endpoint, request, reply, content);
+    return await send(endpoint, request, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
     return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
-const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
+const send = (
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: unknown,
+  { baseUrl }: ContextDeps,
+) => {
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
+  const page = toldPage(request);
+  if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
-  return sendText(reply, status, form, textOf(content, form, items));
+  return sendText(reply, status, form, textOf(content, form, endpoint));
 };
 
-const textOf = (content: unknown, form: string, writer: ItemWriter | undefined): string => {
-  if (!writer) return JSON.stringify(content);
-  if (form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], writer);
-  return Array.isArray(content) ? jsonOf(content, writer) : JSON.stringify(content);
+const textOf = (content: unknown, form: string, { csv, rest: { items } }: Endpoint): string => {
+  if (csv && form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], csv);
+  return items && Array.isArray(content) ? jsonOf(content, items) : JSON.stringify(content);
 };
+
+const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
+  `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // Fastify parses them into text
 
 /** With a body all the same, if there is one and the caller would rather have it. */
 const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {

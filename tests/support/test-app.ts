@@ -81,6 +81,7 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
         browser: NO_BROWSER,
         idempotencyKey: () => null,
+        tellPage: () => {},
         baseUrl: config.baseUrl,
         host: 'localhost:8000',
       }),
