@@ -2,10 +2,9 @@ import type { z } from 'zod';
 import { offersOf } from '../offers.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
 import { answered } from './endpoint-parts.ts';
+import { headersNamed, headersOf } from './headers.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
 import { nameOf } from './request-body.ts';
-
-const HEADERS = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
 
 /** The answer when all went well, by its status. */
 export const answersOf = (
@@ -14,7 +13,7 @@ export const answersOf = (
 ): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
   if (status !== 204) return { [status]: full(endpoint, schemas, offersOf(endpoint)) };
-  const nothing = { description: 'Done.', headers: HEADERS };
+  const nothing = { description: 'Done.', headers: headersNamed('X-Request-Id') };
   return endpoint.output.def.type === 'void'
     ? { 204: nothing }
     : { 200: full(endpoint, schemas, ['application/json']), 204: nothing };
@@ -28,7 +27,7 @@ const full = (
   const schema = schemaOf(endpoint, schemas);
   return {
     description: 'What was asked for.',
-    headers: HEADERS,
+    headers: headersOf(endpoint),
     content: Object.fromEntries(
       forms.map((form) => [form, { schema: /\/json$/.test(form) ? schema : { type: 'string' } }]),
     ),

@@ -2,6 +2,7 @@ import { restEndpoints } from '../rest-endpoints.ts';
 import { COMPONENTS } from './components.ts';
 import examples from './examples.json' with { type: 'json' };
 import { createFailures, PROBLEM } from './failures.ts';
+import { HEADERS } from './headers.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
 import { operationOf } from './operation.ts';
 import { OTHER_PATHS } from './other-paths.ts';
@@ -50,10 +51,7 @@ export const openApiDocument = (version: string): JsonSchema => {
           description: 'Of a browser. Changes need the header `X-CSRFToken` too.',
         },
       },
-      headers: {
-        'X-Request-Id': { description: 'Names the request in the logs.', schema: { type: 'string' } },
-        'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0 } },
-      },
+      headers: HEADERS,
       responses: failures.components,
       schemas: { Problem: PROBLEM, ...withExamples(schemas.components) },
     },

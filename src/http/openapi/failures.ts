@@ -1,5 +1,6 @@
 import { Problem, type ProblemCode } from '../../core/problems.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
+import { headersNamed } from './headers.ts';
 import type { JsonSchema } from './json-schemas.ts';
 import { nameOf } from './request-body.ts';
 import { wordingOfProcedure } from './wording/all.ts';
@@ -63,9 +64,9 @@ const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => 
 });
 
 const headersOf = (status: number): JsonSchema => ({
-  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+  ...headersNamed('X-Request-Id'),
   ...(status === 401 && { 'WWW-Authenticate': { schema: { const: 'Token' } } }),
-  ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
+  ...((status === 429 || status === 503) && headersNamed('Retry-After')),
 });
 
 const urnOf = (code: ProblemCode): string => `urn:steward:problem:${code}`;

@@ -1,3 +1,4 @@
+import { headersNamed } from './headers.ts';
 import type { JsonSchema } from './json-schemas.ts';
 
 const text = (name: string, value?: string): JsonSchema => ({
@@ -16,7 +17,7 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, fai
     responses: {
       200: {
         description: summary,
-        headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+        headers: headersNamed('X-Request-Id'),
         content: { 'application/json': { schema } },
       },
       431: { $ref: '#/components/responses/Problem431' },

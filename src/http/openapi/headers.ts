@@ -1,0 +1,32 @@
+import type { Endpoint } from '../rest-endpoints.ts';
+import type { JsonSchema } from './json-schemas.ts';
+
+const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
+const count = (description: string): JsonSchema => ({ description, schema: { type: 'integer', minimum: 0 } });
+
+/** Headers of answers that mean something to callers. */
+export const HEADERS = {
+  'X-Request-Id': text('Names the request in the logs.'),
+  'Retry-After': count('Seconds to wait.'),
+  'X-Count': count('How many there are on all pages.'),
+  'X-Page': count('The number of the page, from 1.'),
+  'X-PageSize': count('How many a page has.'),
+  'X-Next': text('The address of the next page.'),
+  'X-Previous': text('The address of the page before.'),
+  Link: text('The first, last, next and previous page (RFC 8288).'),
+  'Content-Disposition': text('Names the file, where the answer is CSV.'),
+};
+type HeaderName = keyof typeof HEADERS;
+
+const PAGE: HeaderName[] = ['X-Count', 'X-Page', 'X-PageSize', 'X-Next', 'X-Previous', 'Link'];
+
+export const headersNamed = (...names: HeaderName[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Those of a page come when a page was asked for. */
+export const headersOf = ({ input, csv }: Endpoint): JsonSchema =>
+  headersNamed(
+    'X-Request-Id',
+    ...('page' in input.shape ? PAGE : []),
+    ...(csv ? (['Content-Disposition'] as const) : []),
+  );
