@@ -14,6 +14,7 @@ import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './req
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
+import { secureAnswers, securityHeadersFor } from './security-headers.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
@@ -33,7 +34,8 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
-  const broken = createBrokenRequests();
+  const securityHeaders = await securityHeadersFor(deps.baseUrl);
+  const broken = createBrokenRequests(securityHeaders);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
@@ -48,7 +50,7 @@ export const createServer = async (deps: ServerDeps) => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: broken.answer,
     frameworkErrors: (error, request, reply) => {
-      reply.header('vary', 'Accept').header('x-request-id', request.id);
+      reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       sendProblem(request, reply, error);
     },
   });
@@ -64,6 +66,7 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : sendProblem(request, reply, new Problem('not-found')),
   );
+  secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);
   identifyRequests(app);
