@@ -1,5 +1,5 @@
 import accepts from '@fastify/accepts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
 
 /** First choice first. Further forms of an answer (CSV, HTML) are to be added here. */
@@ -38,4 +38,11 @@ export const chooseForm = (request: FastifyRequest, offers: readonly string[]): 
   const chosen = request.accepts().type([...offers]);
   if (typeof chosen !== 'string') throw new Problem('not-acceptable');
   return chosen;
+};
+
+/** Says that the answer depends on these request headers as well. */
+export const varyBy = (reply: FastifyReply, ...names: string[]): void => {
+  const known = String(reply.getHeader('vary') ?? '').split(',');
+  const all = new Set([...known, ...names].map((name) => name.trim().toLowerCase()).filter(Boolean));
+  reply.header('vary', [...all].join(', '));
 };

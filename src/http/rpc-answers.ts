@@ -1,0 +1,23 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { varyBy } from './negotiation.ts';
+
+/**
+ * Takes over the answers of tRPC, which are those of the Fetch API. Fastify would replace headers that were set before,
+ * and send even the shortest text as a stream, of a length that nobody knows.
+ */
+export const takeOverAnswers = (app: Pick<FastifyInstance, 'addHook'>): void => {
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (!(payload instanceof Response)) return payload;
+    reply.code(payload.status);
+    for (const [name, value] of payload.headers) addHeader(reply, name, value);
+    return isStreamed(payload) ? payload.body : payload.text();
+  });
+};
+
+const addHeader = (reply: FastifyReply, name: string, value: string): void => {
+  if (name === 'vary') varyBy(reply, ...value.split(','));
+  else reply.header(name, value);
+};
+
+/** What `httpBatchStreamLink` asks for: each result of a batch as soon as it is there. */
+const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
