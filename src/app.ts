@@ -67,6 +67,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     secretKey,
     trustedProxies: config.trustedProxies,
     isReady: () => isMigrated(orm),
+    corsOrigins: config.corsOrigins,
   });
   const drain = createDrain(server.server);
   const housekeeping = createHousekeeping({

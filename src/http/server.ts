@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
@@ -30,12 +31,15 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
+  /** Whose scripts may read the answers. */
+  corsOrigins: readonly string[];
 };
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
   const securityHeaders = await securityHeadersFor(deps.baseUrl);
   const broken = createBrokenRequests(securityHeaders);
+  const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
@@ -51,6 +55,7 @@ export const createServer = async (deps: ServerDeps) => {
     clientErrorHandler: broken.answer,
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
+      cors.addTo(request, reply);
       sendProblem(request, reply, error);
     },
   });
@@ -69,6 +74,7 @@ export const createServer = async (deps: ServerDeps) => {
   secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);
+  await cors.register(app);
   identifyRequests(app);
   rememberReplies(app);
   guardSessions(app, deps.baseUrl);
