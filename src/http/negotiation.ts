@@ -6,11 +6,12 @@ import { Problem } from '../core/problems.ts';
 export const JSON_FORMS: readonly string[] = ['application/json'];
 export const LIST_FORMS: readonly string[] = [...JSON_FORMS, 'text/csv'];
 
-/** Registers the `Accept` parser, and says on every answer that it depends on that header. */
+/** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('vary', 'Accept');
+    // The second in small letters, as the library that compresses looks for it.
+    reply.header('vary', 'Accept, accept-encoding');
     const { headers } = request.raw;
     if (headers.accept !== undefined) headers.accept = withoutParameters(headers.accept);
   });

@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { compressAnswers, refuseEncodedBodies } from './compression.ts';
 import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
@@ -80,6 +81,8 @@ export const createServer = async (deps: ServerDeps) => {
   guardSessions(app, deps.baseUrl);
   keepOutOfCaches(app);
   logAnswers(app);
+  refuseEncodedBodies(app);
+  await compressAnswers(app);
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
