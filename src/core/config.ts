@@ -52,6 +52,7 @@ const Settings = z.object({
   BASE_URL: httpUrl.optional(),
   TRUST_PROXY: trustedProxies,
   CORS_ORIGINS: originList.default([]),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default('.steward'),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -100,6 +101,8 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
     trustedProxies: read.TRUST_PROXY,
     corsOrigins: read.CORS_ORIGINS,
+    /** Requests that a caller may make in a minute; 0 means no bound. */
+    rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
     dataDir,

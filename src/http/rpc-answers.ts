@@ -1,5 +1,9 @@
+import { getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { trpcErrorOf } from '../../routers/errors.ts';
+import { appRouter } from '../../routers/index.ts';
 import { varyBy } from './negotiation.ts';
+import { prepareProblem } from './problem-document.ts';
 
 /**
  * Takes over the answers of tRPC, which are those of the Fetch API. Fastify would replace headers that were set before,
@@ -21,3 +25,25 @@ const addHeader = (reply: FastifyReply, name: string, value: string): void => {
 
 /** What `httpBatchStreamLink` asks for: each result of a batch as soon as it is there. */
 const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
+
+/**
+ * Tells what was refused before tRPC was asked (too many requests, too large a body) in its form, which its links read:
+ * once, for all calls of a batch.
+ */
+export const tellRefusals = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
+  const config = appRouter._def._config;
+  app.setErrorHandler((cause, request, reply) => {
+    const error = trpcErrorOf(prepareProblem(request, reply, cause));
+    const shape = getTRPCErrorShape({
+      config,
+      error,
+      type: 'unknown',
+      path: undefined,
+      input: undefined,
+      ctx: undefined,
+    });
+    return reply
+      .type('application/json')
+      .send(JSON.stringify(transformTRPCResponse(config, { error: shape })));
+  });
+};

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { restEndpoints } from './rest-endpoints.ts';
+import { calledProcedures, isRpc } from './rpc-path.ts';
 
 /** Procedures whose answers have tokens in them, links, or mails with links. */
 const SECRET = /^(tokens|sessions|passwords|mail)\.|^invitations\.(copyLink|open|accept)$/;
@@ -18,10 +19,6 @@ const PLAIN = /^[\w.]+$/;
 
 /** Whether the answer to this request may tell what only its caller should know. */
 export const tellsSecrets = ({ url, routeOptions }: FastifyRequest): boolean =>
-  url.startsWith('/trpc/')
-    ? proceduresOf(url).some((procedure) => !PLAIN.test(procedure) || isSecretProcedure(procedure))
+  isRpc(url)
+    ? calledProcedures(url).some((procedure) => !PLAIN.test(procedure) || isSecretProcedure(procedure))
     : secretPaths.has(routeOptions.url ?? '');
-
-/** `/trpc/users.get,sessions.current?…` */
-const proceduresOf = (url: string): string[] =>
-  decodeURIComponent(url.slice('/trpc/'.length).replace(/\?.*$/s, '')).split(',');

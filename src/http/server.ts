@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
+import type { RequestLimits } from '../services/requests/request-limits.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { compressAnswers, refuseEncodedBodies } from './compression.ts';
@@ -12,6 +13,7 @@ import { negotiate } from './negotiation.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
+import { limitRequests } from './rate-limit.ts';
 import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
@@ -34,6 +36,8 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   isReady: Readiness;
   /** Whose scripts may read the answers. */
   corsOrigins: readonly string[];
+  /** How many requests a caller has; null: as many as they like. */
+  requestLimits: RequestLimits | null;
 };
 
 /** Everything that speaks HTTP, not yet listening. */
@@ -78,8 +82,9 @@ export const createServer = async (deps: ServerDeps) => {
   await cors.register(app);
   identifyRequests(app);
   rememberReplies(app);
-  guardSessions(app, deps.baseUrl);
   keepOutOfCaches(app);
+  if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
+  guardSessions(app, deps.baseUrl);
   logAnswers(app);
   refuseEncodedBodies(app);
   await compressAnswers(app);
