@@ -110,6 +110,8 @@ limited('counts each call of a batch, however its commas are written', async ({ 
   assert.is(remainingOf(await call('sites.list%2Cclients.list')), LIMIT - 5);
   const twice = await call('sites.list%252Cclients.list');
   assert.equal([twice.statusCode, remainingOf(twice)], [404, LIMIT - 6]);
+  const headers = { 'accept-encoding': 'gzip' };
+  assert.is((await app.send('GET !/trpc/%E0,%', { as: ACME, headers })).statusCode, 400);
   const many = await call(Array(LIMIT).fill('sites.list').join());
   assert.is(many.statusCode, 429);
   assert.is(remainingOf(await call('sites.list')), LIMIT - 7);
