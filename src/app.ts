@@ -20,6 +20,7 @@ import { pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
+import { createRequestLimits } from './services/requests/request-limits.ts';
 import { careForUsage } from './services/usage/usage-care.ts';
 import { createUsageWriters } from './services/usage/usage-writers.ts';
 
@@ -69,6 +70,11 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     version: manifest.version,
     trustedProxies: config.trustedProxies,
     isReady: () => isMigrated(orm),
+    corsOrigins: config.corsOrigins,
+    requestLimits:
+      config.rateLimitPerMinute === 0
+        ? null
+        : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server);
   const housekeeping = createHousekeeping({

@@ -33,6 +33,7 @@ const PROBLEMS = {
   'unsupported-media-type': [415, 'The body must be application/json.'],
   'headers-too-large': [431, 'The headers are larger than the service takes.'],
   throttled: [429, 'Too many failed tries. Try again later.'],
+  'rate-limited': [429, 'Too many requests within a minute. Try again later.'],
   'internal-error': [500, 'The request failed. Quote the request id when asking for help.'],
   'database-away': [503, 'The database cannot be reached at the moment. Try again shortly.'],
   'store-away': [503, 'The package store cannot be reached at the moment. Try again shortly.'],

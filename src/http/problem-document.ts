@@ -20,15 +20,18 @@ export const sendProblem = (
   error: unknown,
   errors?: ErrorsMember,
 ): FastifyReply => {
+  const problem = prepareProblem(request, reply, error);
+  return reply.type('application/problem+json').send(problemDocument(problem, request.id, errors));
+};
+
+/** The problem that a failure is, with the status and the headers that go with it, and a line of the log if it is ours. */
+export const prepareProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
   if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
-
-  return reply
-    .code(problem.status)
-    .type('application/problem+json')
-    .send(problemDocument(problem, request.id, errors));
+  reply.code(problem.status);
+  return problem;
 };
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {

@@ -103,7 +103,7 @@ const idempotencyKeyOf = ({ headers }: FastifyRequest, calls: number): string | 
  * A proxy that is believed may still hand on any text as its caller's address; of a caller who has hung up Fastify
  * has none, whatever its types say.
  */
-const addressOf = ({ ip = '' }: { ip?: string }): string =>
+export const addressOf = ({ ip = '' }: { ip?: string }): string =>
   ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
 
 /**

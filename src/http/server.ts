@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
+import type { RequestLimits } from '../services/requests/request-limits.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { compressAnswers, refuseEncodedBodies } from './compression.ts';
+import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
@@ -11,10 +14,12 @@ import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
+import { limitRequests } from './rate-limit.ts';
 import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
+import { secureAnswers, securityHeadersFor } from './security-headers.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
@@ -32,11 +37,17 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
+  /** Whose scripts may read the answers. */
+  corsOrigins: readonly string[];
+  /** How many requests a caller has; null: as many as they like. */
+  requestLimits: RequestLimits | null;
 };
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
-  const broken = createBrokenRequests();
+  const securityHeaders = await securityHeadersFor(deps.baseUrl);
+  const broken = createBrokenRequests(securityHeaders);
+  const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
@@ -51,7 +62,8 @@ export const createServer = async (deps: ServerDeps) => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: broken.answer,
     frameworkErrors: (error, request, reply) => {
-      reply.header('vary', 'Accept').header('x-request-id', request.id);
+      reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
+      cors.addTo(request, reply);
       sendProblem(request, reply, error);
     },
   });
@@ -67,13 +79,18 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : sendProblem(request, reply, new Problem('not-found')),
   );
+  secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);
+  await cors.register(app);
   identifyRequests(app);
   rememberReplies(app);
-  guardSessions(app, deps.baseUrl);
   keepOutOfCaches(app);
+  if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
+  guardSessions(app, deps.baseUrl);
   logAnswers(app);
+  refuseEncodedBodies(app);
+  await compressAnswers(app);
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
