@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { offersOf } from '../offers.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
 import { answered } from './endpoint-parts.ts';
-import { headersNamed, headersOf } from './headers.ts';
+import { ALWAYS, headersNamed, headersOf } from './headers.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
 import { nameOf } from './request-body.ts';
 
@@ -13,7 +13,7 @@ export const answersOf = (
 ): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
   if (status !== 204) return { [status]: full(endpoint, schemas, offersOf(endpoint)) };
-  const nothing = { description: 'Done.', headers: headersNamed('X-Request-Id') };
+  const nothing = { description: 'Done.', headers: headersNamed(...ALWAYS) };
   return endpoint.output.def.type === 'void'
     ? { 204: nothing }
     : { 200: full(endpoint, schemas, ['application/json']), 204: nothing };

@@ -9,7 +9,8 @@ import { wordingOfProcedure } from './wording/all.ts';
 const ANYWHERE: readonly ProblemCode[] = [
   ...(['malformed-request', 'malformed-body', 'invalid-input'] as const),
   ...(['not-acceptable', 'request-timeout', 'body-too-large', 'unsupported-media-type'] as const),
-  ...(['headers-too-large', 'internal-error', 'database-away', 'overloaded'] as const),
+  ...(['rate-limited', 'headers-too-large'] as const),
+  ...(['internal-error', 'database-away', 'overloaded'] as const),
 ];
 const BY_PATH: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 

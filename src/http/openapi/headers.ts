@@ -8,6 +8,8 @@ const count = (description: string): JsonSchema => ({ description, schema: { typ
 export const HEADERS = {
   'X-Request-Id': text('Names the request in the logs.'),
   'Retry-After': count('Seconds to wait.'),
+  RateLimit: text('How many requests are left, and for how many seconds, where the service limits them.'),
+  'RateLimit-Policy': text('How many requests are allowed in how many seconds.'),
   'X-Count': count('How many there are on all pages.'),
   'X-Page': count('The number of the page, from 1.'),
   'X-PageSize': count('How many a page has.'),
@@ -18,6 +20,8 @@ export const HEADERS = {
 };
 type HeaderName = keyof typeof HEADERS;
 
+/** Of every answer that comes from a procedure. */
+export const ALWAYS: HeaderName[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
 const PAGE: HeaderName[] = ['X-Count', 'X-Page', 'X-PageSize', 'X-Next', 'X-Previous', 'Link'];
 
 export const headersNamed = (...names: HeaderName[]): JsonSchema =>
@@ -26,7 +30,7 @@ export const headersNamed = (...names: HeaderName[]): JsonSchema =>
 /** Those of a page come when a page was asked for. */
 export const headersOf = ({ input, csv }: Endpoint): JsonSchema =>
   headersNamed(
-    'X-Request-Id',
+    ...ALWAYS,
     ...('page' in input.shape ? PAGE : []),
     ...(csv ? (['Content-Disposition'] as const) : []),
   );
