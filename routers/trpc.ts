@@ -2,6 +2,8 @@ import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
+import type { Services } from '../src/services/index.ts';
+import { type ConditionMeta, underConditions } from './conditions.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
 import type { ItemWriter } from './lists.ts';
@@ -9,7 +11,7 @@ import { transformer } from './transformer.ts';
 
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
 export type RestMeta = {
-  rest?: {
+  rest?: ConditionMeta & {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
     /** The body may be one object or an array of them; the procedure takes and answers arrays under this key. */
@@ -55,20 +57,25 @@ const withProblems = t.middleware(async ({ next }) => {
 const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));
 
 const withActor = (may: (actor: Actor) => boolean) =>
-  t.middleware(async ({ ctx, next }) => {
+  t.middleware(async ({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
+    const ctx = { ...context, services: context.openServices() };
     const actor = await ctx.authenticate();
     if (!actor) throw new Problem('not-signed-in');
     if (!may(actor)) throw new Problem('not-allowed');
-    return next({ ctx: { actor } });
+    const proceed = (services: Services) => next({ ctx: { actor, services } });
+    if (type !== 'mutation') return proceed(ctx.services);
+    const isChange = meta?.openapi?.method !== 'POST';
+    return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
   });
 
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withProblems).use(withServices);
-export const signedIn = anyone.use(withActor(() => true));
+const knownBy = (may: (actor: Actor) => boolean) => t.procedure.use(withProblems).use(withActor(may));
+export const signedIn = knownBy(() => true);
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
-export const overseer = anyone.use(withActor(mayList));
+export const overseer = knownBy(mayList);
 /** May change things: client admins (their own) and superusers. */
-export const administrator = anyone.use(withActor(mayChange));
+export const administrator = knownBy(mayChange);
 /** May fetch and load apps: staff and superusers. */
-export const operator = anyone.use(withActor(mayOperate));
-export const superuser = anyone.use(withActor((actor) => actor.isSuperuser));
+export const operator = knownBy(mayOperate);
+export const superuser = knownBy((actor) => actor.isSuperuser);

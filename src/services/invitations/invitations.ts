@@ -76,13 +76,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       const checked = await checkInvitations(em, actor, items);
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
-      const tx = em.fork();
-      await tx.begin();
-      try {
-        return await write(tx, actor, checked);
-      } finally {
-        await tx.rollback();
-      }
+      let written: InvitationRow[] = [];
+      const undone = new Error('a dry run is taken back');
+      // Not in a transaction of its own: the one around it, if there is one, would keep a connection meanwhile.
+      const dry = em.transactional(async (tx) => {
+        written = await write(tx, actor, checked);
+        throw undone;
+      });
+      await dry.catch((error: unknown) => {
+        if (error !== undone) throw error;
+      });
+      return written;
     },
 
     /**

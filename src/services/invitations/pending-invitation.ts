@@ -35,7 +35,7 @@ export const changePending = async (
 };
 
 /** Of several, the newest of the actor's own. Of several by others, none is more likely to be meant. */
-const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
+export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
   const seen = await pending(tx, sought)
     .where(inSeenClients(actor, sql`client_id`))
     .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
