@@ -71,7 +71,10 @@ export const appsRouter = router({
     }),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags },
+      rest: { represents: 'apps.get' },
+    })
     .input(
       z.object({
         app_id: AppKey,

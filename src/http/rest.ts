@@ -7,11 +7,13 @@ import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm, JSON_FORMS, LIST_FORMS } from './negotiation.ts';
+import { preferredReturn } from './preferences.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
+import { isKnown, locationOf, tagOf } from './validators.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -77,7 +79,19 @@ const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, 
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
-  return sendText(reply, status, form, textOf(content, form, items));
+  const text = textOf(content, form, items);
+  const etag = tagOf(endpoint, status, content, text);
+  if (etag !== null) {
+    reply.header('etag', etag);
+    if (isKnown(request, etag)) return sendNotModified(request, reply, form, text);
+  }
+  const location = locationOf(endpoint, status, content);
+  if (location !== null) reply.header('location', location);
+  if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
+    reply.header('preference-applied', 'return=minimal');
+    return reply.code(location === null ? 204 : status).send();
+  }
+  return sendText(reply, status, form, text);
 };
 
 const textOf = (content: unknown, form: string, writer: ItemWriter | undefined): string => {
@@ -86,9 +100,13 @@ const textOf = (content: unknown, form: string, writer: ItemWriter | undefined):
   return Array.isArray(content) ? jsonOf(content, writer) : JSON.stringify(content);
 };
 
+/** The answer to a HEAD says how long the body would be, had it one; Fastify takes it away. */
+const sendNotModified = (request: FastifyRequest, reply: FastifyReply, form: string, text: string) =>
+  request.method === 'HEAD' ? sendText(reply, 304, form, text) : reply.code(304).send();
+
 /** With a body all the same, if there is one and the caller would rather have it. */
 const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
+  if (content === undefined || preferredReturn(request) !== 'representation') return reply.code(204).send();
   reply.header('preference-applied', 'return=representation');
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
@@ -98,7 +116,3 @@ const offersOf = ({ rest }: Endpoint): readonly string[] =>
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);
-
-/** RFC 7240 §4.2. */
-const prefersRepresentation = (request: FastifyRequest): boolean =>
-  /(^|[,;\s])return="?representation"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));

@@ -20,7 +20,7 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { changePending, type InvitationChanges } from './pending-invitation.ts';
+import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
 type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
@@ -105,6 +105,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       ]).catch(asSingle);
       const [row] = await em.transactional((tx) => write(tx, actor, checked));
       if (!row) throw notFound('invitation');
+      return row;
+    },
+
+    /**
+     * The pending invitation of an address that `update` would change.
+     * @throws Problem `not-found`, `ambiguous-invitation`
+     */
+    pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
+      const { id } = await findPending(em, actor, { email, client, now: clock.now() });
+      const [row] = await rowsInOrder(em, actor, [id]);
+      if (!row) throw notFound('pending invitation');
       return row;
     },
 
