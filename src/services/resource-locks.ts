@@ -11,18 +11,24 @@ type Key = Record<string, unknown>;
 
 /**
  * Holds back whoever else would write what a query shows, until the transaction ends: each takes the row that all
- * writers of the resource take. What is not there is not locked.
+ * writers of the resource take. What is not there is not locked. Not `for update`: whoever writes usage, or adds a
+ * member, only makes sure that the app or client stays, and need not wait.
  */
 export const createResourceLocks = ({ em, clock }: Deps) => ({
   'users.get': (actor: Actor, { email }: Key): Promise<void> => lockSeenUser(em, actor, String(email)),
   'clients.get': async (_actor: Actor, { id }: Key): Promise<void> => {
-    await tables(em).selectFrom('clients').select('id').where('id', '=', Number(id)).forUpdate().execute();
+    await tables(em)
+      .selectFrom('clients')
+      .select('id')
+      .where('id', '=', Number(id))
+      .forNoKeyUpdate()
+      .execute();
   },
   'sites.get': async (_actor: Actor, { id }: Key): Promise<void> => {
-    await tables(em).selectFrom('sites').select('id').where('id', '=', Number(id)).forUpdate().execute();
+    await tables(em).selectFrom('sites').select('id').where('id', '=', Number(id)).forNoKeyUpdate().execute();
   },
   'apps.get': async (_actor: Actor, { app_id: id }: Key): Promise<void> => {
-    await tables(em).selectFrom('apps').select('id').where('id', '=', String(id)).forUpdate().execute();
+    await tables(em).selectFrom('apps').select('id').where('id', '=', String(id)).forNoKeyUpdate().execute();
   },
   'invitations.pending': async (actor: Actor, { email, client }: Key): Promise<void> => {
     const sought = { email: String(email), client: client === undefined ? undefined : Number(client) };
@@ -34,7 +40,7 @@ export const createResourceLocks = ({ em, clock }: Deps) => ({
       .select('id')
       .where('user_id', '=', actor.id)
       .where('hash', '=', String(hash))
-      .forUpdate()
+      .forNoKeyUpdate()
       .execute();
   },
 });

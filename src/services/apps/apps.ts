@@ -81,7 +81,10 @@ export const createApps = ({ em, clock, audit }: Deps) => {
     /** @throws Problem `not-found`, `not-allowed` */
     update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
       em.transactional(async (tx) => {
-        const app = await appRows(tx, actor).where('apps.id', '=', id).forUpdate('apps').executeTakeFirst();
+        const app = await appRows(tx, actor)
+          .where('apps.id', '=', id)
+          .forNoKeyUpdate('apps')
+          .executeTakeFirst();
         if (!app) throw notFound('app');
         if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
 

@@ -49,7 +49,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
     em.transactional(async (tx) => {
       const before = await filterRows(tx, actor)
         .where('hash', '=', hash)
-        .forUpdate('saved_filters')
+        .forNoKeyUpdate('saved_filters')
         .executeTakeFirst();
       if (!before) throw notFound('saved filter');
       await refuseFaults(tx, actor, input, before);

@@ -60,7 +60,7 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
     em.transactional(async (tx) => {
       const before = await seenClients(tx, actor)
         .where('clients.id', '=', id)
-        .forUpdate('clients')
+        .forNoKeyUpdate('clients')
         .executeTakeFirst();
       if (!before) throw notFound('client');
       if (!changesClient(actor, id)) throw new Problem('not-allowed');
