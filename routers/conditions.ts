@@ -1,3 +1,4 @@
+import { canonicalJson } from '../src/core/canonical-json.ts';
 import { invalid } from '../src/core/problems.ts';
 import type { Actor } from '../src/services/actor.ts';
 import type { IdempotentRequest } from '../src/services/idempotency.ts';
@@ -39,7 +40,7 @@ export const underConditions = async <R extends Outcome>(call: Call<R>): Promise
   const settled = precondition ? (services: Services) => demand(call, precondition, services) : proceed;
   if (!once) return precondition ? ctx.inTransaction(settled) : proceed(ctx.services);
 
-  const request = { once, operation: call.path, input: await call.rawInput() };
+  const request = { once, operation: call.path, input: canonicalJson(await call.rawInput()) };
   return ctx.services.idempotency.inTurn(actor, once, () =>
     ctx.inTransaction((services) => doOnce(actor, request, services, settled)),
   );

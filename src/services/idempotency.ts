@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { canonicalJson } from '../core/canonical-json.ts';
 import { type Clock, DAY_MS } from '../core/clock.ts';
 import { Problem } from '../core/problems.ts';
 import type { Turns } from '../core/turns.ts';
@@ -20,14 +19,19 @@ export type Once = {
 };
 
 /** What was asked under a key. */
-export type IdempotentRequest = { once: Once; operation: string; input: unknown };
+export type IdempotentRequest = {
+  once: Once;
+  operation: string;
+  /** As text that is the same whenever the same is meant. */
+  input: string;
+};
 
 type Deps = { em: SqlEntityManager; clock: Clock; answerSeal: AnswerSeal; turns: Turns };
 
 /** First answers, as text, by user and key. */
 export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
-    answerSeal.fingerprint(canonicalJson([operation, input]));
+    answerSeal.fingerprint(`${operation} ${input}`);
 
   /** @throws Problem `idempotency-key-reused` */
   const opened = (actor: Actor, request: IdempotentRequest, found: StoredAnswer): string => {

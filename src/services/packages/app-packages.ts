@@ -38,7 +38,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
     wanted: string | undefined,
     once: Once | null,
   ): Promise<Version> => {
-    const request = once && { once, operation: 'appPackages.fetch', input: { slug, wanted } };
+    const request = once && { once, operation: 'appPackages.fetch', input: JSON.stringify([slug, wanted]) };
     return idempotency.once(actor, request, async (write) => {
       const version = pickVersion(await store.versions(slug), wanted);
       const stored = version === null ? null : await store.open(slug, version);

@@ -55,7 +55,7 @@ export const createPasswords = (deps: Deps) => {
      * `idempotency-key-reused`
      */
     change: async (actor: Actor, current: string, next: string, once: Once | null): Promise<void> => {
-      const request = once && { once, operation: 'passwords.change', input: { current, next } };
+      const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
       await idempotency.once<null>(actor, request, async (write) => {
         const user = await proof.prove(actor.email, current).catch(asWrongPassword);
         return replace(user, { current, next, kept: actor.via }, write);

@@ -46,7 +46,8 @@ export const createUsageRecording = ({
     const input = elements.map(({ value }) => value);
     if (input.includes(null)) throw invalid(faultsOf(elements, clock.now(), usageRetentionDays));
 
-    const request = once && { once, operation: `usage.record ${appId}`, input };
+    const operation = `usage.record ${appId}`;
+    const request = once && { once, operation, input: JSON.stringify(input) };
     const record = async (tx: SqlEntityManager): Promise<Recorded> => {
       const now = clock.now();
       // Not before: a repeat gets the first answer, however old its entries have become.
