@@ -26,7 +26,7 @@ export const appsRouter = router({
     .query(async ({ ctx }) => (await ctx.services.apps.list(ctx.actor)).map(appView)),
 
   get: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags }, rest: { passing: ['usage'] } })
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),

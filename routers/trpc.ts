@@ -27,6 +27,8 @@ export type RestMeta = {
     offers?: readonly string[];
     /** How the items of a list are written, be it whole or page by page. */
     items?: ItemWriter;
+    /** Keys of its answer that change by themselves: a writer who has seen other values of them has missed nothing. */
+    passing?: readonly string[];
     /** Not in the interface document: an addition of Steward's own. */
     extension?: boolean;
   };

@@ -7,7 +7,9 @@ import { Problem } from './problems.ts';
  */
 export const canonicalJson = (value: unknown): string => {
   try {
-    return JSON.stringify(value, (_key, inner: unknown) => (isJsonObject(inner) ? sorted(inner) : inner));
+    return JSON.stringify(value ?? null, (_key, inner: unknown) =>
+      isJsonObject(inner) ? sorted(inner) : inner,
+    );
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new Problem('malformed-body', { detail: 'The body is nested too deeply.', cause });

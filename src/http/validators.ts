@@ -11,8 +11,11 @@ export const tagOf = (endpoint: Endpoint, status: number, content: unknown, text
   const isCreation = endpoint.method === 'POST' && status === 201;
   const isShown = endpoint.method === 'PATCH' || isCreation;
   if (endpoint.method !== 'GET' && !(isShown && endpoint.rest.represents)) return null;
-  return etagOf(text);
+  return etagOf(content, text, passingOf(endpoint));
 };
+
+const passingOf = ({ method, rest }: Endpoint): readonly string[] | undefined =>
+  method !== 'GET' && rest.represents ? endpointOf(rest.represents).rest.passing : rest.passing;
 
 /** Whether a `GET` or `HEAD` may be answered by saying that its caller has this already. */
 export const isKnown = ({ method, headers }: FastifyRequest, etag: string): boolean => {

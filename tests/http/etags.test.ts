@@ -25,9 +25,10 @@ etags('is a strong validator on whatever is one object', async ({ app }) => {
     '/branding/',
   ]) {
     const [first, second] = [await get(app, path, ROOT), await get(app, path, ROOT)];
-    assert.match(String(first.headers.etag), /^"[\w-]{43}"$/, path);
+    assert.match(String(first.headers.etag), /^"[\w-]{43}(\.[\w-]{43})?"$/, path);
     assert.is(first.headers.etag, second.headers.etag, path);
-    assert.is(first.headers.etag, etagOf(first.body), path);
+    const whole = etagOf({}, first.body).slice(1);
+    assert.ok(String(first.headers.etag).endsWith(whole), path);
   }
 });
 

@@ -147,4 +147,24 @@ matching(
   },
 );
 
+matching(
+  'overlooks what changes by itself: usage does not come between an app and its editor',
+  async ({ app }) => {
+    const path = `/jb/apps/${SALES}/`;
+    const seen = await tagOf(app, path, ACME);
+    await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: ADA, action: 'X' }] });
+    const now = await tagOf(app, path, ACME);
+    const known = await app.send(`GET ${path}`, { as: ACME, headers: { 'if-none-match': seen } });
+    assert.is.not(now, seen);
+    assert.is(known.statusCode, 200, 'a reader is given the new counts');
+
+    const write = (label: string, tag: string) =>
+      change(app, { line: `PATCH ${path}`, payload: { label }, headers: { 'if-match': tag } });
+    const [lasting = ''] = seen.split('.');
+    assert.is((await write('Half', `${lasting}"`)).statusCode, 412, 'half a tag is none');
+    assert.is((await write('Edited', seen)).statusCode, 200);
+    assert.is((await write('Again', now)).statusCode, 412, 'an edit counts');
+  },
+);
+
 matching.run();
