@@ -53,6 +53,7 @@ answers('are the same over REST and over tRPC, with dates that are dates', async
 
   assert.is(rest.statusCode, 200, rest.body);
   assert.is(rpc.statusCode, 200, rpc.body);
+  assert.is(rpc.headers['idempotency-replayed'], 'true');
   const { json, meta } = rpc.json().result.data;
   assert.equal(JSON.stringify(json), rest.body);
   assert.equal(meta.values.date_joined, ['Date']);
@@ -115,6 +116,17 @@ answers('are none of the public paths, which ignore the key', async ({ app }) =>
   const [first, second] = [await login(), await login()];
   assert.is(first.statusCode, 200, first.body);
   assert.is.not(first.json().token, second.json().token);
+});
+
+answers('come again over a streamed call, whose headers have gone before', async ({ app }) => {
+  const payload = { 0: { json: { name: 'streamed' } } };
+  const headers = { 'idempotency-key': 'streamed', 'trpc-accept': 'application/jsonl' };
+  const send = () => app.send('POST !/trpc/tokens.createNamed?batch=1', { as: ADA, payload, headers });
+  const tokenIn = (body: string) => /"token":"([0-9a-f]{40})"/.exec(body)?.[1];
+  const [first, repeat] = [await send(), await send()];
+
+  assert.ok(tokenIn(first.body), first.body);
+  assert.is(tokenIn(repeat.body), tokenIn(first.body));
 });
 
 answers.run();
