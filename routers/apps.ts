@@ -29,7 +29,7 @@ export const appsRouter = router({
     ),
 
   get: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags }, rest: { passing: ['usage'] } })
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
@@ -75,7 +75,10 @@ export const appsRouter = router({
     }),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags },
+      rest: { represents: 'apps.get' },
+    })
     .input(
       z.object({
         app_id: AppKey,

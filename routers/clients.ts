@@ -28,7 +28,10 @@ export const clientsRouter = router({
     .query(async ({ ctx, input }) => clientView(await ctx.services.clients.get(ctx.actor, input.id))),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags },
+      rest: { represents: 'clients.get' },
+    })
     .input(ClientChanges.partial().extend({ id: IdKey }))
     .output(ClientView)
     .mutation(async ({ ctx, input: { id, ...changes } }) =>
@@ -83,7 +86,7 @@ export const clientsRouter = router({
   create: superuser
     .meta({
       openapi: { method: 'POST', path: '/jb/clients/', tags },
-      rest: { status: 201, extension: true },
+      rest: { status: 201, represents: 'clients.get', extension: true },
     })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientView)

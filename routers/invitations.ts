@@ -55,10 +55,22 @@ export const invitationsRouter = router({
       return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 
+  /** The one that an update would change. */
+  pending: overseer
+    .meta({
+      openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags },
+      rest: { extension: true },
+    })
+    .input(z.object({ email: EmailKey, client: Id.optional() }))
+    .output(InvitationView)
+    .query(async ({ ctx, input: { email, client } }) =>
+      invitationView(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
+    ),
+
   update: administrator
     .meta({
       openapi: { method: 'PATCH', path: '/jb/users/invitations/{email}/', tags },
-      rest: { query: ['client'] },
+      rest: { query: ['client'], represents: 'invitations.pending' },
     })
     .input(
       z.object({

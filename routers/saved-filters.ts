@@ -64,7 +64,7 @@ export const savedFiltersRouter = router({
     ),
 
   create: signedIn
-    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201 } })
+    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201, represents: 'savedFilters.get' } })
     .input(SavedFilterInput)
     .output(SavedFilterView)
     .mutation(async ({ ctx, input }) =>
@@ -75,7 +75,7 @@ export const savedFiltersRouter = router({
   replace: signedIn
     .meta({
       openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
-      rest: { status: 204, body: 'filter' },
+      rest: { status: 204, body: 'filter', represents: 'savedFilters.get' },
     })
     .input(OneFilter.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
@@ -84,7 +84,10 @@ export const savedFiltersRouter = router({
     ),
 
   remove: signedIn
-    .meta({ openapi: { method: 'DELETE', path: `${path}{hash}/`, tags }, rest: { status: 204 } })
+    .meta({
+      openapi: { method: 'DELETE', path: `${path}{hash}/`, tags },
+      rest: { status: 204, represents: 'savedFilters.get' },
+    })
     .input(OneFilter)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),

@@ -35,7 +35,7 @@ export const sitesRouter = router({
   create: superuser
     .meta({
       openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
-      rest: { status: 201, extension: true },
+      rest: { status: 201, represents: 'sites.get', extension: true },
     })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)

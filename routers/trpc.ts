@@ -2,6 +2,8 @@ import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
+import type { Services } from '../src/services/index.ts';
+import { type ConditionMeta, underConditions } from './conditions.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
 import type { ItemWriter } from './lists.ts';
@@ -13,7 +15,7 @@ export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
 export type RestMeta = {
   role?: Role;
-  rest?: {
+  rest?: ConditionMeta & {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
     /** The body may be one object or an array of them; the procedure takes and answers arrays under this key. */
@@ -29,6 +31,8 @@ export type RestMeta = {
     offers?: readonly string[];
     /** How the items of a list are written, be it whole or page by page. */
     items?: ItemWriter;
+    /** Keys of its answer that change by themselves: a writer who has seen other values of them has missed nothing. */
+    passing?: readonly string[];
     /** Not in the interface document: an addition of Steward's own. */
     extension?: boolean;
   };
@@ -59,17 +63,22 @@ const withProblems = t.middleware(async ({ next }) => {
 const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));
 
 const withActor = (may: (actor: Actor) => boolean) =>
-  t.middleware(async ({ ctx, next }) => {
+  t.middleware(async ({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
+    const ctx = { ...context, services: context.openServices() };
     const actor = await ctx.authenticate();
     if (!actor) throw new Problem('not-signed-in');
     if (!may(actor)) throw new Problem('not-allowed');
-    return next({ ctx: { actor } });
+    const proceed = (services: Services) => next({ ctx: { actor, services } });
+    if (type !== 'mutation') return proceed(ctx.services);
+    const isChange = meta?.openapi?.method !== 'POST';
+    return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
   });
 
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withProblems).use(withServices);
-export const signedIn = anyone.use(withActor(() => true));
-const forRole = (role: Role, may: (actor: Actor) => boolean) => anyone.meta({ role }).use(withActor(may));
+export const signedIn = t.procedure.use(withProblems).use(withActor(() => true));
+const forRole = (role: Role, may: (actor: Actor) => boolean) =>
+  t.procedure.meta({ role }).use(withProblems).use(withActor(may));
 
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
 export const overseer = forRole('overseer', mayList);

@@ -114,11 +114,11 @@ export const usageRouter = router({
   record: overseer
     .meta({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
-      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, extension },
+      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, keepsOnce: true, extension },
     })
     .input(z.object({ app_id: AppKey, entries: z.array(UsageElement).max(MAX_ENTRIES) }))
     .output(z.object({ recorded: z.int(), repeated: z.int() }))
     .mutation(({ ctx, input }) =>
-      ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey()),
+      ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.once()),
     ),
 });

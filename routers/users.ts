@@ -45,7 +45,10 @@ export const usersRouter = router({
     ),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags },
+      rest: { represents: 'users.get' },
+    })
     .input(
       z.object({
         email: EmailKey,
@@ -63,7 +66,10 @@ export const usersRouter = router({
     ),
 
   deactivate: administrator
-    .meta({ openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags }, rest: { status: 204 } })
+    .meta({
+      openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags },
+      rest: { status: 204, represents: 'users.get' },
+    })
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),

@@ -28,6 +28,7 @@ const PROBLEMS = {
   'invitation-closed': [409, 'This invitation is no longer open.'],
   'ambiguous-invitation': [409, 'Several pending invitations match: name one with ?client=.'],
   'idempotency-key-reused': [409, 'This Idempotency-Key came with another request before.'],
+  'precondition-failed': [412, 'It has changed since you read it: read it again.'],
   'body-too-large': [413, 'The body is larger than this path takes.'],
   'path-too-long': [414, 'The path is too long.'],
   'unsupported-media-type': [415, 'The body must be application/json.'],

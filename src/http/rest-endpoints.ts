@@ -54,3 +54,13 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   });
   return endpoints;
 };
+
+let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
+
+/** The REST path of a procedure. */
+export const endpointOf = (procedure: string): Endpoint => {
+  byProcedure ??= new Map(restEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
+  const endpoint = byProcedure.get(procedure);
+  if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
+  return endpoint;
+};

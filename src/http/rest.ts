@@ -9,11 +9,13 @@ import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
 import { chooseForm } from './negotiation.ts';
 import { offersOf } from './offers.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
+import { preferredReturn } from './preferences.ts';
 import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
+import { isKnown, locationOf, tagOf } from './validators.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -88,7 +90,19 @@ const send = (
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
-  return sendText(reply, status, form, textOf(content, form, endpoint));
+  const text = textOf(content, form, endpoint);
+  const etag = tagOf(endpoint, status, content, text);
+  if (etag !== null) {
+    reply.header('etag', etag);
+    if (isKnown(request, etag)) return sendNotModified(request, reply, form, text);
+  }
+  const location = locationOf(endpoint, status, content);
+  if (location !== null) reply.header('location', location);
+  if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
+    reply.header('preference-applied', 'return=minimal');
+    return reply.code(location === null ? 204 : status).send();
+  }
+  return sendText(reply, status, form, text);
 };
 
 const textOf = (content: unknown, form: string, { csv, rest: { items } }: Endpoint): string => {
@@ -99,16 +113,16 @@ const textOf = (content: unknown, form: string, { csv, rest: { items } }: Endpoi
 const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
   `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // Fastify parses them into text
 
+/** The answer to a HEAD says how long the body would be, had it one; Fastify takes it away. */
+const sendNotModified = (request: FastifyRequest, reply: FastifyReply, form: string, text: string) =>
+  request.method === 'HEAD' ? sendText(reply, 304, form, text) : reply.code(304).send();
+
 /** With a body all the same, if there is one and the caller would rather have it. */
 const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
+  if (content === undefined || preferredReturn(request) !== 'representation') return reply.code(204).send();
   reply.header('preference-applied', 'return=representation');
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);
-
-/** RFC 7240 §4.2. */
-const prefersRepresentation = (request: FastifyRequest): boolean =>
-  /(^|[,;\s])return="?representation"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { type Operation, openApi } from '../support/openapi.ts';
+import { type Operation, openApi, type Parameter, parametersOf } from '../support/openapi.ts';
 import { allowedBy } from '../support/schema-values.ts';
 import { ADA, ROOT, STAFF } from '../support/test-app.ts';
 
@@ -34,8 +34,6 @@ const value = fc.oneof(
   fc.array(fc.oneof(text, fc.integer()), { maxLength: 4 }),
   fc.constantFrom(null, 1e308, -1, 2 ** 53, {}, [], [[]], { __proto__: null }),
 );
-
-type Parameter = NonNullable<Operation['parameters']>[number];
 
 /** What the document allows, what breaks a rule of it, and what has nothing to do with it. */
 const textFor = ({ schema }: Parameter) =>
@@ -91,7 +89,7 @@ for (const [path, operations] of paths) {
     fuzz(
       `${method.toUpperCase()} ${path} answers it as the document says, with less than 500`,
       async ({ app }) => {
-        const parameters = operation.parameters ?? [];
+        const parameters = parametersOf(operation);
         const request = fc.record({
           who: fc.constantFrom(ROOT, STAFF, ADA, undefined),
           method: fc.constantFrom(

@@ -5,9 +5,10 @@ import { openApiDocument } from '../../src/http/openapi/document.ts';
 
 type Media = Record<string, { schema: object }>;
 type Answer = { $ref?: string; content?: Media };
+export type Parameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: object };
 export type Operation = {
   operationId: string;
-  parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: object }[];
+  parameters?: (Parameter | { $ref: string })[];
   requestBody?: { required: boolean; content: Media };
   responses: Record<string, Answer>;
 };
@@ -74,7 +75,9 @@ export type Answered = { statusCode: number; body: string; headers: Record<strin
 export const faultsOfAnswer = (operation: Operation, method: string, answer: Answered): string[] => {
   const documented = resolved(operation.responses[answer.statusCode]);
   if (!documented) return [`${answer.statusCode} is not documented: ${answer.body.slice(0, 200)}`];
-  if (answer.body === '' && (method === 'HEAD' || !documented.content)) return [];
+  // A creation has a `Location`, and may be answered by that alone.
+  const isBare = method === 'HEAD' || !documented.content || answer.headers.location !== undefined;
+  if (answer.body === '' && isBare) return [];
   if (!documented.content) return [`a body with ${answer.statusCode}: ${answer.body.slice(0, 200)}`];
   const form = String(answer.headers['content-type']).replace(/;.*$/, '');
   const media = documented.content[form];
@@ -84,6 +87,10 @@ export const faultsOfAnswer = (operation: Operation, method: string, answer: Ans
   return faultsAgainst(media.schema, /json$/.test(form) ? JSON.parse(answer.body) : answer.body);
 };
 
+/** Those of the path and the query. */
+export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
+  parameters.filter((parameter) => 'name' in parameter);
+
 type Asked = { path: string; url: string; body: unknown };
 
 /** What of a request the document does not allow, a line each. */
@@ -91,7 +98,7 @@ export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked
   const { pathname, searchParams } = new URL(url, 'http://steward.test');
   const inPath =
     new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathname)?.groups ?? {};
-  const known = operation.parameters ?? [];
+  const known = parametersOf(operation);
   const unknown = [...searchParams.keys()].filter(
     (key) => !known.some((parameter) => parameter.in === 'query' && parameter.name === key),
   );

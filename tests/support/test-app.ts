@@ -24,6 +24,8 @@ const NO_BROWSER = {
   forgetSession: () => {},
 };
 
+const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
+
 type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
   as?: string;
   headers?: Record<string, string | undefined>;
@@ -77,10 +79,12 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     /** Calls procedures in-process; null is somebody without credentials. */
     as: (email: string | null) =>
       createCaller({
-        openServices: () => app.openServices({ requestId: 'in-process', address: '127.0.0.1' }),
+        openServices: () => app.openServices(IN_PROCESS),
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
         browser: NO_BROWSER,
-        idempotencyKey: () => null,
+        inTransaction: (work) => app.inTransaction(IN_PROCESS, work),
+        once: () => null,
+        precondition: () => null,
         tellPage: () => {},
         baseUrl: config.baseUrl,
         host: 'localhost:8000',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { offersOf } from '../offers.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
+import { answersOnDemand, isTagged, mayBeMinimal } from './conditions.ts';
 import { answered } from './endpoint-parts.ts';
 import { ALWAYS, headersNamed, headersOf } from './headers.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
@@ -12,11 +13,17 @@ export const answersOf = (
   schemas: ReturnType<typeof createJsonSchemas>,
 ): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
-  if (status !== 204) return { [status]: full(endpoint, schemas, offersOf(endpoint)) };
   const nothing = { description: 'Done.', headers: headersNamed(...ALWAYS) };
-  return endpoint.output.def.type === 'void'
-    ? { 204: nothing }
-    : { 200: full(endpoint, schemas, ['application/json']), 204: nothing };
+  if (status === 204) {
+    return answersOnDemand(endpoint)
+      ? { 200: full(endpoint, schemas, ['application/json']), 204: nothing }
+      : { 204: nothing };
+  }
+  return {
+    [status]: full(endpoint, schemas, offersOf(endpoint)),
+    ...(isTagged(endpoint) && { 304: { description: 'You have it.', headers: headersNamed('ETag') } }),
+    ...(status === 200 && mayBeMinimal(endpoint) && { 204: nothing }),
+  };
 };
 
 const full = (

@@ -1,5 +1,6 @@
 import { restEndpoints } from '../rest-endpoints.ts';
 import { COMPONENTS } from './components.ts';
+import { CONDITIONS } from './conditions.ts';
 import examples from './examples.json' with { type: 'json' };
 import { createFailures, PROBLEM } from './failures.ts';
 import { HEADERS } from './headers.ts';
@@ -51,6 +52,7 @@ export const openApiDocument = (version: string): JsonSchema => {
           description: 'Of a browser. Changes need the header `X-CSRFToken` too.',
         },
       },
+      parameters: CONDITIONS,
       headers: HEADERS,
       responses: failures.components,
       schemas: { Problem: PROBLEM, ...withExamples(schemas.components) },

@@ -1,5 +1,6 @@
 import { Problem, type ProblemCode } from '../../core/problems.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
+import { isConditional } from './conditions.ts';
 import { headersNamed } from './headers.ts';
 import type { JsonSchema } from './json-schemas.ts';
 import { nameOf } from './request-body.ts';
@@ -14,7 +15,13 @@ const ANYWHERE: readonly ProblemCode[] = [
 ];
 const BY_PATH: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 
-const codesOf = ({ procedure, pathKeys, isPublic, role, method }: Endpoint): ProblemCode[] => [
+const codesOf = (endpoint: Endpoint): ProblemCode[] => [
+  ...codesFor(endpoint),
+  ...(endpoint.method === 'GET' || endpoint.isPublic ? [] : (['idempotency-key-reused'] as const)),
+  ...(isConditional(endpoint) ? (['precondition-failed'] as const) : []),
+];
+
+const codesFor = ({ procedure, pathKeys, isPublic, role, method }: Endpoint): ProblemCode[] => [
   ...ANYWHERE,
   ...(pathKeys.length > 0 ? BY_PATH : []),
   ...(isPublic ? [] : (['not-signed-in'] as const)),

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../rest-endpoints.ts';
+import { isTagged, mayBeMinimal } from './conditions.ts';
 import type { JsonSchema } from './json-schemas.ts';
 
 const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
@@ -15,6 +16,9 @@ export const HEADERS = {
   'X-PageSize': count('How many a page has.'),
   'X-Next': text('The address of the next page.'),
   'X-Previous': text('The address of the page before.'),
+  ETag: text('Names this state of what was read: for `If-Match` and `If-None-Match`.'),
+  Location: text('Where what was made is read.'),
+  'Idempotency-Replayed': text('`true` where this is the answer to an earlier request with that key.'),
   Link: text('The first, last, next and previous page (RFC 8288).'),
   'Content-Disposition': text('Names the file, where the answer is CSV.'),
 };
@@ -28,9 +32,14 @@ export const headersNamed = (...names: HeaderName[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** Those of a page come when a page was asked for. */
-export const headersOf = ({ input, csv }: Endpoint): JsonSchema =>
-  headersNamed(
+export const headersOf = (endpoint: Endpoint): JsonSchema => {
+  const { input, csv, rest, method, isPublic } = endpoint;
+  return headersNamed(
     ...ALWAYS,
     ...('page' in input.shape ? PAGE : []),
+    ...(isTagged(endpoint) || mayBeMinimal(endpoint) ? (['ETag'] as const) : []),
+    ...(rest.status === 201 && rest.represents ? (['Location'] as const) : []),
+    ...(method === 'GET' || isPublic ? [] : (['Idempotency-Replayed'] as const)),
     ...(csv ? (['Content-Disposition'] as const) : []),
   );
+};

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest-endpoints.ts';
+import { conditionsOf } from './conditions.ts';
 import { partsOf } from './endpoint-parts.ts';
 import type { JsonSchema } from './json-schemas.ts';
 
@@ -32,5 +33,6 @@ export const parametersOf = (
       required: !schemaOf(name).safeParse(undefined).success,
       schema: convert(schemaOf(name), 'input'),
     })),
+    ...conditionsOf(endpoint),
   ];
 };

@@ -91,7 +91,11 @@ export const createApps = ({ em, clock, audit }: Deps) => {
     /** @throws Problem `not-found`, `not-allowed` */
     update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
       em.transactional(async (tx) => {
-        const app = await appRow(tx, actor, id);
+        const app = await appRows(tx, actor)
+          .where('apps.id', '=', id)
+          .forNoKeyUpdate('apps')
+          .executeTakeFirst();
+        if (!app) throw notFound('app');
         if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
 
         const given = givenColumns(changes);

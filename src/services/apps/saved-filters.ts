@@ -60,16 +60,18 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      const before = await filterRow(tx, actor, hash);
+      const before = await filterRows(tx, actor)
+        .where('hash', '=', hash)
+        .forNoKeyUpdate('saved_filters')
+        .executeTakeFirst();
+      if (!before) throw notFound('saved filter');
       await refuseFaults(tx, actor, input, before);
-      const replaced = await tables(tx)
+      await tables(tx)
         .updateTable('saved_filters')
         .set({ ...input, modified: clock.now() })
         .where('user_id', '=', actor.id)
         .where('hash', '=', hash)
-        .executeTakeFirst();
-      // Another request has moved or removed it since it was read.
-      if (replaced.numUpdatedRows === 0n) throw notFound('saved filter');
+        .execute();
       await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
       return filterRow(tx, actor, input.hash);
     }),

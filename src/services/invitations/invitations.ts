@@ -22,7 +22,7 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { changePending, type InvitationChanges } from './pending-invitation.ts';
+import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
 type Filter = {
@@ -92,13 +92,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       const checked = await checkInvitations(em, actor, items);
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
-      const tx = em.fork();
-      await tx.begin();
-      try {
-        return await write(tx, actor, checked);
-      } finally {
-        await tx.rollback();
-      }
+      let written: InvitationRow[] = [];
+      const undone = new Error('a dry run is taken back');
+      // Not in a transaction of its own: the one around it, if there is one, would keep a connection meanwhile.
+      const dry = em.transactional(async (tx) => {
+        written = await write(tx, actor, checked);
+        throw undone;
+      });
+      await dry.catch((error: unknown) => {
+        if (error !== undone) throw error;
+      });
+      return written;
     },
 
     /**
@@ -117,6 +121,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       ]).catch(asSingle);
       const [row] = await em.transactional((tx) => write(tx, actor, checked));
       if (!row) throw notFound('invitation');
+      return row;
+    },
+
+    /**
+     * The pending invitation of an address that `update` would change.
+     * @throws Problem `not-found`, `ambiguous-invitation`
+     */
+    pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
+      const { id } = await findPending(em, actor, { email, client, now: clock.now() });
+      const [row] = await rowsInOrder(em, actor, [id]);
+      if (!row) throw notFound('pending invitation');
       return row;
     },
 

@@ -61,7 +61,11 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
   /** @throws Problem `not-found`, `not-allowed`, `invalid-input` on `name` */
   update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
-      const before = await clientRow(tx, actor, id);
+      const before = await seenClients(tx, actor)
+        .where('clients.id', '=', id)
+        .forNoKeyUpdate('clients')
+        .executeTakeFirst();
+      if (!before) throw notFound('client');
       if (!changesClient(actor, id)) throw new Problem('not-allowed');
       const given = givenColumns(changes);
       if (!given) return before;

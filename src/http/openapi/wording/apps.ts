@@ -60,7 +60,6 @@ export const usage: WordingOf<'usage'> = {
     summary: 'Record usage, one entry or many',
     description:
       'An object or an array of them. All are written, or none. An entry with an `id` is written once, however often it comes.',
-    problems: ['idempotency-key-reused'],
   },
 };
 

@@ -45,6 +45,7 @@ export const invitations: WordingOf<'invitations'> = {
     description:
       'An object or an array of them; the answer has the same form. All are made, or none. `dry_run` tells what would become of them.',
   },
+  pending: { summary: 'The pending invitation of an address', problems: ['ambiguous-invitation'] },
   update: {
     summary: 'Change a pending invitation',
     description:
