@@ -8,6 +8,8 @@ import { type Endpoint, endpointOf } from './rest-endpoints.ts';
  */
 export const tagOf = (endpoint: Endpoint, status: number, content: unknown, text: string): string | null => {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return null;
+  // A page of a list, wrapped into an object.
+  if ('cursor' in endpoint.input.shape) return null;
   const isCreation = endpoint.method === 'POST' && status === 201;
   const isShown = endpoint.method === 'PATCH' || isCreation;
   if (endpoint.method !== 'GET' && !(isShown && endpoint.rest.represents)) return null;

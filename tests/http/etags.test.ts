@@ -32,8 +32,14 @@ etags('is a strong validator on whatever is one object', async ({ app }) => {
   }
 });
 
-etags('is on no list, stream or failure', async ({ app }) => {
-  for (const path of ['/jb/users/', '/jb/apps/', `/jb/apps/${SALES}/usage/`, '/jb/users/nobody@x.test/']) {
+etags('is on no list, page, stream or failure', async ({ app }) => {
+  for (const path of [
+    `/jb/apps/${SALES}/usage/entries/`,
+    '/jb/users/',
+    '/jb/apps/',
+    `/jb/apps/${SALES}/usage/`,
+    '/jb/users/nobody@x.test/',
+  ]) {
     assert.is((await get(app, path, ROOT)).headers.etag, undefined, path);
   }
 });

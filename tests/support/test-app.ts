@@ -24,6 +24,7 @@ const NO_BROWSER = {
   forgetSession: () => {},
 };
 
+const SECRET_KEY = 'a secret key that only tests ever use';
 const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
 
 type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
@@ -39,8 +40,8 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
   const clock = createTestClock();
   const logger = createLogger(config.logLevel);
-  const secretKey = 'a secret key that only tests ever use';
-  const app = await createApp({ config, connection: database.connection, secretKey, logger, clock });
+  const deps = { config, connection: database.connection, secretKey: SECRET_KEY, logger, clock };
+  const app = await createApp(deps);
   const em = () => app.orm.em.fork();
 
   const tokens = new Map<string, Promise<string>>();
@@ -73,6 +74,8 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     packagesDir,
     connection: database.connection,
     tokenOf,
+    /** Another instance over the same database; whoever starts it closes it. */
+    startTwin: () => createApp(deps),
     /** The tables of the database, for what only they can tell. */
     db: () => tables(em()),
 
