@@ -1,6 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './instant.ts';
-import { User } from './user.ts';
 
 /**
  * The first answer to a request that named itself by an `Idempotency-Key`. Written in the transaction of what the
@@ -9,14 +8,16 @@ import { User } from './user.ts';
 export const IdempotentAnswerSchema = defineEntity({
   name: 'IdempotentAnswer',
   tableName: 'idempotent_answers',
-  primaryKeys: ['user', 'key'],
+  primaryKeys: ['userId', 'key'],
   indexes: [{ properties: ['createdAt'] }],
   properties: {
-    user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
+    /** No reference: it would lock the user's row for as long as the request takes. Users are never removed. */
+    userId: p.integer().primary(),
     key: p.string().length(255).primary(),
-    /** hex SHA-256 of the operation and its input: the same key for another request is a mistake. */
+    /** hex HMAC-SHA-256 of the operation and its input: the same key for another request is a mistake. */
     fingerprint: p.string().length(64),
-    answer: p.json<unknown>().columnType('json').nullable(),
+    /** AES-256-GCM: it may hold a token or a link. Null only within the transaction of the work. */
+    answer: p.blob().nullable(),
     createdAt: instant(),
   },
 });

@@ -5,6 +5,13 @@ import { freeForm, instant } from './instant.ts';
 export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
+  indexes: [
+    {
+      // Missing where pg_trgm is.
+      name: 'users_search',
+      expression: `create index users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
+    },
+  ],
   properties: {
     id: p.integer().primary().autoincrement(),
     /** Always lower case, so that plain uniqueness is case-insensitive uniqueness. */

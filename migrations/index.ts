@@ -7,6 +7,8 @@ import { AuditTrail } from './0006-audit-trail.ts';
 import { UsageRollups } from './0007-usage-rollups.ts';
 import { PackageHistory } from './0008-package-history.ts';
 import { IdempotentAnswers } from './0009-idempotent-answers.ts';
+import { UserSearch } from './0010-user-search.ts';
+import { SealedAnswers } from './0011-sealed-answers.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -19,4 +21,6 @@ export const migrations = [
   { name: '0007-usage-rollups', class: UsageRollups },
   { name: '0008-package-history', class: PackageHistory },
   { name: '0009-idempotent-answers', class: IdempotentAnswers },
+  { name: '0010-user-search', class: UserSearch },
+  { name: '0011-sealed-answers', class: SealedAnswers },
 ];

@@ -10,7 +10,7 @@ export const Message = z.object({ message: z.string() });
 
 export const appPackagesRouter = router({
   fetch: operator
-    .meta({ openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags } })
+    .meta({ openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags }, rest: { keepsOnce: true } })
     .input(OneVersion)
     .output(Message)
     .mutation(async ({ ctx, input }) => {
@@ -18,6 +18,7 @@ export const appPackagesRouter = router({
         ctx.actor,
         input.app_slug,
         input.app_version,
+        ctx.once(),
       );
       return { message: `Loaded ${slug} version ${version}` };
     }),

@@ -10,7 +10,8 @@ import {
   appWriter,
 } from './app-views.ts';
 import { listOf } from './lists.ts';
-import { Limit, LongIdKey, Name, NoInput, Text } from './schemas.ts';
+import { numberedPage, partOf, partOfList } from './paging.ts';
+import { Limit, LongIdKey, Name, Text } from './schemas.ts';
 import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
 
 const Html = Text(100_000);
@@ -21,12 +22,14 @@ const tags = ['Apps'];
 export const appsRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
-    .input(NoInput)
+    .input(z.object(partOfList(AppKey)))
     .output(listOf(AppView))
-    .query(async ({ ctx }) => (await ctx.services.apps.list(ctx.actor)).map(appView)),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.apps.list(ctx.actor, partOf(ctx, input))).map(appView),
+    ),
 
   get: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags }, rest: { passing: ['usage'] } })
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
@@ -46,10 +49,11 @@ export const appsRouter = router({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
       rest: { extension: true },
     })
-    .input(z.object({ app_id: AppKey, cursor: LongIdKey.optional(), limit: Limit }))
+    .input(z.object({ app_id: AppKey, ...numberedPage, cursor: LongIdKey.optional(), limit: Limit }))
     .output(z.array(AppVersionView))
-    .query(async ({ ctx, input: { app_id: id, ...page } }) => {
-      const versions = await ctx.services.appVersions.list(ctx.actor, id, page);
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
+      const versions = await ctx.services.appVersions.list(ctx.actor, input.app_id, part);
       return versions.map((version) => appVersionView(version, ctx.actor));
     }),
 
@@ -71,7 +75,10 @@ export const appsRouter = router({
     }),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags },
+      rest: { represents: 'apps.get' },
+    })
     .input(
       z.object({
         app_id: AppKey,

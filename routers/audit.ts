@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/actor.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
+import { numberedPage, partOf } from './paging.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
 import { administrator, router } from './trpc.ts';
 
-const AuditView = z.object({
+export const AuditView = z.object({
   id: z.int(),
   timestamp: Instant,
   action: z.string(),
@@ -42,13 +43,14 @@ export const auditRouter = router({
         client: Id.optional(),
         from: InstantKey.optional(),
         to: InstantKey.optional(),
+        ...numberedPage,
         cursor: LongIdKey.optional(),
         limit: Limit,
       }),
     )
     .output(z.array(AuditView))
     .query(async ({ ctx, input }) => {
-      const entries = await ctx.services.auditTrail.list(ctx.actor, input);
+      const entries = await ctx.services.auditTrail.list(ctx.actor, input, partOf(ctx, input));
       return entries.map((entry) => auditView(entry, ctx.actor));
     }),
 });

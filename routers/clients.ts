@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { AppSummaryView, appSummaryView } from './app-views.ts';
+import { AppKey } from './apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './client-views.ts';
-import { ClientInvitationView, clientInvitationView, InvitationStatusFilter } from './invitation-views.ts';
-import { AppIds, Email, Extra, Id, IdKey, NoInput } from './schemas.ts';
+import { ClientInvitationView, clientInvitationView, invitationFilter } from './invitation-views.ts';
+import { partOf, partOfList } from './paging.ts';
+import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas.ts';
 import { SiteView, siteView } from './sites.ts';
 import { administrator, overseer, router, signedIn, superuser } from './trpc.ts';
-import { ClientUserView, clientUserView } from './user-views.ts';
+import { ClientUserView, clientUserView, userFilter } from './user-views.ts';
 
 const tags = ['Clients'];
 const OneClient = z.object({ id: IdKey });
@@ -13,9 +15,11 @@ const OneClient = z.object({ id: IdKey });
 export const clientsRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/', tags } })
-    .input(NoInput)
+    .input(z.object(partOfList(IdCursor)))
     .output(z.array(ClientView))
-    .query(async ({ ctx }) => (await ctx.services.clients.list(ctx.actor)).map(clientView)),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.clients.list(ctx.actor, partOf(ctx, input))).map(clientView),
+    ),
 
   get: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/', tags } })
@@ -24,7 +28,10 @@ export const clientsRouter = router({
     .query(async ({ ctx, input }) => clientView(await ctx.services.clients.get(ctx.actor, input.id))),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags },
+      rest: { represents: 'clients.get' },
+    })
     .input(ClientChanges.partial().extend({ id: IdKey }))
     .output(ClientView)
     .mutation(async ({ ctx, input: { id, ...changes } }) =>
@@ -39,27 +46,29 @@ export const clientsRouter = router({
 
   users: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })
-    .input(OneClient)
+    .input(OneClient.extend(userFilter))
     .output(z.array(ClientUserView))
     .query(async ({ ctx, input }) => {
-      const users = await ctx.services.clients.users(ctx.actor, input.id);
+      const users = await ctx.services.clients.users(ctx.actor, input.id, input, partOf(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));
     }),
 
   apps: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
-    .input(OneClient)
+    .input(OneClient.extend(partOfList(AppKey)))
     .output(z.array(AppSummaryView))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.apps.ofClient(ctx.actor, input.id)).map(appSummaryView),
-    ),
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
+      return (await ctx.services.apps.ofClient(ctx.actor, input.id, part)).map(appSummaryView);
+    }),
 
   invitations: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })
-    .input(OneClient.extend({ status: InvitationStatusFilter }))
+    .input(OneClient.extend(invitationFilter))
     .output(z.array(ClientInvitationView))
-    .query(async ({ ctx, input: { id, status } }) => {
-      const invitations = await ctx.services.invitations.ofClient(ctx.actor, id, { status });
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
+      const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, part);
       return invitations.map((invitation) => clientInvitationView(invitation, ctx.baseUrl));
     }),
 
@@ -77,7 +86,7 @@ export const clientsRouter = router({
   create: superuser
     .meta({
       openapi: { method: 'POST', path: '/jb/clients/', tags },
-      rest: { status: 201, extension: true },
+      rest: { status: 201, represents: 'clients.get', extension: true },
     })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientView)

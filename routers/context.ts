@@ -1,4 +1,5 @@
 import type { Actor } from '../src/services/actor.ts';
+import type { Once } from '../src/services/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
 
 /** What a procedure is given, whether it was called over REST, over tRPC or in-process. */
@@ -9,15 +10,47 @@ export type Context = {
   authenticate: () => Promise<Actor | null>;
   /** The browser's session, which logging in and out changes. */
   browser: Browser;
+  /** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */
+  inTransaction: <T>(work: (services: Services) => Promise<T>) => Promise<T>;
   /**
-   * What the caller has named the request by, so that it is not done twice: `Idempotency-Key`, or null.
+   * What the caller has named the request by, so that it is done once: `Idempotency-Key`, or null.
    * @throws Problem `invalid-input` when it is no such key
    */
-  idempotencyKey: () => string | null;
+  once: () => Once | null;
+  /**
+   * What the caller has seen before they change it: `If-Match`, `If-None-Match`, or null.
+   * @throws Problem `invalid-input` when it is no such condition
+   */
+  precondition: () => Precondition | null;
+  /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
+  tellPage: (page: ToldPage) => void;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */
   host: string;
+};
+
+/** `number` is from 1, `count` that of the whole list. */
+export type ToldPage = { number: number; size: number; count: number };
+
+export type Precondition = {
+  /** The header that says it. */
+  header: string;
+  /**
+   * The resource that a query shows to the caller, by the input of what is to change it.
+   * @throws Problem `invalid-input`
+   */
+  resource: (query: string, input: unknown) => Resource;
+};
+
+export type Resource = {
+  /** The input of the query. */
+  key: Record<string, unknown>;
+  /**
+   * Holds the resource against the condition, as these services see it.
+   * @throws Problem `precondition-failed`, and whatever the query throws
+   */
+  demand: (actor: Actor, services: Services) => Promise<void>;
 };
 
 export type Browser = {

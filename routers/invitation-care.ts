@@ -8,6 +8,7 @@ import {
   invitationDetailsView,
   invitationPageView,
 } from './invitation-views.ts';
+import { numberedPage, partOf, Search } from './paging.ts';
 import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, Text } from './schemas.ts';
 import { administrator, anyone, overseer } from './trpc.ts';
 import { userView } from './user-views.ts';
@@ -27,14 +28,15 @@ export const invitationCare = {
       z.object({
         status: InvitationStatusFilter,
         client: Id.optional(),
-        search: Text(254).optional(),
+        search: Search.optional(),
+        ...numberedPage,
         cursor: IdCursor.optional(),
         limit: Limit,
       }),
     )
     .output(z.array(InvitationDetailsView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitationCare.search(ctx.actor, input);
+      const invitations = await ctx.services.invitationCare.search(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));
     }),
 

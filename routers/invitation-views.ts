@@ -4,7 +4,8 @@ import type { Needs } from '../src/services/invitations/invitation-acceptance.ts
 import type { InvitationDetails } from '../src/services/invitations/invitation-details.ts';
 import type { InvitationRow } from '../src/services/invitations/invitation-rows.ts';
 import type { MailedInvitation } from '../src/services/invitations/mailed-invitation.ts';
-import { AnyObject, Instant } from './schemas.ts';
+import { partOfList, Search } from './paging.ts';
+import { AnyObject, IdCursor, Instant } from './schemas.ts';
 import { UserView, userView } from './user-views.ts';
 
 const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
@@ -13,6 +14,14 @@ const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
 export const InvitationStatusFilter = z
   .enum(['pending', 'accepted', 'expired', 'revoked', 'all'])
   .default('pending');
+
+/** What a list of invitations may be asked for; `cursor` is the id of the last one of the page before. */
+export const invitationFilter = {
+  status: InvitationStatusFilter,
+  /** Words, each of them part of the address. */
+  search: Search.optional(),
+  ...partOfList(IdCursor),
+};
 
 /** As the endpoints of a client show an invitation. */
 export const ClientInvitationView = z.object({

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
-import { InvitationStatusFilter, InvitationView, invitationView } from './invitation-views.ts';
+import { InvitationView, invitationFilter, invitationView } from './invitation-views.ts';
+import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
 
@@ -34,10 +35,10 @@ export const invitationsRouter = router({
 
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
-    .input(z.object({ app: Slug.optional(), status: InvitationStatusFilter }))
+    .input(z.object({ app: Slug.optional(), ...invitationFilter }))
     .output(z.array(InvitationView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input);
+      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 
@@ -54,10 +55,22 @@ export const invitationsRouter = router({
       return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 
+  /** The one that an update would change. */
+  pending: overseer
+    .meta({
+      openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags },
+      rest: { extension: true },
+    })
+    .input(z.object({ email: EmailKey, client: Id.optional() }))
+    .output(InvitationView)
+    .query(async ({ ctx, input: { email, client } }) =>
+      invitationView(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
+    ),
+
   update: administrator
     .meta({
       openapi: { method: 'PATCH', path: '/jb/users/invitations/{email}/', tags },
-      rest: { query: ['client'] },
+      rest: { query: ['client'], represents: 'invitations.pending' },
     })
     .input(
       z.object({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './mail-views.ts';
+import { numberedPage, partOf } from './paging.ts';
 import { Id, Limit, LongIdKey } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
 
@@ -15,12 +16,15 @@ export const mailRouter = router({
       z.object({
         status: MailStatusFilter,
         client: Id.optional(),
+        ...numberedPage,
         cursor: LongIdKey.optional(),
         limit: Limit,
       }),
     )
     .output(z.array(MailView))
-    .query(async ({ ctx, input }) => (await ctx.services.mails.list(ctx.actor, input)).map(mailView)),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.mails.list(ctx.actor, input, partOf(ctx, input))).map(mailView),
+    ),
 
   get: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/mails/{id}/', tags }, rest })

@@ -15,11 +15,14 @@ export const RuleView = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: signedIn
-    .meta({ openapi: { method: 'POST', path: '/password/change/', tags }, rest: silently })
+    .meta({
+      openapi: { method: 'POST', path: '/password/change/', tags },
+      rest: { ...silently, keepsOnce: true },
+    })
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
-      ctx.services.passwords.change(ctx.actor, input.password, input.new_password),
+      ctx.services.passwords.change(ctx.actor, input.password, input.new_password, ctx.once()),
     ),
 
   /** For a password that is too old to log in with. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
-import { Instant, Name, NoInput, Text } from './schemas.ts';
+import { partOf, partOfList } from './paging.ts';
+import { Instant, Name, Text } from './schemas.ts';
 import { router, signedIn } from './trpc.ts';
 
-const SavedFilterView = z.object({
+export const SavedFilterView = z.object({
   user: z.string(),
   stack: z.string(),
   hash: z.string(),
@@ -26,7 +27,9 @@ const SavedFilterInput = z.object({
   hash: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'Must be 1 to 64 of A-Z, a-z, 0-9, _ and -.'),
   name: Name(255),
 });
-const OneFilter = z.object({ hash: Text(255) });
+/** Looked up, not judged. */
+const HashKey = Text(255);
+const OneFilter = z.object({ hash: HashKey });
 
 const path = '/hashr/saved_global_filters/';
 const tags = ['Saved global filters'];
@@ -34,18 +37,21 @@ const tags = ['Saved global filters'];
 export const savedFiltersRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path, tags } })
-    .input(NoInput)
+    .input(z.object(partOfList(HashKey)))
     .output(z.array(SavedFilterView))
-    .query(async ({ ctx }) =>
-      (await ctx.services.savedFilters.list(ctx.actor)).map((row) => savedFilterView(row, ctx.actor.email)),
-    ),
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
+      const rows = await ctx.services.savedFilters.list(ctx.actor, part);
+      return rows.map((row) => savedFilterView(row, ctx.actor.email));
+    }),
 
   ofStack: signedIn
     .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
-    .input(z.object({ stack_id: Text(255) }))
+    .input(z.object({ stack_id: Text(255), ...partOfList(HashKey) }))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
-      const rows = await ctx.services.savedFilters.ofStack(ctx.actor, input.stack_id);
+      const part = partOf(ctx, input);
+      const rows = await ctx.services.savedFilters.ofStack(ctx.actor, input.stack_id, part);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
@@ -58,7 +64,7 @@ export const savedFiltersRouter = router({
     ),
 
   create: signedIn
-    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201 } })
+    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201, represents: 'savedFilters.get' } })
     .input(SavedFilterInput)
     .output(SavedFilterView)
     .mutation(async ({ ctx, input }) =>
@@ -69,7 +75,7 @@ export const savedFiltersRouter = router({
   replace: signedIn
     .meta({
       openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
-      rest: { status: 204, body: 'filter' },
+      rest: { status: 204, body: 'filter', represents: 'savedFilters.get' },
     })
     .input(OneFilter.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
@@ -78,7 +84,10 @@ export const savedFiltersRouter = router({
     ),
 
   remove: signedIn
-    .meta({ openapi: { method: 'DELETE', path: `${path}{hash}/`, tags }, rest: { status: 204 } })
+    .meta({
+      openapi: { method: 'DELETE', path: `${path}{hash}/`, tags },
+      rest: { status: 204, represents: 'savedFilters.get' },
+    })
     .input(OneFilter)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),

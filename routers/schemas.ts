@@ -73,18 +73,26 @@ export const AppIds = z
     const bad = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
     for (const index of bad.slice(0, MAX_APP_ID_FAULTS)) fault('Must be 8 letters or digits.', [index]);
   })
-  .transform((ids) => [...new Set(ids)]);
+  .transform((ids) => [...new Set(ids)])
+  .meta({
+    json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
+  });
 
 export const Slug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 of a-z, 0-9, _ and -.');
 
 /** Free-form data of apps, kept as sent: any keys, `__proto__` included, as plain data. At most 64 KiB. */
-export const Extra = z.custom<Record<string, unknown>>().superRefine((value, context) => {
-  const reason = reasonAgainst(value);
-  if (reason !== null) context.addIssue({ code: 'custom', message: reason });
-});
+export const Extra = z
+  .custom<Record<string, unknown>>()
+  .superRefine((value, context) => {
+    const reason = reasonAgainst(value);
+    if (reason !== null) context.addIssue({ code: 'custom', message: reason });
+  })
+  .meta({ json: { type: 'object', additionalProperties: true } });
 
 /** Free-form data on its way out. */
-export const AnyObject = z.custom<Record<string, unknown>>(isJsonObject, 'Must be an object.');
+export const AnyObject = z
+  .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
+  .meta({ json: { type: 'object', additionalProperties: true } });
 
 export const NoInput = z.object({});
 

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { Problem } from '../src/core/problems.ts';
 import type { SessionRow } from '../src/services/logins/sessions.ts';
+import { partOf, partOfList } from './paging.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas.ts';
 import { administrator, anyone, router, signedIn } from './trpc.ts';
 import { UserView, userView } from './user-views.ts';
 
 const tags = ['Sessions'];
 
-const SessionView = z.object({
+export const SessionView = z.object({
   id: z.int(),
   created_at: Instant,
   last_used: Instant,
@@ -71,11 +72,12 @@ export const sessionsRouter = router({
 
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
-    .input(NoInput)
+    .input(z.object(partOfList(LongIdKey)))
     .output(z.array(SessionView))
-    .query(async ({ ctx }) => {
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
       const currentId = ctx.actor.via?.kind === 'session' ? ctx.actor.via.id : undefined;
-      const sessions = await ctx.services.sessions.list(ctx.actor);
+      const sessions = await ctx.services.sessions.list(ctx.actor, part);
       return sessions.map((session) => sessionView(session, currentId));
     }),
 

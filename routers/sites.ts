@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SiteRow } from '../src/services/tenants/sites.ts';
-import { IdKey, Name, NoInput, Text } from './schemas.ts';
+import { partOf, partOfList } from './paging.ts';
+import { IdCursor, IdKey, Name, Text } from './schemas.ts';
 import { router, signedIn, superuser } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
@@ -19,9 +20,11 @@ const Domain = Text(255)
 export const sitesRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
-    .input(NoInput)
+    .input(z.object(partOfList(IdCursor)))
     .output(z.array(SiteView))
-    .query(async ({ ctx }) => (await ctx.services.sites.list(ctx.actor)).map(siteView)),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.sites.list(ctx.actor, partOf(ctx, input))).map(siteView),
+    ),
 
   get: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
@@ -32,7 +35,7 @@ export const sitesRouter = router({
   create: superuser
     .meta({
       openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
-      rest: { status: 201, extension: true },
+      rest: { status: 201, represents: 'sites.get', extension: true },
     })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiTokenRow } from '../src/services/logins/api-tokens.ts';
-import { Instant, Login, LongIdKey, Name, NoInput } from './schemas.ts';
+import { partOf, partOfList } from './paging.ts';
+import { Instant, Login, LongIdKey, Name } from './schemas.ts';
 import { anyone, router, signedIn } from './trpc.ts';
 
 /** Forms take time in the square of their size to read, and anybody may send them. */
@@ -10,7 +11,7 @@ const tags = ['Token'];
 const IssuedToken = z.object({ token: z.string() });
 
 /** What is told of a token after its making: all but the token. */
-const TokenView = z.object({
+export const TokenView = z.object({
   id: z.int(),
   /** Empty for those that a login has given. */
   name: z.string(),
@@ -55,11 +56,13 @@ export const tokensRouter = router({
 
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest: { extension: true } })
-    .input(NoInput)
+    .input(z.object(partOfList(LongIdKey)))
     .output(z.array(TokenView))
-    .query(async ({ ctx }) => {
+    .query(async ({ ctx, input }) => {
+      const part = partOf(ctx, input);
       const currentId = ctx.actor.via?.kind === 'token' ? ctx.actor.via.id : undefined;
-      return (await ctx.services.apiTokens.list(ctx.actor)).map((token) => tokenView(token, currentId));
+      const tokens = await ctx.services.apiTokens.list(ctx.actor, part);
+      return tokens.map((token) => tokenView(token, currentId));
     }),
 
   /** The only answer that ever holds a token made by name. */

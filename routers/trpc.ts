@@ -2,14 +2,20 @@ import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
+import type { Services } from '../src/services/index.ts';
+import { type ConditionMeta, underConditions } from './conditions.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
 import type { ItemWriter } from './lists.ts';
 import { transformer } from './transformer.ts';
 
+/** Who may call a procedure, see below. */
+export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';
+
 /** What the REST path of a procedure does that its OpenAPI meta has no word for. */
 export type RestMeta = {
-  rest?: {
+  role?: Role;
+  rest?: ConditionMeta & {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
     /** The body may be one object or an array of them; the procedure takes and answers arrays under this key. */
@@ -25,6 +31,8 @@ export type RestMeta = {
     offers?: readonly string[];
     /** How the items of a list are written, be it whole or page by page. */
     items?: ItemWriter;
+    /** Keys of its answer that change by themselves: a writer who has seen other values of them has missed nothing. */
+    passing?: readonly string[];
     /** Not in the interface document: an addition of Steward's own. */
     extension?: boolean;
   };
@@ -55,20 +63,27 @@ const withProblems = t.middleware(async ({ next }) => {
 const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));
 
 const withActor = (may: (actor: Actor) => boolean) =>
-  t.middleware(async ({ ctx, next }) => {
+  t.middleware(async ({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
+    const ctx = { ...context, services: context.openServices() };
     const actor = await ctx.authenticate();
     if (!actor) throw new Problem('not-signed-in');
     if (!may(actor)) throw new Problem('not-allowed');
-    return next({ ctx: { actor } });
+    const proceed = (services: Services) => next({ ctx: { actor, services } });
+    if (type !== 'mutation') return proceed(ctx.services);
+    const isChange = meta?.openapi?.method !== 'POST';
+    return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
   });
 
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withProblems).use(withServices);
-export const signedIn = anyone.use(withActor(() => true));
+export const signedIn = t.procedure.use(withProblems).use(withActor(() => true));
+const forRole = (role: Role, may: (actor: Actor) => boolean) =>
+  t.procedure.meta({ role }).use(withProblems).use(withActor(may));
+
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
-export const overseer = anyone.use(withActor(mayList));
+export const overseer = forRole('overseer', mayList);
 /** May change things: client admins (their own) and superusers. */
-export const administrator = anyone.use(withActor(mayChange));
+export const administrator = forRole('administrator', mayChange);
 /** May fetch and load apps: staff and superusers. */
-export const operator = anyone.use(withActor(mayOperate));
-export const superuser = anyone.use(withActor((actor) => actor.isSuperuser));
+export const operator = forRole('operator', mayOperate);
+export const superuser = forRole('superuser', (actor) => actor.isSuperuser);

@@ -10,10 +10,12 @@ const Action = z
   .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
 
 /** A `Date` over tRPC, ISO 8601 with its offset over REST. */
-const Moment = z.union(
-  [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
-  'Must be a time such as 2026-01-31T12:00:00Z.',
-);
+const Moment = z
+  .union(
+    [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
+    'Must be a time such as 2026-01-31T12:00:00Z.',
+  )
+  .meta({ json: { type: 'string', format: 'date-time' } });
 
 /** Any JSON object of at most 64 KiB. */
 const UsageExtra = z
@@ -26,7 +28,8 @@ const UsageExtra = z
       context.addIssue({ code: 'custom', message, path: field.split('.').slice(1) });
     }
     return z.NEVER;
-  });
+  })
+  .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
 
 /** `null` is what many serializers send for what there is not. */
 const UsageReport = z.object({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
 import { pagesOf, viewPages } from './lists.ts';
+import { numberedPage, partOf } from './paging.ts';
 import { EmailKey, InstantKey } from './schemas.ts';
 import { overseer, router } from './trpc.ts';
 import { UsageElement } from './usage-report.ts';
@@ -27,6 +28,8 @@ const apps = ['Apps'];
 const extension = true;
 const items = usageEntryWriter;
 
+/** UTC */
+export const UsageDayView = z.object({ day: z.string(), actions: z.int(), users: z.int() });
 const TopUserView = z.object({ email: z.string(), full_name: z.string(), actions: z.int(), days: z.int() });
 const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
 
@@ -81,11 +84,19 @@ export const usageRouter = router({
   /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */
   series: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
-    .input(z.object({ app_id: AppKey.optional(), email: EmailKey.optional(), window: Window }))
-    .output(z.array(z.object({ day: z.string(), actions: z.int(), users: z.int() })))
-    .query(({ ctx, input: { app_id: appId, email, window } }) =>
-      ctx.services.usageCharts.series(ctx.actor, { appId, email }, window),
-    ),
+    .input(
+      z.object({
+        app_id: AppKey.optional(),
+        email: EmailKey.optional(),
+        window: Window,
+        ...numberedPage,
+      }),
+    )
+    .output(z.array(UsageDayView))
+    .query(({ ctx, input }) => {
+      const subject = { appId: input.app_id, email: input.email };
+      return ctx.services.usageCharts.series(ctx.actor, subject, input.window, partOf(ctx, input));
+    }),
 
   /** Who used an app the most, and which of its stacks were. */
   top: overseer
@@ -103,11 +114,11 @@ export const usageRouter = router({
   record: overseer
     .meta({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
-      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, extension },
+      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, keepsOnce: true, extension },
     })
     .input(z.object({ app_id: AppKey, entries: z.array(UsageElement).max(MAX_ENTRIES) }))
     .output(z.object({ recorded: z.int(), repeated: z.int() }))
     .mutation(({ ctx, input }) =>
-      ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey()),
+      ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.once()),
     ),
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { shielded } from '../src/core/free-form.ts';
 import type { UserRow } from '../src/services/people/user-rows.ts';
-import { AnyObject, Instant } from './schemas.ts';
+import { partOfList, Search } from './paging.ts';
+import { AnyObject, EmailKey, Instant } from './schemas.ts';
 
 export const UserView = z.object({
   email: z.string(),
@@ -23,6 +24,14 @@ export const UserView = z.object({
 
 /** As a client's user list shows a user: when the password was set, and no word of other offices. */
 export const ClientUserView = UserView.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
+
+/** What a list of users may be asked for; `cursor` is the address of the last user of the page before. */
+export const userFilter = {
+  /** Words, each of them part of the address, the first or the last name. */
+  search: Search.optional(),
+  is_active: z.boolean().optional(),
+  ...partOfList(EmailKey),
+};
 
 /** The first letter or digit, which is what the service draws. */
 const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
-import { UserView, userView } from './user-views.ts';
+import { UserView, userFilter, userView } from './user-views.ts';
 
 const PersonName = Text(150);
 const tags = ['Users'];
@@ -9,10 +10,10 @@ const tags = ['Users'];
 export const usersRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
-    .input(z.object({ app: Slug.optional() }))
+    .input(z.object({ app: Slug.optional(), ...userFilter }))
     .output(z.array(UserView))
     .query(async ({ ctx, input }) => {
-      const users = await ctx.services.users.list(ctx.actor, input);
+      const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),
 
@@ -44,7 +45,10 @@ export const usersRouter = router({
     ),
 
   update: administrator
-    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags } })
+    .meta({
+      openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags },
+      rest: { represents: 'users.get' },
+    })
     .input(
       z.object({
         email: EmailKey,
@@ -62,7 +66,10 @@ export const usersRouter = router({
     ),
 
   deactivate: administrator
-    .meta({ openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags }, rest: { status: 204 } })
+    .meta({
+      openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags },
+      rest: { status: 204, represents: 'users.get' },
+    })
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),

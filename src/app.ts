@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
+import manifest from '../package.json' with { type: 'json' };
 import { createCommonPasswords } from './adapters/common-passwords.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
@@ -6,11 +7,14 @@ import { type Clock, systemClock } from './core/clock.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
+import { createTurns } from './core/turns.ts';
 import { isMigrated, openDatabase } from './database.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createDrain } from './http/draining.ts';
+import type { InTransaction } from './http/request-context.ts';
 import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
+import { createAnswerSeal } from './services/answer-seal.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
 import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
@@ -19,6 +23,7 @@ import { pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
+import { createRequestLimits } from './services/requests/request-limits.ts';
 import { careForUsage } from './services/usage/usage-care.ts';
 import { createUsageWriters } from './services/usage/usage-writers.ts';
 
@@ -57,16 +62,27 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     usageRetentionDays: config.usageRetentionDays,
     usageWriters: createUsageWriters(),
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
+    answerSeal: createAnswerSeal(secretKey),
+    turns: createTurns(),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
+  const inTransaction: InTransaction = (origin, work) =>
+    orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));
 
   const server = await createServer({
     logger: logger satisfies FastifyBaseLogger,
     openServices,
+    inTransaction,
     baseUrl: config.baseUrl,
     secretKey,
+    version: manifest.version,
     trustedProxies: config.trustedProxies,
     isReady: () => isMigrated(orm),
+    corsOrigins: config.corsOrigins,
+    requestLimits:
+      config.rateLimitPerMinute === 0
+        ? null
+        : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server);
   const housekeeping = createHousekeeping({
@@ -94,6 +110,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     links,
     clock,
     openServices,
+    inTransaction,
     mailWorker: mailing.worker,
     /** Begins what goes on beside the requests: sending mails, removing what is over. */
     startWork: (): void => {

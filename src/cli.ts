@@ -6,6 +6,7 @@ import { addAppCommands } from './cli/apps.ts';
 import { reportFailure } from './cli/failures.ts';
 import { addImportCommands } from './cli/import-django.ts';
 import { addInviteCommand } from './cli/invite.ts';
+import { addOpenApiCommand } from './cli/openapi.ts';
 import { addServiceCommands } from './cli/service.ts';
 import { addUsageCommands } from './cli/usage.ts';
 
@@ -21,5 +22,6 @@ addAppCommands(program);
 addInviteCommand(program);
 addImportCommands(program);
 addUsageCommands(program);
+addOpenApiCommand(program);
 
 await program.parseAsync().catch(reportFailure);

@@ -37,7 +37,7 @@ const boundaries = suite('arrows between folders');
 
 const importsOf = async (pattern: string): Promise<Import[]> => {
   const found: Import[] = [];
-  for await (const file of glob(pattern, { cwd: PROJECT })) {
+  for await (const file of glob(pattern, { cwd: PROJECT, exclude: ['**/node_modules/**'] })) {
     const source = await readFile(join(PROJECT, file), 'utf8');
     for (const match of source.matchAll(/^(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'/gms)) {
       found.push({ file, target: match[2] ?? '', typeOnly: match[1] !== undefined });

@@ -34,12 +34,15 @@ const isWanted = (file: string): boolean =>
 
 const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
-  for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT }))
+  for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
   const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
   if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
   return runnable.sort();
 };
+
+/** A figure that a test tells, as comments stand in TAP: shown also when all went well. */
+const REMARK = /^# .*$/gm;
 
 const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {
   const started = performance.now();
@@ -51,6 +54,7 @@ const runFile = async (file: string, options: TestProcessOptions): Promise<Verdi
   const faults = verdict.faults.map((fault) => `, ${fault}`).join('');
   console.log(`${mark} ${file}: ${verdict.passed} passed${faults} (${seconds} s)`);
   if (verdict.faults.length > 0) console.log(ending.output);
+  else for (const [remark] of ending.output.matchAll(REMARK)) console.log(`     ${remark}`);
   return verdict;
 };
 

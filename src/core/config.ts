@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { appStoreOf, storeSettings } from './app-store.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import { originList } from './origins.ts';
 
 /** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
 const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
@@ -50,6 +51,8 @@ const Settings = z.object({
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: httpUrl.optional(),
   TRUST_PROXY: trustedProxies,
+  CORS_ORIGINS: originList.default([]),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default('.steward'),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -97,6 +100,9 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     host: read.HOST,
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
     trustedProxies: read.TRUST_PROXY,
+    corsOrigins: read.CORS_ORIGINS,
+    /** Requests that a caller may make in a minute; 0 means no bound. */
+    rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
     dataDir,

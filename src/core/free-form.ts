@@ -72,3 +72,6 @@ const isJsonLeaf = (value: unknown): boolean =>
  * that one poisoned user would break every list they are in.
  */
 export const shielded = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
+
+export const isShielded = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === OPAQUE;

@@ -8,10 +8,14 @@ export const serveAvatars = (app: FastifyInstance): void => {
   app.get<{ Params: { file: string } }>('/avatars/:file', async (request, reply) => {
     const letter = /^([\p{L}\p{N}])\.svg$/u.exec(request.params.file)?.[1];
     if (!letter) throw notFound('avatar');
-    return reply
-      .type('image/svg+xml; charset=utf-8')
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .send(draw(letter.toUpperCase()));
+    return (
+      reply
+        .type('image/svg+xml; charset=utf-8')
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        // Profiles name it by its address, and platforms of other sites show them.
+        .header('cross-origin-resource-policy', 'cross-origin')
+        .send(draw(letter.toUpperCase()))
+    );
   });
 };
 

@@ -3,6 +3,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem, type ProblemCode } from '../core/problems.ts';
 import { problemDocument } from './problem-document.ts';
+import type { SecurityHeaders } from './security-headers.ts';
 
 /** What Node's parser finds before there is a request, by its codes. All else is a malformed request. */
 const PARSER_FAULTS: Record<string, ProblemCode> = {
@@ -11,7 +12,7 @@ const PARSER_FAULTS: Record<string, ProblemCode> = {
 };
 
 /** Answers what is no HTTP in the form of every other failure, and closes the connection. */
-export const createBrokenRequests = () => {
+export const createBrokenRequests = (headers: SecurityHeaders) => {
   const underWay = new WeakMap<Socket, ServerResponse>();
   return {
     watch: (server: Server): void => {
@@ -26,12 +27,12 @@ export const createBrokenRequests = () => {
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
       // Answers come in the order of the requests: this one must not be taken for that of a whole one before.
       else if (earlier?.req.complete) earlier.once('close', () => socket.destroy());
-      else socket.end(answerTo(error));
+      else socket.end(answerTo(error, headers));
     },
   };
 };
 
-const answerTo = (error: Error & { code?: string }): string => {
+const answerTo = (error: Error & { code?: string }, headers: SecurityHeaders): string => {
   const id = randomUUID();
   const problem = new Problem(PARSER_FAULTS[error.code ?? ''] ?? 'malformed-request', { cause: error });
   const body = problemDocument(problem, id);
@@ -41,6 +42,7 @@ const answerTo = (error: Error & { code?: string }): string => {
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${id}`,
     'Vary: Accept',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ItemWriter } from '../../routers/lists.ts';
 import { csvLine } from '../core/csv-line.ts';
+import type { CsvColumns } from './csv-columns.ts';
 
 type Pages = AsyncIterable<unknown[]>;
 
@@ -55,20 +56,19 @@ async function* jsonText(pages: Pages, writer: ItemWriter): AsyncGenerator<strin
 }
 
 async function* csvText(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
-  yield csvLine(writer.csv.header);
-  for await (const page of pages) yield linesOf(page, writer);
+  const { csv } = writer as AnyWriter;
+  yield csvLine(csv.header);
+  for await (const page of pages) yield linesOf(page, csv);
 }
 
 export const jsonOf = (items: readonly unknown[], writer: ItemWriter): string =>
   `[${items.map((writer as AnyWriter).json).join(',')}]`;
 
-export const csvOf = (items: readonly unknown[], writer: ItemWriter): string =>
-  csvLine(writer.csv.header) + linesOf(items, writer);
+export const csvOf = (items: readonly unknown[], columns: CsvColumns): string =>
+  csvLine(columns.header) + linesOf(items, columns);
 
-const linesOf = (items: readonly unknown[], writer: ItemWriter): string => {
-  const { cells } = (writer as AnyWriter).csv;
-  return items.map((item) => csvLine(cells(item))).join('');
-};
+const linesOf = (items: readonly unknown[], { cells }: CsvColumns): string =>
+  items.map((item) => csvLine(cells(item))).join('');
 
 /** A writer stands beside the output schema of its procedure: its items are what it takes. */
 type AnyWriter = ItemWriter<unknown>;

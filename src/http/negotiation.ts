@@ -1,5 +1,5 @@
 import accepts from '@fastify/accepts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
 
 /** The form for people: every answer that has a body has it, after those for programs. */
@@ -8,11 +8,12 @@ export const PAGE_FORM = 'text/html';
 export const JSON_FORMS: readonly string[] = ['application/json', PAGE_FORM];
 export const LIST_FORMS: readonly string[] = ['application/json', 'text/csv', PAGE_FORM];
 
-/** Registers the `Accept` parser, and says on every answer that it depends on that header. */
+/** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('vary', 'Accept');
+    // The second in small letters, as the library that compresses looks for it.
+    reply.header('vary', 'Accept, accept-encoding');
     const { headers } = request.raw;
     if (headers.accept !== undefined) headers.accept = withoutParameters(headers.accept);
   });
@@ -44,4 +45,11 @@ export const chooseForm = (request: FastifyRequest, offers: readonly string[]): 
   const chosen = request.accepts().type([...offers]);
   if (typeof chosen !== 'string') throw new Problem('not-acceptable');
   return chosen;
+};
+
+/** Says that the answer depends on these request headers as well. */
+export const varyBy = (reply: FastifyReply, ...names: string[]): void => {
+  const known = String(reply.getHeader('vary') ?? '').split(',');
+  const all = new Set([...known, ...names].map((name) => name.trim().toLowerCase()).filter(Boolean));
+  reply.header('vary', [...all].join(', '));
 };

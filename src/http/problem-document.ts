@@ -20,23 +20,18 @@ export const sendProblem = (
   error: unknown,
   errors?: ErrorsMember,
 ): FastifyReply => {
-  const document = tellProblem(request, reply, error, errors);
-  return reply.type('application/problem+json').send(document);
+  const problem = prepareProblem(request, reply, error);
+  return reply.type('application/problem+json').send(problemDocument(problem, request.id, errors));
 };
 
-/** Gives the answer the status and headers of the failure. Its document is left to be sent. */
-export const tellProblem = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-  errors?: ErrorsMember,
-): string => {
+/** The problem that a failure is, with the status and the headers that go with it, and a line of the log if it is ours. */
+export const prepareProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
   if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   reply.code(problem.status);
-  return problemDocument(problem, request.id, errors);
+  return problem;
 };
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {

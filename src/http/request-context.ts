@@ -1,15 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Browser, Context } from '../../routers/context.ts';
+import type { Browser, Context, ToldPage } from '../../routers/context.ts';
 import { invalid, Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit/audit.ts';
+import type { Once } from '../services/idempotency.ts';
 import type { Services } from '../services/index.ts';
 import { presentedSession, presentedToken, sessionCookie } from './credentials.ts';
 import type { Csrf } from './csrf.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+import { preconditionOf } from './preconditions.ts';
 import { refuseCrossSite } from './same-site.ts';
+
+/** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */
+export type InTransaction = <T>(origin: Origin, work: (services: Services) => Promise<T>) => Promise<T>;
 
 export type ContextDeps = {
   openServices: (origin: Origin) => Services;
+  inTransaction: InTransaction;
   baseUrl: string;
   csrf: Csrf;
 };
@@ -28,6 +35,7 @@ const NO_STREAM = {
 
 const replies = new WeakMap<FastifyRequest, FastifyReply>();
 const contexts = new WeakMap<FastifyRequest, Context>();
+const pages = new WeakMap<FastifyRequest, ToldPage>();
 
 /**
  * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
@@ -47,6 +55,9 @@ export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => 
   });
 };
 
+/** Which page of a list the answer is, if it is one. */
+export const toldPage = (request: FastifyRequest): ToldPage | undefined => pages.get(request);
+
 /**
  * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
  * of a batch, which are as many as said here.
@@ -63,40 +74,38 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
   const origin = { requestId: request.id, address: addressOf(request) };
   const openServices = () => deps.openServices(origin);
   let actor: Promise<Actor | null> | undefined;
-  return {
+  const context: Context = {
     openServices,
+    inTransaction: (work) => deps.inTransaction(origin, work),
     authenticate: () => {
       actor ??= lookUp(request, deps, openServices());
       return actor;
     },
     browser: browserOf(request, deps),
-    idempotencyKey: () => idempotencyKeyOf(request, calls),
+    once: () => onceOf(request, calls),
+    precondition: () => preconditionOf(request, calls, context),
+    tellPage: (page) => {
+      pages.set(request, page);
+    },
     baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
   };
+  return context;
 };
 
-/** A structured string by the draft of that header, in quotes; most callers leave them out. */
-const IDEMPOTENCY_KEY = /^("?)([\x21\x23-\x7e]{1,255})\1$/;
-
 /** One key for several calls would take them for repeats of each other; and links make batches by themselves. */
-const idempotencyKeyOf = ({ headers }: FastifyRequest, calls: number): string | null => {
-  const header = headers['idempotency-key'];
-  if (header === undefined) return null;
+const onceOf = (request: FastifyRequest, calls: number): Once | null => {
+  const key = idempotencyKeyOf(request.headers);
+  if (key === null) return null;
   if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });
-  const key = IDEMPOTENCY_KEY.exec(String(header))?.[2];
-  if (key === undefined)
-    throw invalid({
-      'Idempotency-Key': ['Must be 1 to 255 visible ASCII characters without quotes inside.'],
-    });
-  return key;
+  return { key, replayed: () => replyOf(request).header('idempotency-replayed', 'true') };
 };
 
 /**
  * A proxy that is believed may still hand on any text as its caller's address; of a caller who has hung up Fastify
  * has none, whatever its types say.
  */
-const addressOf = ({ ip = '' }: { ip?: string }): string =>
+export const addressOf = ({ ip = '' }: { ip?: string }): string =>
   ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
 
 /**

@@ -2,7 +2,8 @@ import type { TRPCProcedureType } from '@trpc/server';
 import { forEachOpenApiProcedure, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../routers/index.ts';
-import type { RestMeta } from '../../routers/trpc.ts';
+import type { RestMeta, Role } from '../../routers/trpc.ts';
+import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -15,16 +16,26 @@ export type Endpoint = {
   procedure: string;
   type: TRPCProcedureType;
   input: z.ZodObject;
+  output: z.ZodType;
   isPublic: boolean;
+  /** Undefined where everybody who is signed in may call it. */
+  role: Role | undefined;
+  tags: readonly string[];
   rest: NonNullable<RestMeta['rest']>;
+  /** Of a list that may be read as CSV. */
+  csv: CsvColumns | null;
 };
 
 /** Every REST path, taken from the metas of the procedures: there is no other list of them. */
 export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
-    const input: unknown = procedure._def.inputs[0];
+    // Private in the types of tRPC: whoever declares a procedure declares its output too.
+    const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
+    const [input] = inputs;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
+    if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
+    const rest = meta.rest ?? {};
     const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
       method: meta.openapi.method,
@@ -33,9 +44,23 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
       procedure: path,
       type,
       input,
+      output,
       isPublic: meta.openapi.protect === false,
-      rest: meta.rest ?? {},
+      role: meta.role,
+      tags: meta.openapi.tags ?? [],
+      rest,
+      csv: type === 'query' ? csvColumnsOf(output, rest.items) : null,
     });
   });
   return endpoints;
+};
+
+let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
+
+/** The REST path of a procedure. */
+export const endpointOf = (procedure: string): Endpoint => {
+  byProcedure ??= new Map(restEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
+  const endpoint = byProcedure.get(procedure);
+  if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
+  return endpoint;
 };

@@ -2,16 +2,21 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
-import type { ItemWriter } from '../../routers/lists.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
 import { answerProblem, sendResult } from './browsable/browsable-answers.ts';
+import { inputForPage } from './browsable/list-notes.ts';
+import { csvFileName } from './csv-file-name.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm, JSON_FORMS, LIST_FORMS, PAGE_FORM } from './negotiation.ts';
-import { type ContextDeps, contextOf } from './request-context.ts';
+import { chooseForm, PAGE_FORM } from './negotiation.ts';
+import { offersOf } from './offers.ts';
+import { pageUrls, setPageHeaders } from './page-headers.ts';
+import { preferredReturn } from './preferences.ts';
+import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
+import { isKnown, locationOf, tagOf } from './validators.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -60,48 +65,69 @@ const answer = async (
       path: endpoint.procedure,
       type: endpoint.type,
       ctx: contextOf(request, deps),
-      getRawInput: async () => input,
+      getRawInput: async () => (isForPage(endpoint, request) ? inputForPage(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
     });
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return await send(endpoint, request, reply, content);
+    return await send(endpoint, request, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
     return answerProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
-const send = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, content: unknown) => {
+const isForPage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
+  endpoint.method === 'GET' && chooseForm(request, offersOf(endpoint)) === PAGE_FORM;
+
+const send = (
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: unknown,
+  { baseUrl }: ContextDeps,
+) => {
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
-  if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, writer: items });
+  const page = toldPage(request);
+  if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  const location = locationOf(endpoint, status, content);
+  if (location !== null) reply.header('location', location);
+  if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, page, writer: items });
+  if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
-  return sendText(reply, status, form, textOf(content, form, items));
+  const text = textOf(content, form, endpoint);
+  const etag = tagOf(endpoint, status, content, text);
+  if (etag !== null) {
+    reply.header('etag', etag);
+    if (isKnown(request, etag)) return sendNotModified(request, reply, form, text);
+  }
+  if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
+    reply.header('preference-applied', 'return=minimal');
+    return reply.code(location === null ? 204 : status).send();
+  }
+  return sendText(reply, status, form, text);
 };
 
-const textOf = (content: unknown, form: string, writer: ItemWriter | undefined): string => {
-  if (!writer) return JSON.stringify(content);
-  if (form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], writer);
-  return Array.isArray(content) ? jsonOf(content, writer) : JSON.stringify(content);
+const textOf = (content: unknown, form: string, { csv, rest: { items } }: Endpoint): string => {
+  if (csv && form === 'text/csv') return csvOf(Array.isArray(content) ? content : [content], csv);
+  return items && Array.isArray(content) ? jsonOf(content, items) : JSON.stringify(content);
 };
+
+const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
+  `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // Fastify parses them into text
+
+/** The answer to a HEAD says how long the body would be, had it one; Fastify takes it away. */
+const sendNotModified = (request: FastifyRequest, reply: FastifyReply, form: string, text: string) =>
+  request.method === 'HEAD' ? sendText(reply, 304, form, text) : reply.code(304).send();
 
 /** With a body all the same, if there is one and the caller would rather have it. */
 const sendNothing = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  if (content === undefined || !prefersRepresentation(request)) return reply.code(204).send();
+  if (content === undefined || preferredReturn(request) !== 'representation') return reply.code(204).send();
   reply.header('preference-applied', 'return=representation');
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
-const offersOf = ({ rest: { offers, items } }: Endpoint): readonly string[] => {
-  if (offers) return [...offers, PAGE_FORM];
-  return items ? LIST_FORMS : JSON_FORMS;
-};
-
 const sendText = (reply: FastifyReply, status: number, form: string, text: string) =>
   reply.code(status).type(`${form}; charset=utf-8`).send(text);
-
-/** RFC 7240 §4.2. */
-const prefersRepresentation = (request: FastifyRequest): boolean =>
-  /(^|[,;\s])return="?representation"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));

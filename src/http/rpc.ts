@@ -8,6 +8,7 @@ import { refuseCrowdedJson } from './crowded-json.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { restEndpoints } from './rest-endpoints.ts';
 import { refuseOtherMethods } from './rest-methods.ts';
+import { takeOverAnswers, tellRefusals } from './rpc-answers.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
@@ -23,6 +24,8 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
       return text;
     },
   );
+  takeOverAnswers(app);
+  tellRefusals(app);
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
 
   // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
@@ -40,7 +43,8 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, deps: Contex
     router: appRouter,
     req: request,
     res: reply,
-    path: decodeURIComponent(request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, '')),
+    // As it was sent: tRPC decodes it.
+    path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
     createContext: ({ info }) => contextOf(request, deps, info.calls.length),
     maxBatchSize: MAX_BATCH_SIZE,
     onError: ({ error, path }) => {

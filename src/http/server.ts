@@ -2,20 +2,26 @@ import { randomUUID } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
+import type { RequestLimits } from '../services/requests/request-limits.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answerProblem } from './browsable/browsable-answers.ts';
+import { compressAnswers, refuseEncodedBodies } from './compression.ts';
+import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
+import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
+import { limitRequests } from './rate-limit.ts';
 import { serveReference } from './reference/serve-reference.ts';
 import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
+import { secureAnswers, securityHeadersFor } from './security-headers.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
@@ -23,19 +29,27 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** What is served beside the procedures. */
-const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/'];
+const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/', OPENAPI_PATH];
 
 export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
+  /** Of Steward itself. */
+  version: string;
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
+  /** Whose scripts may read the answers. */
+  corsOrigins: readonly string[];
+  /** How many requests a caller has; null: as many as they like. */
+  requestLimits: RequestLimits | null;
 };
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
-  const broken = createBrokenRequests();
+  const securityHeaders = await securityHeadersFor(deps.baseUrl);
+  const broken = createBrokenRequests(securityHeaders);
+  const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
@@ -50,7 +64,8 @@ export const createServer = async (deps: ServerDeps) => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: broken.answer,
     frameworkErrors: (error, request, reply) => {
-      reply.header('vary', 'Accept').header('x-request-id', request.id);
+      reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
+      cors.addTo(request, reply);
       sendProblem(request, reply, error);
     },
   });
@@ -66,18 +81,24 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : answerProblem(request, reply, new Problem('not-found')),
   );
+  secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);
+  await cors.register(app);
   identifyRequests(app);
   rememberReplies(app);
-  guardSessions(app, deps.baseUrl);
   keepOutOfCaches(app);
+  if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
+  guardSessions(app, deps.baseUrl);
   logAnswers(app);
+  refuseEncodedBodies(app);
+  await compressAnswers(app);
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
   serveReference(app);
   serveCsrf(app, csrf);
+  serveOpenApi(app, deps.version);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((pages) => servePages(pages, { ...deps, csrf }));

@@ -4,6 +4,8 @@ import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Turns } from '../core/turns.ts';
+import type { AnswerSeal } from './answer-seal.ts';
 import { createAppStatus } from './apps/app-status.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
@@ -31,6 +33,7 @@ import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createRoles } from './people/roles.ts';
 import { createUsers } from './people/users.ts';
+import { createResourceLocks } from './resource-locks.ts';
 import { createBranding } from './tenants/branding.ts';
 import { createClients } from './tenants/clients.ts';
 import { createEnvironment, type Environment } from './tenants/environment.ts';
@@ -58,6 +61,9 @@ export type ServiceDeps = {
   usageRetentionDays: number;
   usageWriters: UsageWriters;
   environment: Environment;
+  answerSeal: AnswerSeal;
+  /** Requests that name themselves by the same key, one by one. */
+  turns: Turns;
 };
 
 /** The rules of the business over one unit of work: an entity manager that nobody else uses, and where it comes from. */
@@ -91,6 +97,8 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: 
     environment: createEnvironment({ em, defaults: deps.environment }),
     auditTrail: createAuditTrail(unit),
     mails: createMails(unit),
+    idempotency: unit.idempotency,
+    resourceLocks: createResourceLocks(unit),
   };
 };
 

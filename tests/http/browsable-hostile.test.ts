@@ -65,15 +65,22 @@ hostile('write numbers, dates and texts as TypeScript reads them', async ({ app 
 hostile('show the first hundred of a list and of a stream, and say so', async ({ app }) => {
   const items = [...Array(101)].map((_, index) => ({ email: `guest${index}@acme.test`, client: 1 }));
   await app.as(ACME).invitations.create({ items });
-  for (const [line, key] of [
-    ['GET /jb/users/invitations/', 'date_invited'],
-    ['GET /jb/apps/zylTKNVx/usage/?window=120', 'action_description'],
+  for (const [line, key, note] of [
+    ['GET /jb/users/invitations/', 'date_invited', '1 to 100 of 101.'],
+    ['GET /jb/users/invitations/?page_size=101', 'date_invited', '1 to 100 of 101.'],
+    ['GET /jb/users/invitations/?limit=101', 'date_invited', 'Only the first 100'],
+    ['GET /jb/apps/zylTKNVx/usage/?window=120', 'action_description', 'Only the first 100'],
   ] as const) {
     const { body } = await open(app, line, ACME);
     assert.is(body.split(`&quot;${key}&quot;`).length - 1, 100, line);
-    assert.match(body, 'Only the first 100', line);
+    assert.match(body, note, line);
   }
-  assert.not.match((await open(app, 'GET /jb/apps/', ACME)).body, 'Only the first');
+  const { body } = await open(app, 'GET /jb/users/invitations/?status=all', ACME);
+  assert.match(
+    body,
+    '<a href="/api/v1/jb/users/invitations/?status=all&amp;page=2&amp;page_size=100">Next page</a>',
+  );
+  assert.match((await open(app, 'GET /jb/users/invitations/?page=3', ACME)).body, 'None of 101 here.');
 });
 
 hostile('cut off what is too large to be read, and stay small', async ({ app }) => {

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { type Operation, openApi, type Parameter, parametersOf } from '../support/openapi.ts';
+import { allowedBy } from '../support/schema-values.ts';
 import { ADA, ROOT, STAFF } from '../support/test-app.ts';
 
 const fuzz = appSuite('any input at all');
 
-const RUNS_PER_ENDPOINT = 60;
+/** `FUZZ_RUNS=130` makes 10,000 requests of all operations. */
+const RUNS_PER_OPERATION = Number(process.env.FUZZ_RUNS ?? 30);
 
 /** Text that has broken services before, among whatever else there is. */
 const text = fc.oneof(
@@ -33,52 +35,97 @@ const value = fc.oneof(
   fc.constantFrom(null, 1e308, -1, 2 ** 53, {}, [], [[]], { __proto__: null }),
 );
 
-/** Bodies with the keys that the endpoint knows, some left out, and values of every kind. */
-const bodyOf = ({ input, rest }: Endpoint) => {
-  const keys = Object.fromEntries(Object.keys(input.shape).map((key) => [key, value]));
-  const object = fc.record(
-    { ...keys, email: value, hash: value, name: value, initial_apps: value },
-    { requiredKeys: [] },
-  );
-  return fc.oneof(
-    { weight: 8, arbitrary: object },
-    value,
-    rest.many ? fc.array(object, { maxLength: 5 }) : value,
-  );
+/** What the document allows, what breaks a rule of it, and what has nothing to do with it. */
+const textFor = ({ schema }: Parameter) =>
+  fc.oneof({ weight: 3, arbitrary: allowedBy(schema).map(String) }, { weight: 1, arbitrary: text });
+
+const bodyFor = ({ requestBody }: Operation): fc.Arbitrary<unknown> => {
+  const schema = requestBody?.content['application/json']?.schema;
+  if (!schema) return fc.oneof(fc.constant(undefined), value);
+  const allowed = allowedBy(schema);
+  return fc.oneof({ weight: 3, arbitrary: allowed }, { weight: 3, arbitrary: broken(allowed) }, value);
 };
 
-const pathOf = ({ url, pathKeys }: Endpoint, texts: string[]): string =>
-  pathKeys.reduce((path, key, index) => path.replace(`:${key}`, encode(texts[index] ?? 'x')), url);
-
-/** Half of a surrogate pair has no UTF-8 and so no percent-encoding. */
-const encode = (part: string): string => encodeURIComponent(part.toWellFormed() || 'x');
-
-for (const endpoint of restEndpoints()) {
-  fuzz(`${endpoint.method} ${endpoint.url} answers it with less than 500`, async ({ app }) => {
-    const request = fc.record({
-      who: fc.constantFrom(ROOT, STAFF, ADA),
-      path: fc.array(text, { minLength: 2, maxLength: 2 }),
-      query: fc.dictionary(fc.constantFrom('app', 'window', 'status', 'client', 'dry_run', 'x'), text),
-      body: bodyOf(endpoint),
-    });
-
-    await fc.assert(
-      fc.asyncProperty(request, async ({ who, path, query, body }) => {
-        const search = Object.entries(query).map(([key, part]) => `${key}=${encode(part)}`);
-        const response = await app.send(`${endpoint.method} !${pathOf(endpoint, path)}?${search.join('&')}`, {
-          as: who,
-          ...(endpoint.method !== 'GET' && { payload: JSON.stringify(body) }),
-          headers: { 'content-type': 'application/json' },
-        });
-        assert.ok(response.statusCode < 500, `${response.statusCode} ${response.body}`);
-        if (response.statusCode < 400) return;
-        const problem = response.json();
-        assert.is(problem.status, response.statusCode);
-        assert.ok(problem.detail && problem.instance, response.body);
-      }),
-      { numRuns: RUNS_PER_ENDPOINT },
-    );
+/** One value inside replaced by whatever there is. */
+const broken = (allowed: fc.Arbitrary<unknown>) =>
+  fc.tuple(allowed, fc.nat(), value).map(([body, at, wrong]) => {
+    const keys = typeof body === 'object' && body !== null ? Object.keys(body) : [];
+    const key = keys[at % Math.max(keys.length, 1)];
+    return key === undefined ? wrong : { ...(body as object), [key]: wrong }; // it has keys
   });
+
+const headers = fc.record(
+  {
+    accept: fc.constantFrom(
+      'application/json',
+      'text/csv',
+      'text/html',
+      '*/*',
+      'image/png',
+      'text/*;q=0.1',
+      ';',
+    ),
+    'if-match': fc.constantFrom('*', '"x"', 'W/"x"', 'x', '"x", "y"'),
+    'if-none-match': fc.constantFrom('*', '"x"', 'x'),
+    'idempotency-key': fc.constantFrom('a key', '"k"', 'k1', ''),
+    prefer: fc.constantFrom('return=representation', 'return=minimal', 'wait=10, return=minimal', '='),
+    'accept-encoding': fc.constantFrom('gzip', 'br', 'zstd', 'identity;q=0', 'x'),
+  },
+  { requiredKeys: [] },
+);
+
+/** Half of a surrogate pair has no UTF-8 and so no percent-encoding; dots alone would name another path. */
+const encode = (part: string): string =>
+  encodeURIComponent(/^\.{0,2}$/.test(part) ? 'x' : part.toWellFormed());
+
+/** What ends the logins that all others need comes last. */
+const ENDS_LOGINS = /session|tokens|logins|password|offices|admins/;
+const paths = Object.entries(openApi.paths).toSorted(
+  ([one], [other]) => Number(ENDS_LOGINS.test(one)) - Number(ENDS_LOGINS.test(other)),
+);
+
+for (const [path, operations] of paths) {
+  for (const [method, operation] of Object.entries(operations)) {
+    fuzz(
+      `${method.toUpperCase()} ${path} answers it as the document says, with less than 500`,
+      async ({ app }) => {
+        const parameters = parametersOf(operation);
+        const request = fc.record({
+          who: fc.constantFrom(ROOT, STAFF, ADA, undefined),
+          method: fc.constantFrom(
+            ...(method === 'get' ? ['GET', 'GET', 'GET', 'HEAD'] : [method.toUpperCase()]),
+          ),
+          texts: fc.record(
+            Object.fromEntries(parameters.map((parameter) => [parameter.name, textFor(parameter)])),
+          ),
+          sent: fc.subarray(
+            parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
+          ),
+          body: bodyFor(operation),
+          headers,
+        });
+
+        await fc.assert(
+          fc.asyncProperty(request, async ({ who, method, texts, sent, body, headers }) => {
+            const url = path.replaceAll(/\{(\w+)\}/g, (_all, name) => encode(texts[name] ?? 'x'));
+            const search = sent.map((name) => `${name}=${encode(texts[name] ?? '')}`);
+            const response = await app.send(`${method} !${url}?${search.join('&')}`, {
+              ...(who && { as: who }),
+              ...(body !== undefined && { payload: JSON.stringify(body) }),
+              headers: { ...headers, 'content-type': 'application/json' },
+            });
+            assert.ok(response.statusCode < 500, `${response.statusCode} ${response.body}`);
+          }),
+          { numRuns: RUNS_PER_OPERATION },
+        );
+      },
+    );
+  }
 }
+
+fuzz('leaves the service as alive as it was', async ({ app }) => {
+  assert.is((await app.send('GET !/readyz')).statusCode, 200);
+  assert.is((await app.send('GET /branding/')).statusCode, 200);
+});
 
 fuzz.run();

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { appRouter } from '../../routers/index.ts';
-import { restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { endpointOf, restEndpoints } from '../../src/http/rest-endpoints.ts';
 
 const contract = suite('contract of all procedures');
 
@@ -41,6 +41,27 @@ contract('reads by queries and changes by mutations', () => {
 contract('takes every path parameter from an input key', () => {
   for (const { pathKeys, input, procedure } of restEndpoints()) {
     for (const key of pathKeys) assert.ok(key in input.shape, `${procedure}: ${key}`);
+  }
+});
+
+contract('shows what it changes by a query that takes keys of the change', () => {
+  const changes = restEndpoints().filter(({ rest, method }) => rest.represents && method !== 'POST');
+  assert.ok(changes.length >= 7);
+  for (const { rest, input, procedure } of changes) {
+    const shown = endpointOf(String(rest.represents));
+    assert.is(shown.method, 'GET', procedure);
+    for (const key of Object.keys(shown.input.shape)) assert.ok(key in input.shape, `${procedure}: ${key}`);
+  }
+});
+
+contract('shows what it makes by a query whose path is told by the answer', () => {
+  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.represents);
+  assert.ok(creations.length >= 3);
+  for (const { rest, procedure } of creations) {
+    const [, made] = procedures.find(([path]) => path === procedure) ?? [];
+    const { output } = (made?._def ?? {}) as unknown as { output?: z.ZodObject }; // private in tRPC's types
+    const shown = endpointOf(String(rest.represents));
+    for (const key of shown.pathKeys) assert.ok(key in (output?.shape ?? {}), `${procedure}: ${key}`);
   }
 });
 

@@ -106,7 +106,7 @@ mails('take one statement for a page, whatever its length', async ({ app }) => {
   Object.assign(client, { query: counted });
   client.release();
 
-  const page = await app.openServices().mails.list(actor, { status: 'all', limit: 50 });
+  const page = await app.openServices().mails.list(actor, { status: 'all' }, { limit: 50 });
   Object.assign(client, { query });
 
   assert.is(page.length, 50);

@@ -54,11 +54,12 @@ export const staffPackages = async (
   const { clock } = app;
   const logger = { info: (line: string) => log.push(line) };
   const audit = createAudit(NO_ORIGIN, clock);
-  const packages = createAppPackages({ em: app.orm.em.fork(), clock, store, audit, logger });
-  const actor = await app.openServices().identity.ofToken(await app.tokenOf(STAFF));
+  const { idempotency, identity } = app.openServices();
+  const packages = createAppPackages({ em: app.orm.em.fork(), clock, store, audit, logger, idempotency });
+  const actor = await identity.ofToken(await app.tokenOf(STAFF));
   if (!actor) throw new Error('the token is not known');
   return {
-    fetch: (slug: string, version?: string) => packages.fetch(actor, slug, version),
+    fetch: (slug: string, version?: string) => packages.fetch(actor, slug, version, null),
     load: (slug: string) => packages.load(actor, slug, 'localhost:8000'),
     rollback: (slug: string, version?: string) => packages.rollback(actor, slug, version),
   };

@@ -9,6 +9,7 @@ import { newToken } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { tokenDigest } from '../../src/services/logins/identity.ts';
 import { tables } from '../../src/services/tables.ts';
+import { refuseUndocumented } from './openapi.ts';
 import { createTestClock } from './test-clock.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -23,6 +24,9 @@ const NO_BROWSER = {
   forgetSession: () => {},
 };
 
+const SECRET_KEY = 'a secret key that only tests ever use';
+const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
+
 type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
   as?: string;
   headers?: Record<string, string | undefined>;
@@ -36,8 +40,8 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
   const clock = createTestClock();
   const logger = createLogger(config.logLevel);
-  const secretKey = 'a secret key that only tests ever use';
-  const app = await createApp({ config, connection: database.connection, secretKey, logger, clock });
+  const deps = { config, connection: database.connection, secretKey: SECRET_KEY, logger, clock };
+  const app = await createApp(deps);
   const em = () => app.orm.em.fork();
 
   const tokens = new Map<string, Promise<string>>();
@@ -70,32 +74,43 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     packagesDir,
     connection: database.connection,
     tokenOf,
+    /** Another instance over the same database; whoever starts it closes it. */
+    startTwin: () => createApp(deps),
     /** The tables of the database, for what only they can tell. */
     db: () => tables(em()),
 
     /** Calls procedures in-process; null is somebody without credentials. */
     as: (email: string | null) =>
       createCaller({
-        openServices: () => app.openServices({ requestId: 'in-process', address: '127.0.0.1' }),
+        openServices: () => app.openServices(IN_PROCESS),
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
         browser: NO_BROWSER,
-        idempotencyKey: () => null,
+        inTransaction: (work) => app.inTransaction(IN_PROCESS, work),
+        once: () => null,
+        precondition: () => null,
+        tellPage: () => {},
         baseUrl: config.baseUrl,
         host: 'localhost:8000',
       }),
 
-    /** Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. */
+    /**
+     * Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. Whatever is answered has to be in
+     * the OpenAPI document.
+     */
     send: async (line: string, { as, headers, ...options }: Request = {}) => {
       const [method, path] = line.split(' ') as [InjectOptions['method'] & string, string]; // the tests write both
       const authorization = as && { authorization: `Token ${await tokenOf(as)}` };
-      return app.server.inject({
+      const url = path.startsWith('!') ? path.slice(1) : `/api/v1${path}`;
+      const answer = await app.server.inject({
         ...options,
         method,
-        url: path.startsWith('!') ? path.slice(1) : `/api/v1${path}`,
+        url,
         headers: Object.fromEntries(
           Object.entries({ ...authorization, ...headers }).filter(([, value]) => value !== undefined),
         ),
       });
+      refuseUndocumented(method, url, answer);
+      return answer;
     },
 
     close: async (): Promise<void> => {

@@ -64,7 +64,7 @@ const sameCalls = (endpoint: Endpoint, request: FastifyRequest): Html => html`
 <h3>Shell, as JSON</h3>
 <pre class="call">${curlCommand({ endpoint, request }, 'application/json')}</pre>
 ${
-  endpoint.rest.items &&
+  endpoint.csv &&
   html`<h3>Shell, as CSV</h3>
 <pre class="call">${curlCommand({ endpoint, request }, 'text/csv')}</pre>`
 }

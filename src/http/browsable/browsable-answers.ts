@@ -1,27 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ToldPage } from '../../../routers/context.ts';
 import type { ItemWriter } from '../../../routers/lists.ts';
 import { isPages, jsonOf } from '../lists.ts';
 import { PAGE_FORM } from '../negotiation.ts';
-import { html } from '../pages/html.ts';
-import { type ErrorsMember, sendProblem, tellProblem } from '../problem-document.ts';
+import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../problem-document.ts';
 import { sendAnswer } from './answer-page.ts';
 import { loginHint } from './document.ts';
+import { cutNote, MAX_ITEMS, pageNote } from './list-notes.ts';
 
-/** What a page shows of a list; whoever wants all of it wants JSON. */
-const MAX_ITEMS = 100;
 const API = /^\/api\/v1(\/|\?|$)/;
 const FAILURE_FORMS = ['application/json', 'application/problem+json', PAGE_FORM];
+
+type Result = { content: unknown; page: ToldPage | undefined; writer: ItemWriter | undefined };
 
 /** Shows a result of a procedure: of lists, the beginning. */
 export const sendResult = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  { content, writer }: { content: unknown; writer: ItemWriter | undefined },
+  { content, page, writer }: Result,
 ) => {
   const { items, isWhole } = isPages(content) ? await firstPages(content) : beginning(content);
   const json = Array.isArray(items) && writer ? jsonOf(items, writer) : JSON.stringify(items);
-  const note = html`<p class="note">Only the first ${MAX_ITEMS} are shown here. JSON has the rest.</p>`;
-  return sendAnswer(request, reply, { json, type: 'application/json', notes: isWhole ? [] : [note] });
+  const notes = page ? [pageNote(reply, page)] : isWhole ? [] : [cutNote()];
+  return sendAnswer(request, reply, { json, type: 'application/json', notes });
 };
 
 const beginning = (content: unknown) => ({
@@ -47,7 +48,7 @@ export const answerProblem = (
   errors?: ErrorsMember,
 ) => {
   if (!wantsPage(request)) return sendProblem(request, reply, error, errors);
-  const json = tellProblem(request, reply, error, errors);
+  const json = problemDocument(prepareProblem(request, reply, error), request.id, errors);
   const notes = reply.statusCode === 401 ? [loginHint(request)] : [];
   return sendAnswer(request, reply, { json, type: 'application/problem+json', notes });
 };

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/errors.ts';
 import { createCaller } from '../../../routers/index.ts';
-import { Problem } from '../../core/problems.ts';
+import { Problem, type ProblemCode } from '../../core/problems.ts';
 import { type ContextDeps, contextOf } from '../request-context.ts';
 import { type Html, html } from './html.ts';
 import { wordsOf } from './plain-text.ts';
@@ -55,12 +55,14 @@ ${problem.status >= 500 && numberToQuote(request)}
 const numberToQuote = (request: FastifyRequest): Html =>
   html`<p class="aside">When you ask for help, mention this number: <code>${request.id}</code></p>`;
 
+const REFUSALS: Partial<Record<ProblemCode, string>> = {
+  'method-not-allowed': 'This page cannot be opened in this way.',
+  'rate-limited': 'Too much was asked for from here. Please wait a minute, and try again.',
+};
+
 const refusal = (problem: Problem) => ({
   title: 'That did not work',
-  words:
-    problem.code === 'method-not-allowed'
-      ? 'This page cannot be opened in this way.'
-      : 'What was sent cannot be read here. Please go back and try again.',
+  words: REFUSALS[problem.code] ?? 'What was sent cannot be read here. Please go back and try again.',
 });
 
 const trouble = (problem: Problem, branding: Texts) => ({

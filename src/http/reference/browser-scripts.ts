@@ -50,7 +50,7 @@ export const sendScript = (
 ): FastifyReply => {
   reply
     .type('text/javascript; charset=utf-8')
-    .header('vary', 'Accept-Encoding')
+    .header('vary', 'accept-encoding')
     .header('cache-control', 'public, max-age=31536000, immutable')
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-resource-policy', 'same-origin');

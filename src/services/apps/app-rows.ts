@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { notFound, Problem } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
+import { cursorRow } from '../paging.ts';
 import { inSeenClients, tables } from '../tables.ts';
 
 /** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
@@ -36,6 +37,18 @@ export const appRows = (em: SqlEntityManager, actor: Actor) =>
     .orderBy('apps.id');
 
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
+
+/**
+ * The apps that come after the one of this id; all of them without one.
+ * @throws Problem `invalid-input` on `cursor`
+ */
+export const appsBehind = async (em: SqlEntityManager, actor: Actor, cursor: string | undefined) => {
+  const rows = appRows(em, actor);
+  if (cursor === undefined) return rows;
+  const last = rows.clearSelect().select(['apps.created_at', 'apps.id']).where('apps.id', '=', cursor);
+  const { created_at: at, id } = await cursorRow(last);
+  return rows.where(sql<boolean>`(apps.created_at, apps.id) > (${at}, ${id})`);
+};
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
 export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {

@@ -4,6 +4,7 @@ import { notFound, Problem } from '../../core/problems.ts';
 import { type Actor, changesClient } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { type Part, partOfRows, readPart, tellCount } from '../paging.ts';
 import { givenColumns, tables } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
 import {
@@ -14,7 +15,7 @@ import {
   WINDOWS,
   windowsOf,
 } from '../usage/usage-windows.ts';
-import { type AppRow, appRow, appRows } from './app-rows.ts';
+import { type AppRow, appRow, appRows, appsBehind } from './app-rows.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -39,6 +40,9 @@ export type AppChanges = {
   in_maintenance?: boolean | undefined;
   maintenance_message?: string | undefined;
 };
+
+/** `cursor` is the id of the last app of the page before. */
+type AppPart = Part & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
@@ -67,21 +71,31 @@ export const createApps = ({ em, clock, audit }: Deps) => {
   };
 
   return {
-    list: async (actor: Actor): Promise<AppWithUsage[]> => withUsage(em, appRows(em, actor)),
+    /** @throws Problem `invalid-input` on `cursor` */
+    list: async (actor: Actor, part: AppPart): Promise<AppWithUsage[]> => {
+      const rows = await appsBehind(em, actor, part.cursor);
+      await tellCount(rows, part);
+      return withUsage(em, partOfRows(rows, 'apps.id', part));
+    },
 
     /** @throws Problem `not-found` */
     get: (actor: Actor, id: string): Promise<AppWithUsage> => one(em, actor, id),
 
-    /** @throws Problem `not-found`, also for a client the actor may not see */
-    ofClient: async (actor: Actor, clientId: number): Promise<AppRow[]> => {
+    /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
+    ofClient: async (actor: Actor, clientId: number, part: AppPart): Promise<AppRow[]> => {
       await clientRow(em, actor, clientId);
-      return appRows(em, actor).where('apps.client_id', '=', clientId).execute();
+      const rows = (await appsBehind(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
+      return readPart(rows, 'apps.id', part);
     },
 
     /** @throws Problem `not-found`, `not-allowed` */
     update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
       em.transactional(async (tx) => {
-        const app = await appRow(tx, actor, id);
+        const app = await appRows(tx, actor)
+          .where('apps.id', '=', id)
+          .forNoKeyUpdate('apps')
+          .executeTakeFirst();
+        if (!app) throw notFound('app');
         if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
 
         const given = givenColumns(changes);

@@ -4,24 +4,37 @@ import type { Clock } from '../../core/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
+import { behind, cursorRow, type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 import { isSeenApp } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
+/** `cursor` is the hash of the last filter of the page before. */
+type FilterPart = Part & { cursor?: string | undefined };
+
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
 /** Everything here is about the actor's own filters: those of others do not exist. */
 export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
-  list: (actor: Actor): Promise<SavedFilterRow[]> => filterRows(em, actor).execute(),
+  /** @throws Problem `invalid-input` on `cursor` */
+  list: async (actor: Actor, part: FilterPart): Promise<SavedFilterRow[]> =>
+    readPart(await filtersBehind(em, actor, part.cursor), 'saved_filters.id', part),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
-   * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of
+   * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
    */
-  ofStack: async (actor: Actor, stackId: string): Promise<SavedFilterRow[]> => {
-    const rows = await filterRows(em, actor).where('saved_filters.stack_id', '=', stackId).execute();
-    if (rows.length === 0 && !(await isOfferedStack(em, actor, stackId))) throw notFound('stack');
+  ofStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
+    const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
+    const behindCursor = await filtersBehind(em, actor, part.cursor);
+    const rows = await readPart(
+      behindCursor.where('saved_filters.stack_id', '=', stackId),
+      'saved_filters.id',
+      part,
+    );
+    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isOfferedStack(em, actor, stackId)))
+      throw notFound('stack');
     return rows;
   },
 
@@ -47,16 +60,18 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      const before = await filterRow(tx, actor, hash);
+      const before = await filterRows(tx, actor)
+        .where('hash', '=', hash)
+        .forNoKeyUpdate('saved_filters')
+        .executeTakeFirst();
+      if (!before) throw notFound('saved filter');
       await refuseFaults(tx, actor, input, before);
-      const replaced = await tables(tx)
+      await tables(tx)
         .updateTable('saved_filters')
         .set({ ...input, modified: clock.now() })
         .where('user_id', '=', actor.id)
         .where('hash', '=', hash)
-        .executeTakeFirst();
-      // Another request has moved or removed it since it was read.
-      if (replaced.numUpdatedRows === 0n) throw notFound('saved filter');
+        .execute();
       await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
       return filterRow(tx, actor, input.hash);
     }),
@@ -92,6 +107,13 @@ const filterRows = (em: SqlEntityManager, actor: Actor) =>
     .orderBy('saved_filters.id');
 
 export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
+
+const filtersBehind = async (em: SqlEntityManager, actor: Actor, hash: string | undefined) => {
+  const rows = filterRows(em, actor);
+  if (hash === undefined) return rows;
+  const { id } = await cursorRow(rows.clearSelect().select('saved_filters.id').where('hash', '=', hash));
+  return behind(rows, 'saved_filters.id', id);
+};
 
 const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Promise<SavedFilterRow> => {
   const row = await filterRows(em, actor).where('hash', '=', hash).executeTakeFirst();

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Actor } from '../actor.ts';
+import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 
 export type AuditFilter = {
@@ -12,14 +13,13 @@ export type AuditFilter = {
   to?: Date | undefined;
   /** The id of the last entry of the page before. */
   cursor?: number | undefined;
-  limit: number;
 };
 
 /** Reading the audit trail: all of it for superusers, and what concerns their clients for client admins. */
 export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
-  /** One page, the newest first. */
-  list: async (actor: Actor, filter: AuditFilter): Promise<AuditRow[]> => {
-    let rows = auditRows(em).where(isReadable(actor)).limit(filter.limit);
+  /** The newest first. */
+  list: (actor: Actor, filter: AuditFilter, part: Part): Promise<AuditRow[]> => {
+    let rows = auditRows(em).where(isReadable(actor));
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined) rows = rows.where('actor_email', '=', filter.actor);
     if (filter.target !== undefined) rows = rows.where('target', '=', filter.target);
@@ -27,7 +27,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.cursor !== undefined) rows = rows.where(isBefore(filter.cursor));
-    return rows.execute();
+    return readPart(rows, 'id', part);
   },
 });
 

@@ -7,6 +7,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Links } from '../links.ts';
 import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
 import { oweInvitationMails } from '../mail/owed-mails.ts';
+import type { Part } from '../paging.ts';
 import { inSeenClients, tables } from '../tables.ts';
 import {
   type InvitationDetails,
@@ -38,9 +39,9 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
     /** @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<InvitationDetails> => details(em, actor, id),
 
-    /** One page of them, the newest first. */
-    search: (actor: Actor, search: InvitationSearch): Promise<InvitationDetails[]> =>
-      searchInvitations(em, actor, search, clock.now()),
+    /** The newest first. */
+    search: (actor: Actor, search: InvitationSearch, part: Part): Promise<InvitationDetails[]> =>
+      searchInvitations(em, actor, search, part, clock.now()),
 
     /**
      * Mails it again, and lets it last anew, also when its time was over.

@@ -2,6 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { notFound } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
+import { behind, type Part, readPart } from '../paging.ts';
+import { hasWords } from '../search.ts';
 import { inSeenClients } from '../tables.ts';
 import {
   hasStatus,
@@ -24,7 +26,6 @@ export type InvitationSearch = {
   search?: string | undefined;
   /** The id of the last one of the page before. */
   cursor?: number | undefined;
-  limit: number;
 };
 
 /** Invitations with where they are in their life, for those who oversee their client. */
@@ -48,18 +49,18 @@ export const invitationDetails = async (
   return details;
 };
 
-/** One page of them, the newest first. */
+/** Some of them, the newest first. */
 export const searchInvitations = async (
   em: SqlEntityManager,
   actor: Actor,
-  { status, client, search, cursor, limit }: InvitationSearch,
+  { status, client, search, cursor }: InvitationSearch,
+  part: Part,
   now: Date,
 ): Promise<InvitationDetails[]> => {
-  let rows = detailedRows(em, actor, now).where(hasStatus(status, now)).limit(limit);
+  let rows = behind(detailedRows(em, actor, now), 'id', cursor, 'desc').where(hasStatus(status, now));
   if (client !== undefined) rows = rows.where('client_id', '=', client);
-  if (search !== undefined) rows = rows.where(sql<boolean>`strpos(email, ${search.toLowerCase()}) > 0`);
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor);
-  return detailed(em, actor, await rows.execute());
+  if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
+  return detailed(em, actor, await readPart(rows, 'id', part));
 };
 
 type DetailedRow = Awaited<ReturnType<ReturnType<typeof detailedRows>['execute']>>[number];

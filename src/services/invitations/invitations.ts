@@ -5,6 +5,8 @@ import { invalid, notFound, Problem } from '../../core/problems.ts';
 import { type Actor, changesClient } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit } from '../audit/audit.ts';
+import { behind, type Part, readPart } from '../paging.ts';
+import { hasWords } from '../search.ts';
 import { clientRow } from '../tenants/clients.ts';
 import {
   type CheckedInvitation,
@@ -20,10 +22,16 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { changePending, type InvitationChanges } from './pending-invitation.ts';
+import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
-type Filter = { status: InvitationStatus | 'all'; app?: string | undefined };
+type Filter = {
+  status: InvitationStatus | 'all';
+  search?: string | undefined;
+  app?: string | undefined;
+  /** The id of the last one of the page before. */
+  cursor?: number | undefined;
+};
 
 export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
   const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
@@ -43,24 +51,32 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     return rowsInOrder(tx, actor, ids);
   };
 
+  const matching = ({ status, search, cursor }: Filter) => {
+    const rows = behind(invitationRows(em), 'id', cursor).where(hasStatus(status, clock.now()));
+    return search === undefined ? rows : rows.where(hasWords(sql`email`, search));
+  };
+
   return {
     /**
      * Those the actor has made.
      * @throws Problem `not-found` for a slug of no app that the actor may see
      */
-    ofInviter: async (actor: Actor, { status, app }: Filter): Promise<InvitationRow[]> => {
-      const mine = invitationRows(em)
-        .where('inviter_id', '=', actor.id)
-        .where(hasStatus(status, clock.now()));
-      const rows = app === undefined ? mine : mine.where(await isForApp(em, actor, app));
-      return withInviters(em, actor, await rows.execute());
+    ofInviter: async (actor: Actor, filter: Filter, part: Part): Promise<InvitationRow[]> => {
+      const mine = matching(filter).where('inviter_id', '=', actor.id);
+      const rows = filter.app === undefined ? mine : mine.where(await isForApp(em, actor, filter.app));
+      return withInviters(em, actor, await readPart(rows, 'id', part));
     },
 
     /** @throws Problem `not-found` */
-    ofClient: async (actor: Actor, clientId: number, { status }: Filter): Promise<InvitationRow[]> => {
+    ofClient: async (
+      actor: Actor,
+      clientId: number,
+      filter: Filter,
+      part: Part,
+    ): Promise<InvitationRow[]> => {
       await clientRow(em, actor, clientId);
-      const rows = invitationRows(em).where('client_id', '=', clientId).where(hasStatus(status, clock.now()));
-      return withInviters(em, actor, await rows.execute());
+      const rows = matching(filter).where('client_id', '=', clientId);
+      return withInviters(em, actor, await readPart(rows, 'id', part));
     },
 
     /**
@@ -76,13 +92,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       const checked = await checkInvitations(em, actor, items);
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
-      const tx = em.fork();
-      await tx.begin();
-      try {
-        return await write(tx, actor, checked);
-      } finally {
-        await tx.rollback();
-      }
+      let written: InvitationRow[] = [];
+      const undone = new Error('a dry run is taken back');
+      // Not in a transaction of its own: the one around it, if there is one, would keep a connection meanwhile.
+      const dry = em.transactional(async (tx) => {
+        written = await write(tx, actor, checked);
+        throw undone;
+      });
+      await dry.catch((error: unknown) => {
+        if (error !== undone) throw error;
+      });
+      return written;
     },
 
     /**
@@ -101,6 +121,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       ]).catch(asSingle);
       const [row] = await em.transactional((tx) => write(tx, actor, checked));
       if (!row) throw notFound('invitation');
+      return row;
+    },
+
+    /**
+     * The pending invitation of an address that `update` would change.
+     * @throws Problem `not-found`, `ambiguous-invitation`
+     */
+    pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
+      const { id } = await findPending(em, actor, { email, client, now: clock.now() });
+      const [row] = await rowsInOrder(em, actor, [id]);
+      if (!row) throw notFound('pending invitation');
       return row;
     },
 

@@ -34,25 +34,34 @@ export const changePending = async (
   return found;
 };
 
-/** Of several, the newest of the actor's own. Of several by others, none is more likely to be meant. */
-const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
-  const seen = await pending(tx, sought)
+/**
+ * Of several that the actor may change, the newest of their own. Of several by others, none is more likely to be meant.
+ * One that they may only see is found when they may change none.
+ * @throws Problem `not-found`, `ambiguous-invitation`
+ */
+export const findPending = async (em: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
+  const seen = await pending(em, sought)
     .where(inSeenClients(actor, sql`client_id`))
     .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
     .orderBy('id', 'desc')
     .execute();
-  if (seen.length === 0) throw notFound('pending invitation');
-  const candidates = seen.filter((row) => changesClient(actor, row.client_id));
-  const own = candidates.find((row) => row.inviter_id === actor.id);
+  const own = seen.filter((row) => changesClient(actor, row.client_id));
+  const candidates = own.length > 0 ? own : seen;
   const [first, second] = candidates;
-  if (!first) throw new Problem('not-allowed');
-  if (!own && second) throw new Problem('ambiguous-invitation');
+  if (!first) throw notFound('pending invitation');
+  const mine = candidates.find((row) => row.inviter_id === actor.id);
+  if (!mine && second) throw new Problem('ambiguous-invitation');
+  return mine ?? first;
+};
 
-  // Only now a lock, and only on the one that is meant: locks in an order of their own would meet those of a bulk.
-  const locked = await pending(tx, sought)
-    .where('id', '=', (own ?? first).id)
-    .forUpdate()
-    .executeTakeFirst();
+/**
+ * Locks the one that is meant, and only that: locks in an order of their own would meet those of a bulk.
+ * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`
+ */
+export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
+  const found = await findPending(tx, actor, sought);
+  if (!changesClient(actor, found.client_id)) throw new Problem('not-allowed');
+  const locked = await pending(tx, sought).where('id', '=', found.id).forUpdate().executeTakeFirst();
   if (!locked) throw notFound('pending invitation');
   return locked;
 };

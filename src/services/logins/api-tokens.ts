@@ -5,6 +5,7 @@ import { newToken } from '../../core/ids.ts';
 import { invalid, notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit, Origin } from '../audit/audit.ts';
+import { behind, type PartBehindId, readPart } from '../paging.ts';
 import { lockActiveUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
@@ -16,7 +17,10 @@ type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; origin: Origin; 
 /** The actor's own tokens: those made by name, and those that logins have given. */
 export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({
   /** Those that are still good, the newest first. */
-  list: (actor: Actor): Promise<ApiTokenRow[]> => tokenRows(em, actor, clock.now(), tokenIdleDays).execute(),
+  list: (actor: Actor, part: PartBehindId): Promise<ApiTokenRow[]> => {
+    const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
+    return readPart(behind(rows, 'id', part.cursor, 'desc'), 'id', part);
+  },
 
   /**
    * Makes a token for a script. Its text is told this once.

@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { notFound } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
+import { cursorRow, type PartBehindId, readPart } from '../paging.ts';
 import { lockUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { endCredentials } from './credentials.ts';
@@ -12,8 +14,16 @@ type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
 /** The logins of browsers: one's own, and the end of somebody else's. */
 export const createSessions = ({ em, clock, audit }: Deps) => ({
-  /** The actor's own that are still good, the last used first. */
-  list: (actor: Actor): Promise<SessionRow[]> => sessionRows(em, actor, clock.now()).execute(),
+  /**
+   * The actor's own that are still good, the last used first.
+   * @throws Problem `invalid-input` on `cursor`
+   */
+  list: async (actor: Actor, part: PartBehindId): Promise<SessionRow[]> => {
+    const rows = sessionRows(em, actor, clock.now());
+    if (part.cursor === undefined) return readPart(rows, 'id', part);
+    const { last_used: at, id } = await cursorRow(rows.where('id', '=', part.cursor));
+    return readPart(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
+  },
 
   /** @throws Problem `not-found` */
   end: (actor: Actor, id: number): Promise<void> =>

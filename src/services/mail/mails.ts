@@ -5,6 +5,7 @@ import { type Clock, MINUTE_MS } from '../../core/clock.ts';
 import { invalid, notFound, Problem } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { behind, type Part, readPart } from '../paging.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { type MailFacts, type MailRow, mailFacts, mailRows } from './mail-facts.ts';
 import { type MailRoute, showsInvitationLink, showsPasswordLink } from './mail-links.ts';
@@ -16,7 +17,6 @@ export type MailFilter = {
   client?: number | undefined;
   /** The id of the last mail of the page before. */
   cursor?: number | undefined;
-  limit: number;
 };
 
 /** A mail, and its text for those who asked. */
@@ -55,16 +55,14 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     });
 
   return {
-    /** One page, the newest first. */
-    list: async (actor: Actor, filter: MailFilter): Promise<MailRow[]> => {
-      let rows = mailRows(em, terms())
+    /** The newest first. */
+    list: (actor: Actor, filter: MailFilter, part: Part): Promise<MailRow[]> => {
+      let rows = behind(mailRows(em, terms()), 'mail.id', filter.cursor, 'desc')
         .where(concerns(actor, seesAll(actor)))
-        .orderBy('mail.id', 'desc')
-        .limit(filter.limit);
+        .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
       if (filter.client !== undefined) rows = rows.where(isOfClients([filter.client]));
-      if (filter.cursor !== undefined) rows = rows.where('mail.id', '<', filter.cursor);
-      return rows.execute();
+      return readPart(rows, 'mail.id', part);
     },
 
     /** As it was sent, or would be now. That somebody was shown a link is recorded. @throws Problem `not-found` */

@@ -6,6 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import { notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
+import type { Idempotency, Once } from '../idempotency.ts';
 import { keepFetched, lockPackages, newestFetched } from './fetched-packages.ts';
 import { clientOfNewApp, loadableApp, makeApp } from './loadable-app.ts';
 import { loadedBefore, loadedVersion } from './loaded-packages.ts';
@@ -20,31 +21,40 @@ type Deps = {
   store: PackageStore;
   audit: Audit;
   logger: Pick<Logger, 'info'>;
+  idempotency: Idempotency;
 };
 
 type Version = { slug: string; version: string };
 
-export const createAppPackages = ({ em, clock, store, audit, logger }: Deps) => ({
+export const createAppPackages = ({ em, clock, store, audit, logger, idempotency }: Deps) => ({
   /**
    * Takes a version (`latest` or none: the highest that is no prerelease) from the store, checks it whole, and
    * remembers it as the one to load. Nothing is kept of a package that fails.
-   * @throws Problem `not-found`, `bad-package`, `store-away`
+   * @throws Problem `not-found`, `bad-package`, `store-away`, `idempotency-key-reused`
    */
-  fetch: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
-    const version = pickVersion(await store.versions(slug), wanted);
-    const stored = version === null ? null : await store.open(slug, version);
-    if (version === null || !stored) throw notFound('package version in the store');
-    const inspected = await inspectPackage(stored, { slug, version });
+  fetch: async (
+    actor: Actor,
+    slug: string,
+    wanted: string | undefined,
+    once: Once | null,
+  ): Promise<Version> => {
+    const request = once && { once, operation: 'appPackages.fetch', input: JSON.stringify([slug, wanted]) };
+    return idempotency.once(actor, request, async (write) => {
+      const version = pickVersion(await store.versions(slug), wanted);
+      const stored = version === null ? null : await store.open(slug, version);
+      if (version === null || !stored) throw notFound('package version in the store');
+      const inspected = await inspectPackage(stored, { slug, version });
 
-    // Not before: a download may take as long as it likes.
-    await em.transactional(async (tx) => {
-      await lockPackages(tx, slug);
-      const fetch = { slug, version, ...inspected, fetchedAt: clock.now(), fetchedBy: actor.email };
-      await keepFetched(tx, fetch);
-      const details = { version, sha256: inspected.sha256 };
-      await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
+      // Not before: a download may take as long as it likes.
+      return write(async (tx) => {
+        await lockPackages(tx, slug);
+        const fetch = { slug, version, ...inspected, fetchedAt: clock.now(), fetchedBy: actor.email };
+        await keepFetched(tx, fetch);
+        const details = { version, sha256: inspected.sha256 };
+        await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
+        return { slug, version };
+      });
     });
-    return { slug, version };
   },
 
   /**

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { PackageInfo } from '../../../entities/app.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
+import { behind, type PartBehindId, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 
 /** Rolling back and forth makes many; the audit trail has all of them. */
@@ -13,13 +14,13 @@ export type AppVersion = Awaited<ReturnType<ReturnType<typeof createAppVersions>
 /** Which versions of an app were fetched, and when each was loaded. */
 export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
   /**
-   * One page, what was fetched last first; `cursor` is the id of the last version of the page before.
+   * What was fetched last first; `cursor` is the id of the last version of the page before.
    * @throws Problem `not-found`, `not-allowed`
    */
-  list: async (actor: Actor, appId: string, page: Page) => {
+  list: async (actor: Actor, appId: string, part: PartBehindId) => {
     const app = await overseenApp(em, actor, appId);
     const running: PackageInfo = JSON.parse(app.package_info);
-    const versions = await versionRows(em, app.slug, page).execute();
+    const versions = await readPart(versionRows(em, app.slug, part.cursor), 'version.id', part);
     const hashes = versions.map(({ sha256 }) => sha256);
     const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);
     return versions.map((version) => ({
@@ -30,10 +31,8 @@ export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
   },
 });
 
-type Page = { cursor?: number | undefined; limit: number };
-
 /** The last fetch of each version. A hash stands for one: the version is part of what is hashed. */
-const versionRows = (em: SqlEntityManager, slug: string, { cursor, limit }: Page) => {
+const versionRows = (em: SqlEntityManager, slug: string, cursor: number | undefined) => {
   const fetches = tables(em).selectFrom('fetched_packages').where('slug', '=', slug);
   const lastFetches = fetches
     .distinctOn('sha256')
@@ -41,12 +40,8 @@ const versionRows = (em: SqlEntityManager, slug: string, { cursor, limit }: Page
     .select(sql<boolean>`id = max(id) over ()`.as('is_to_load'))
     .orderBy('sha256')
     .orderBy('id', 'desc');
-  const rows = tables(em)
-    .selectFrom(lastFetches.as('version'))
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(limit);
-  return cursor === undefined ? rows : rows.where('id', '<', cursor);
+  const rows = tables(em).selectFrom(lastFetches.as('version')).selectAll().orderBy('id', 'desc');
+  return behind(rows, 'version.id', cursor, 'desc');
 };
 
 /** When the packages of these hashes were loaded into the app, the last time first. */

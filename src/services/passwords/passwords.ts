@@ -5,6 +5,7 @@ import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { invalid, Problem } from '../../core/problems.ts';
 import type { Actor, Credential } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
+import type { Idempotency, Once } from '../idempotency.ts';
 import type { PasswordProof, ProvenUser } from '../logins/password-proof.ts';
 import { tables } from '../tables.ts';
 import { clientOfHost } from '../tenants/branding.ts';
@@ -19,40 +20,56 @@ type Deps = {
   commonPasswords: CommonPasswords;
   proof: PasswordProof;
   audit: Audit;
+  idempotency: Idempotency;
 };
 
-export const createPasswords = ({ em, clock, hasher, commonPasswords, proof, audit }: Deps) => {
-  const replace = async (user: ProvenUser, current: string, next: string, kept: Credential | null) => {
+type Replacement = { current: string; next: string; kept: Credential | null };
+type Write = (inside: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
+
+export const createPasswords = (deps: Deps) => {
+  const { em, clock, hasher, commonPasswords, proof, audit, idempotency } = deps;
+  const replace = async (user: ProvenUser, replacement: Replacement, write: Write): Promise<null> => {
+    const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Choose another one than the current password.'] });
     const person = await personOf(em, user.id);
     await refuseWeak(await policyOfUser(em, user.id), next, person, commonPasswords, 'new_password');
     const hash = await hasher.hash(next);
-    const isReplaced = await em.transactional(async (tx) => {
-      if (!(await lockUnchanged(tx, user))) return false;
+    const overtaken = new Error('deactivated, or given another password, since it was proven');
+    const replaced = write(async (tx) => {
+      if (!(await lockUnchanged(tx, user))) throw overtaken;
       await setPassword(tx, { userId: user.id, hash, now: clock.now(), kept });
       const event = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
-      return true;
+      return null;
     });
-    if (!isReplaced) await proof.failLate(user);
+    return replaced.catch((error: unknown) => {
+      if (error === overtaken) return proof.failLate(user);
+      throw error;
+    });
   };
 
   return {
     /**
      * Changes the actor's own password. Every other login of theirs ends.
-     * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`
+     * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
+     * `idempotency-key-reused`
      */
-    change: async (actor: Actor, current: string, next: string): Promise<void> => {
-      const user = await proof.prove(actor.email, current).catch(asWrongPassword);
-      await replace(user, current, next, actor.via);
+    change: async (actor: Actor, current: string, next: string, once: Once | null): Promise<void> => {
+      const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
+      await idempotency.once<null>(actor, request, async (write) => {
+        const user = await proof.prove(actor.email, current).catch(asWrongPassword);
+        return replace(user, { current, next, kept: actor.via }, write);
+      });
     },
 
     /**
      * Changes a password without a login, for one that is too old to log in with.
      * @throws Problem `bad-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
-    renew: async (username: string, current: string, next: string): Promise<void> =>
-      replace(await proof.prove(username, current), current, next, null),
+    renew: async (username: string, current: string, next: string): Promise<void> => {
+      const user = await proof.prove(username, current);
+      await replace(user, { current, next, kept: null }, (inside) => em.transactional(inside));
+    },
 
     /** What a password meets and what not: by the actor's own policy, else by that of the client of this host. */
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {

@@ -12,21 +12,11 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
  * Locks a user that the actor may change.
- *
- * Of superusers all are locked, always in the order of their ids: two who deactivate each other take turns,
- * neither waits for the other for ever, and whoever comes second sees what the first has done.
  * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`, `not-signed-in`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
-  const seen = await tables(tx)
-    .selectFrom('users')
-    .select(['id', 'is_superuser'])
-    .where('email', '=', email)
-    .where(isSeenUser(actor))
-    .executeTakeFirst();
-  if (!seen) throw notFound('user');
-  if (seen.is_superuser) await lockSuperusers(tx, actor);
-  const user = await tx.findOneOrFail(User, seen.id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const id = await approachUser(tx, actor, email);
+  const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
   const memberships = await tables(tx)
     .selectFrom('memberships')
@@ -40,6 +30,32 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
   };
   if (!mayChangeUser(actor, locked)) throw new Problem('not-allowed');
   return locked;
+};
+
+/**
+ * Locks a user that the actor may see, for whoever is to look at them before they are changed.
+ * @throws Problem `not-found`, `not-signed-in`
+ */
+export const lockSeenUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<void> => {
+  const id = await approachUser(tx, actor, email);
+  await tables(tx).selectFrom('users').select('id').where('id', '=', id).forUpdate().execute();
+};
+
+/**
+ * What has to be locked before a user: of superusers all, always in the order of their ids. Two who deactivate each
+ * other take turns, neither waits for the other for ever, and whoever comes second sees what the first has done.
+ * @throws Problem `not-found`, `not-signed-in`
+ */
+const approachUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
+  const seen = await tables(tx)
+    .selectFrom('users')
+    .select(['id', 'is_superuser'])
+    .where('email', '=', email)
+    .where(isSeenUser(actor))
+    .executeTakeFirst();
+  if (!seen) throw notFound('user');
+  if (seen.is_superuser) await lockSuperusers(tx, actor);
+  return seen.id;
 };
 
 /** Locks a user by id until the end of the transaction. False when they have been deactivated. */

@@ -6,12 +6,14 @@ import { type Actor, changesClient, onlyOffice } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
 import { appEvents } from './app-changes.ts';
 import { addUser } from './new-user.ts';
 import { endAccess, lockUser } from './user-changes.ts';
-import { isSeenUser, type UserRow, userRow, userRows } from './user-rows.ts';
+import { type UserFilter, usersMatching } from './user-lists.ts';
+import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
 
 export type UserInput = {
   email: string;
@@ -33,21 +35,23 @@ export type UserChanges = {
   apps?: string[] | undefined;
 };
 
+type AppUserFilter = UserFilter & { app?: string | undefined };
+
 /** What an update may change, `extra` and `apps` apart. */
 const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
 export const createUsers = ({ em, clock, audit }: Deps) => ({
-  /** @throws Problem `not-found` for a slug of no app that the actor may see */
-  list: async (actor: Actor, filter: { app?: string | undefined }): Promise<UserRow[]> => {
-    const rows = userRows(em, actor).where(isSeenUser(actor));
-    if (filter.app === undefined) return rows.execute();
+  /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
+  list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> => {
+    const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
+    if (filter.app === undefined) return readPart(rows, 'users.id', part);
     const appId = await overseenAppId(em, actor, filter.app);
-    return rows
+    const ofApp = rows
       .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
-      .where('app_grants.app_id', '=', appId)
-      .execute();
+      .where('app_grants.app_id', '=', appId);
+    return readPart(ofApp, 'users.id', part);
   },
 
   /** @throws Problem `not-found` */

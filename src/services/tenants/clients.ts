@@ -6,7 +6,9 @@ import { notFound, Problem } from '../../core/problems.ts';
 import { type Actor, changesClient } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
-import { type UserRow, userRows } from '../people/user-rows.ts';
+import { behind, type Part, type PartBehindId, readPart } from '../paging.ts';
+import { type UserFilter, usersMatching } from '../people/user-lists.ts';
+import type { UserRow } from '../people/user-rows.ts';
 import { givenColumns, inSeenClients, tables } from '../tables.ts';
 
 /** Of the column. */
@@ -50,7 +52,8 @@ const CHANGEABLE = [
 ] as const;
 
 export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
-  list: (actor: Actor): Promise<ClientRow[]> => seenClients(em, actor).execute(),
+  list: (actor: Actor, part: PartBehindId): Promise<ClientRow[]> =>
+    readPart(behind(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => clientRow(em, actor, id),
@@ -58,7 +61,11 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
   /** @throws Problem `not-found`, `not-allowed`, `invalid-input` on `name` */
   update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
-      const before = await clientRow(tx, actor, id);
+      const before = await seenClients(tx, actor)
+        .where('clients.id', '=', id)
+        .forNoKeyUpdate('clients')
+        .executeTakeFirst();
+      if (!before) throw notFound('client');
       if (!changesClient(actor, id)) throw new Problem('not-allowed');
       const given = givenColumns(changes);
       if (!given) return before;
@@ -71,13 +78,13 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
       return after;
     }),
 
-  /** @throws Problem `not-found` */
-  users: async (actor: Actor, id: number): Promise<UserRow[]> => {
+  /** @throws Problem `not-found`, `invalid-input` on `cursor` */
+  users: async (actor: Actor, id: number, filter: UserFilter, part: Part): Promise<UserRow[]> => {
     await clientRow(em, actor, id);
-    return userRows(em, actor)
+    const rows = (await usersMatching(em, actor, filter))
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
-      .where('memberships.client_id', '=', id)
-      .execute();
+      .where('memberships.client_id', '=', id);
+    return readPart(rows, 'users.id', part);
   },
 
   /** @throws Problem `invalid-input` on `name`, `site` */

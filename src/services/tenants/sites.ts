@@ -4,13 +4,15 @@ import { Site } from '../../../entities/site.ts';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
+import { behind, type PartBehindId, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
 export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   /** The sites of the clients that the actor belongs to, or all for those who see all. */
-  list: (actor: Actor): Promise<SiteRow[]> => seenSites(em, actor).execute(),
+  list: (actor: Actor, part: PartBehindId): Promise<SiteRow[]> =>
+    readPart(behind(seenSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
 
   /** @throws Problem `not-found` */
   get: async (actor: Actor, id: number): Promise<SiteRow> => {

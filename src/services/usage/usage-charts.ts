@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
+import type { Part } from '../paging.ts';
 import { isSeenUser, userRow } from '../people/user-rows.ts';
 import { inSeenClients, tables } from '../tables.ts';
 import { dayOf } from './usage-windows.ts';
@@ -22,7 +23,12 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
    * oversees, or of a user in an app.
    * @throws Problem `not-found`, `not-allowed`, `invalid-input` without either
    */
-  series: async (actor: Actor, { appId, email }: Subject, windowDays: number): Promise<UsageDayCount[]> => {
+  series: async (
+    actor: Actor,
+    { appId, email }: Subject,
+    windowDays: number,
+    { page }: Part,
+  ): Promise<UsageDayCount[]> => {
     if (appId === undefined && email === undefined) {
       throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
     }
@@ -35,7 +41,9 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
       from (select ${dayOf(clock.now())}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
       left join (
         ${counted} and day > ${dayOf(clock.now())}::date - ${windowDays}::int group by day
-      ) as counted using (day) order by all_days.day`.execute(tables(em));
+      ) as counted using (day) order by all_days.day
+      limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(tables(em));
+    page?.tellCount(windowDays);
     return rows;
   },
 

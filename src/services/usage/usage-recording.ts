@@ -3,7 +3,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { type FieldErrors, invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import type { Idempotency } from '../idempotency.ts';
+import type { Idempotency, Once } from '../idempotency.ts';
 import { writeUsage } from './usage-log.ts';
 import { completed, type UsageElement, type UsageReport } from './usage-reports.ts';
 import type { UsageWriters } from './usage-writers.ts';
@@ -40,14 +40,15 @@ export const createUsageRecording = ({
     actor: Actor,
     appId: string,
     elements: readonly UsageElement[],
-    key: string | null,
+    once: Once | null,
   ): Promise<Recorded> => {
     await overseenApp(em, actor, appId);
     const input = elements.map(({ value }) => value);
     if (input.includes(null)) throw invalid(faultsOf(elements, clock.now(), usageRetentionDays));
 
-    const request = { key, operation: `usage.record ${appId}`, input };
-    const write = async (tx: SqlEntityManager): Promise<Recorded> => {
+    const operation = `usage.record ${appId}`;
+    const request = once && { once, operation, input: JSON.stringify(input) };
+    const record = async (tx: SqlEntityManager): Promise<Recorded> => {
       const now = clock.now();
       // Not before: a repeat gets the first answer, however old its entries have become.
       const faults = faultsOf(elements, now, usageRetentionDays);
@@ -57,7 +58,9 @@ export const createUsageRecording = ({
       const recorded = await writeUsage(tx, appId, entries, now);
       return { recorded, repeated: reports.length - recorded };
     };
-    return writers.within(appId, elements.length, () => idempotency.once(actor, request, write));
+    return writers.within(appId, elements.length, () =>
+      idempotency.once<Recorded>(actor, request, (write) => write(record)),
+    );
   },
 });
 

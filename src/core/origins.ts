@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** Any site at all may read. */
+export const ANY_ORIGIN = '*';
+
+/** As browsers write it in `Origin`: no path, small letters, the usual port left out. */
+const originOf = (text: string): string | null => {
+  if (text === ANY_ORIGIN) return text;
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return null;
+  return url.href === `${url.origin}/` ? url.origin : null;
+};
+
+/** A comma-separated list of origins, or `*`. */
+export const originList = z.string().transform((list, context) => {
+  const origins = list.split(',').map((part) => originOf(part.trim()));
+  if (!origins.includes(null)) return origins.filter((origin) => origin !== null);
+  context.addIssue({ code: 'custom', message: 'must be origins such as https://app.example.com, or *' });
+  return z.NEVER;
+});

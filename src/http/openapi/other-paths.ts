@@ -1,0 +1,40 @@
+import { headersNamed } from './headers.ts';
+import type { JsonSchema } from './json-schemas.ts';
+
+const text = (name: string, value?: string): JsonSchema => ({
+  type: 'object',
+  required: [name],
+  properties: { [name]: value === undefined ? { type: 'string' } : { const: value } },
+});
+
+const operation = (operationId: string, summary: string, schema: JsonSchema, failures: JsonSchema = {}) => ({
+  get: {
+    operationId,
+    summary,
+    tags: ['Service'],
+    security: [],
+    'x-steward-extension': true,
+    responses: {
+      200: {
+        description: summary,
+        headers: headersNamed('X-Request-Id'),
+        content: { 'application/json': { schema } },
+      },
+      431: { $ref: '#/components/responses/Problem431' },
+      ...failures,
+    },
+  },
+});
+
+/** What is served beside the procedures. */
+export const OTHER_PATHS: JsonSchema = {
+  '/api/v1/csrf/': operation('csrf', 'A CSRF token, and its cookie', text('csrf_token')),
+  '/api/v1/openapi.json': operation('openapi', 'This document', { type: 'object' }),
+  '/healthz': operation('healthz', 'Whether the process answers', text('status', 'ok')),
+  '/readyz': operation('readyz', 'Whether the database answers and is migrated', text('status', 'ready'), {
+    503: {
+      description: '`database-away`: not ready.',
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    },
+  }),
+};

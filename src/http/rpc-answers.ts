@@ -1,0 +1,49 @@
+import { getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { trpcErrorOf } from '../../routers/errors.ts';
+import { appRouter } from '../../routers/index.ts';
+import { varyBy } from './negotiation.ts';
+import { prepareProblem } from './problem-document.ts';
+
+/**
+ * Takes over the answers of tRPC, which are those of the Fetch API. Fastify would replace headers that were set before,
+ * and send even the shortest text as a stream, of a length that nobody knows.
+ */
+export const takeOverAnswers = (app: Pick<FastifyInstance, 'addHook'>): void => {
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (!(payload instanceof Response)) return payload;
+    reply.code(payload.status);
+    for (const [name, value] of payload.headers) addHeader(reply, name, value);
+    return isStreamed(payload) ? payload.body : payload.text();
+  });
+};
+
+const addHeader = (reply: FastifyReply, name: string, value: string): void => {
+  if (name === 'vary') varyBy(reply, ...value.split(','));
+  else reply.header(name, value);
+};
+
+/** What `httpBatchStreamLink` asks for: each result of a batch as soon as it is there. */
+const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
+
+/**
+ * Tells what was refused before tRPC was asked (too many requests, too large a body) in its form, which its links read:
+ * once, for all calls of a batch.
+ */
+export const tellRefusals = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
+  const config = appRouter._def._config;
+  app.setErrorHandler((cause, request, reply) => {
+    const error = trpcErrorOf(prepareProblem(request, reply, cause));
+    const shape = getTRPCErrorShape({
+      config,
+      error,
+      type: 'unknown',
+      path: undefined,
+      input: undefined,
+      ctx: undefined,
+    });
+    return reply
+      .type('application/json')
+      .send(JSON.stringify(transformTRPCResponse(config, { error: shape })));
+  });
+};

@@ -1,0 +1,148 @@
+import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
+import fastify from 'fastify';
+import { forEachOpenApiProcedure } from 'trpc-to-openapi';
+import * as assert from 'uvu/assert';
+import { z } from 'zod';
+import { appRouter } from '../../routers/index.ts';
+import { compressAnswers } from '../../src/http/compression.ts';
+import { isSecretProcedure } from '../../src/http/secret-answers.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import { ACME, ADA, DEMO_PASSWORD, STAFF } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+const ASKED = { 'accept-encoding': 'gzip, deflate, br, zstd' };
+const BATCH = `!/trpc/users.list,sites.list?batch=1&input=${encodeURIComponent('{"0":{"json":{}},"1":{"json":{}}}')}`;
+
+const compression = appSuite('compressed answers');
+
+const words = (header: unknown): string[] =>
+  String(header)
+    .toLowerCase()
+    .split(/\s*,\s*/);
+
+compression.before(async ({ app }) => {
+  await app.as(ACME).users.update({ email: ADA, extra: { text: 'long '.repeat(2_000) } });
+});
+
+compression('hold what the others hold, by REST, by tRPC and as a stream', async ({ app }) => {
+  for (const path of ['/jb/users/', '/jb/users/?app=sales', BATCH, `/jb/apps/${SALES}/usage/?window=60`]) {
+    const plain = await app.send(`GET ${path}`, { as: STAFF });
+    assert.ok(plain.rawPayload.length > 1_024, path);
+    assert.is(plain.headers['content-encoding'], undefined, path);
+    for (const [encoding, decode] of Object.entries(DECODERS)) {
+      const answer = await app.send(`GET ${path}`, { as: STAFF, headers: { 'accept-encoding': encoding } });
+      assert.is(answer.headers['content-encoding'], encoding, path);
+      assert.equal(decode(answer.rawPayload).toString(), plain.body, path);
+      assert.is(answer.headers['content-type'], plain.headers['content-type'], path);
+      assert.ok(answer.rawPayload.length < plain.rawPayload.length / 2, path);
+    }
+  }
+});
+
+compression('come only if they are asked for, and are worth it', async ({ app }) => {
+  const encodingOf = async (path: string, accept?: string) =>
+    (await app.send(`GET ${path}`, { as: STAFF, headers: { 'accept-encoding': accept } })).headers[
+      'content-encoding'
+    ];
+
+  for (const accept of [undefined, '', 'identity', 'deflate', 'gzip;q=0', 'br;q=0, *;q=0'])
+    assert.is(await encodingOf('/jb/users/', accept), undefined, accept);
+  for (const path of ['/jb/users/grace@acme.test/', '!/trpc/sites.list?input={"json":{}}', '/nowhere/'])
+    assert.is(await encodingOf(path, 'gzip'), undefined, path);
+});
+
+compression('are told apart by caches, as all answers are', async ({ app }) => {
+  for (const line of ['GET /jb/users/', 'GET /jb/sites/', `GET ${BATCH}`, 'GET /nowhere/', 'PUT /jb/sites/'])
+    for (const headers of [{}, ASKED]) {
+      const vary = words((await app.send(line, { as: STAFF, headers })).headers.vary);
+      assert.equal(vary.filter((word) => word === 'accept-encoding').length, 1, line);
+      assert.equal(vary.filter((word) => word === 'accept').length, 1, line);
+    }
+});
+
+compression('have a HEAD that says what GET says', async ({ app }) => {
+  for (const path of ['/jb/users/ada@acme.test/', '/jb/users/', `/jb/apps/${SALES}/usage/?window=60`])
+    for (const encoding of ['gzip', 'br', 'zstd', 'identity']) {
+      const headers = { 'accept-encoding': encoding };
+      const get = await app.send(`GET ${path}`, { as: STAFF, headers });
+      const head = await app.send(`HEAD ${path}`, { as: STAFF, headers });
+      assert.equal([head.statusCode, head.body], [200, ''], path);
+      for (const name of ['content-encoding', 'content-length', 'vary', 'content-type'])
+        assert.is(head.headers[name], get.headers[name], `${name} of ${path} as ${encoding}`);
+    }
+});
+
+/** Names under which answers tell what must stay between two. */
+const SECRET_KEY = /"(token|csrf_token|link|url|signature|secret|text|html)":/;
+
+compression('never hold a secret, whichever procedure tells it', () => {
+  const telling: string[] = [];
+  forEachOpenApiProcedure(appRouter._def.procedures, ({ path, procedure }) => {
+    const output: unknown = Reflect.get(procedure._def, 'output');
+    assert.ok(output instanceof z.ZodType, path);
+    const schema = JSON.stringify(z.toJSONSchema(output, { unrepresentable: 'any' }));
+    if (SECRET_KEY.test(schema)) telling.push(path);
+  });
+
+  assert.ok(telling.length >= 6, 'tokens, sessions, links, mails');
+  for (const procedure of telling) assert.ok(isSecretProcedure(procedure), procedure);
+});
+
+compression('never hold a secret beside what others could choose', async ({ app }) => {
+  const script = createScript(app);
+  const login = await script.logIn(ADA, DEMO_PASSWORD);
+  const session = await script.send('GET /session/', { headers: ASKED });
+  const input = encodeURIComponent('{"0":{"json":{}},"1":{"json":{}}}');
+  const called = (names: string) =>
+    app.send(`GET !/trpc/${names}?batch=1&input=${input}`, { as: ADA, headers: ASKED });
+
+  const whole = [
+    session,
+    await called('users.list,sessions.current'),
+    await called('sessions%2Ecurrent,users.list'),
+    await called('sessions%252Ecurrent,users.list'),
+    await app.send('GET /csrf/', { headers: ASKED }),
+    await app.send(`GET !/login/?next=${'x'.repeat(500)}`, { headers: { ...ASKED, accept: 'text/html' } }),
+    await app.send('GET !/nowhere/', { headers: { ...ASKED, accept: 'text/html' } }),
+  ];
+  assert.ok(login.body.length > 1_024 && session.body.length > 1_024);
+  for (const [index, answer] of whole.entries())
+    assert.is(answer.headers['content-encoding'], undefined, `${index}: ${answer.body.slice(0, 200)}`);
+});
+
+compression('leave alone what a strong ETag names', async () => {
+  const server = fastify();
+  await compressAnswers(server);
+  server.get('/api/:tag', (request, reply) => {
+    if (request.url === '/api/tagged') reply.header('etag', '"1"');
+    return reply.type('application/json').send('1'.repeat(5_000));
+  });
+  const encodingOf = async (url: string) =>
+    (await server.inject({ url, headers: ASKED })).headers['content-encoding'];
+
+  assert.is(await encodingOf('/api/tagged'), undefined);
+  assert.is(await encodingOf('/api/plain'), 'zstd');
+  await server.close();
+});
+
+compression('are no way to send one: bodies are taken as they are', async ({ app }) => {
+  const send = (line: string, encoding: string, payload = gzipSync('{"label":"Zip"}')) =>
+    app.send(line, {
+      as: ACME,
+      payload,
+      headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+    });
+
+  for (const line of ['PATCH /jb/apps/zylTKNVx/', 'POST !/trpc/apps.update'])
+    for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip']) {
+      const refused = await send(line, encoding);
+      assert.is(refused.statusCode, 415, `${line} ${encoding}`);
+      assert.is(refused.headers['accept-encoding'], 'identity');
+    }
+  assert.is((await send('PATCH /jb/apps/zylTKNVx/', 'identity', Buffer.from('{}'))).statusCode, 200);
+  assert.is((await send('PATCH /jb/apps/zylTKNVx/', 'gzip', Buffer.alloc(0))).statusCode, 200);
+});
+
+compression.run();

@@ -1,0 +1,143 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
+
+const SITE = 'https://app.example.com';
+
+const cors = appSuite('scripts of other sites', { CORS_ORIGINS: `${SITE},http://localhost:5173` });
+
+const preflight = (app: TestApp, path: string, origin = SITE, method = 'PATCH') =>
+  app.send(`OPTIONS ${path}`, {
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization,content-type',
+    },
+  });
+
+const corsHeaders = (headers: Record<string, unknown>) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+const words = (header: unknown): string[] =>
+  String(header)
+    .split(',')
+    .map((word) => word.trim().toLowerCase());
+
+cors('are told beforehand what they may send, over REST and tRPC', async ({ app }) => {
+  for (const path of ['/jb/users/ada@acme.test/', '/api-token-auth/', '!/trpc/users.update', '/nowhere/']) {
+    const { statusCode, headers, body } = await preflight(app, path);
+
+    assert.ok(statusCode === 204 || statusCode === 200, path);
+    assert.is(body, '', path);
+    assert.is(headers['access-control-allow-origin'], SITE, path);
+    assert.ok(words(headers['access-control-allow-methods']).includes('patch'), path);
+    assert.ok(words(headers['access-control-allow-headers']).includes('authorization'), path);
+    assert.ok(words(headers['access-control-allow-headers']).includes('trpc-accept'), path);
+    assert.is(headers['access-control-allow-credentials'], undefined, path);
+    assert.ok(words(headers.vary).includes('origin'), path);
+  }
+});
+
+cors('read answers of every kind', async ({ app }) => {
+  const lines: [string, number][] = [
+    ['GET /jb/sites/', 200],
+    ['HEAD /jb/sites/', 200],
+    ['GET /jb/users/', 403],
+    ['GET /nowhere/', 404],
+    ['DELETE /jb/sites/', 405],
+    ['GET /jb/users/%E0/', 400],
+    ['GET !/trpc/sites.list?input={"json":{}}', 200],
+    ['GET !/trpc/users.list?input={"json":{}}', 403],
+    ['PUT !/trpc/sites.list', 405],
+  ];
+  for (const [line, status] of lines) {
+    const { statusCode, headers } = await app.send(line, { as: ADA, headers: { origin: SITE } });
+
+    assert.is(statusCode, status, line);
+    assert.is(headers['access-control-allow-origin'], SITE, line);
+    assert.is(headers['access-control-allow-credentials'], undefined, line);
+    assert.ok(words(headers.vary).includes('accept'), line);
+    assert.ok(words(headers.vary).includes('origin'), line);
+  }
+});
+
+cors('read what is refused before who calls is known, and what nobody foresaw', async ({ app }) => {
+  const headers = { origin: SITE };
+  const anonymous = await app.send('GET /jb/sites/', { headers });
+  const large = await app.send('POST /api-token-auth/', {
+    payload: { username: 'x'.repeat(1_100_000) },
+    headers,
+  });
+  await app.db().schema.alterTable('sites').renameTo('gone').execute();
+  const failed = await app.send('GET /jb/sites/', { as: ROOT, headers });
+  await app.db().schema.alterTable('gone').renameTo('sites').execute();
+
+  assert.equal(
+    [anonymous, large, failed].map(({ statusCode }) => statusCode),
+    [401, 413, 500],
+  );
+  for (const answer of [anonymous, large, failed])
+    assert.is(answer.headers['access-control-allow-origin'], SITE);
+});
+
+cors('see the headers by which the API speaks', async ({ app }) => {
+  const { headers } = await app.send('GET /jb/sites/', { as: ADA, headers: { origin: SITE } });
+  const shown = words(headers['access-control-expose-headers']);
+
+  for (const name of ['x-request-id', 'etag', 'location', 'link', 'x-count', 'x-next', 'retry-after'])
+    assert.ok(shown.includes(name), name);
+});
+
+cors('log in by the token endpoint, and not into a session', async ({ app }) => {
+  const payload = { username: ADA, password: DEMO_PASSWORD };
+  const headers = { origin: SITE, 'sec-fetch-site': 'cross-site' };
+  const token = await app.send('POST /api-token-auth/', { payload, headers });
+  const session = await app.send('POST /session/', { payload, headers });
+
+  assert.is(token.statusCode, 200);
+  assert.is(token.headers['access-control-allow-origin'], SITE);
+  assert.is(session.json().type, 'urn:steward:problem:cross-site');
+});
+
+cors('of sites that are not named are told nothing', async ({ app }) => {
+  for (const origin of ['https://evil.test', 'null', 'https://app.example.com.evil.test', `${SITE}/`, '']) {
+    const asked = await preflight(app, '/jb/sites/', origin);
+    const answered = await app.send('GET /jb/sites/', { as: ADA, headers: { origin } });
+
+    assert.equal(corsHeaders(asked.headers), [], origin);
+    assert.equal(corsHeaders(answered.headers), [], origin);
+    assert.is(answered.statusCode, 200);
+    assert.ok(words(answered.headers.vary).includes('origin'), origin);
+  }
+});
+
+cors('take nothing from OPTIONS without a browser', async ({ app }) => {
+  const plain = await app.send('OPTIONS /jb/sites/');
+  const unknown = await app.send('OPTIONS /nowhere/');
+  const asked = await preflight(app, '/jb/sites/');
+
+  assert.equal([plain.statusCode, plain.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+  assert.equal(corsHeaders(plain.headers), []);
+  assert.is(unknown.statusCode, 404);
+  assert.is(asked.headers.allow, plain.headers.allow);
+});
+
+cors('are told nothing where no site is named, and may be of any where * is', async () => {
+  const [closed, open] = await Promise.all([startTestApp(), startTestApp({ CORS_ORIGINS: '*' })]);
+  const headers = { origin: 'https://any.test' };
+  try {
+    const refused = await closed.send('GET /jb/sites/', { as: ADA, headers });
+    const asked = await preflight(closed, '/jb/sites/');
+    const allowed = await open.send('GET /jb/sites/', { as: ADA, headers });
+    const plain = await open.send('OPTIONS /nowhere/');
+
+    assert.equal([...corsHeaders(refused.headers), ...corsHeaders(asked.headers)], []);
+    assert.is(asked.headers.allow, 'GET, HEAD, POST, OPTIONS');
+    assert.is(allowed.headers['access-control-allow-origin'], '*');
+    assert.is(plain.statusCode, 404);
+  } finally {
+    await Promise.all([closed.close(), open.close()]);
+  }
+});
+
+cors.run();

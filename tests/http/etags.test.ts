@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { etagOf, matchesStrongly, matchesWeakly, readTags } from '../../src/http/etags.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const etags = appSuite('ETag and If-None-Match');
+
+const get = (app: TestApp, path: string, as: string, headers = {}) =>
+  app.send(`GET ${path}`, { as, headers });
+const tagOf = async (app: TestApp, path: string, as: string): Promise<string> =>
+  String((await get(app, path, as)).headers.etag);
+
+etags('is a strong validator on whatever is one object', async ({ app }) => {
+  for (const path of [
+    '/jb/sites/1/',
+    '/jb/clients/1/',
+    '/jb/clients/1/site/',
+    `/jb/users/${ADA}/`,
+    `/jb/apps/${SALES}/`,
+    `/jb/users/${ADA}/usage/${SALES}/`,
+    '/jb/env/',
+    '/session/',
+    '/branding/',
+  ]) {
+    const [first, second] = [await get(app, path, ROOT), await get(app, path, ROOT)];
+    assert.match(String(first.headers.etag), /^"[\w-]{43}(\.[\w-]{43})?"$/, path);
+    assert.is(first.headers.etag, second.headers.etag, path);
+    const whole = etagOf({}, first.body).slice(1);
+    assert.ok(String(first.headers.etag).endsWith(whole), path);
+  }
+});
+
+etags('is on no list, page, stream or failure', async ({ app }) => {
+  for (const path of [
+    `/jb/apps/${SALES}/usage/entries/`,
+    '/jb/users/',
+    '/jb/apps/',
+    `/jb/apps/${SALES}/usage/`,
+    '/jb/users/nobody@x.test/',
+  ]) {
+    assert.is((await get(app, path, ROOT)).headers.etag, undefined, path);
+  }
+});
+
+etags('differs between callers who see different things, and after a change', async ({ app }) => {
+  const path = `/jb/apps/${SALES}/`;
+  const before = await tagOf(app, path, ACME);
+  assert.is.not(before, await tagOf(app, path, ADA));
+
+  await app.send(`PATCH ${path}`, { as: ACME, payload: { label: 'Sales again' } });
+  assert.is.not(before, await tagOf(app, path, ACME));
+});
+
+etags('spares a caller what they have: 304 without a body, by GET and HEAD', async ({ app }) => {
+  const path = `/jb/users/${ADA}/`;
+  const full = await get(app, path, ACME);
+  const tag = String(full.headers.etag);
+  for (const method of ['GET', 'HEAD']) {
+    for (const known of [tag, `W/${tag}`, `"a,b", W/"c" ,, ${tag}`, '*']) {
+      const answer = await app.send(`${method} ${path}`, { as: ACME, headers: { 'if-none-match': known } });
+      assert.equal([answer.statusCode, answer.body], [304, ''], `${method} ${known}`);
+      assert.is(answer.headers.etag, tag);
+      assert.is(answer.headers.vary, full.headers.vary);
+      assert.is(answer.headers['cache-control'], full.headers['cache-control']);
+      const length = method === 'HEAD' ? full.headers['content-length'] : undefined;
+      assert.is(answer.headers['content-length'], length);
+    }
+  }
+});
+
+etags('answers in full what is unknown, or no list of tags', async ({ app }) => {
+  const path = `/jb/users/${ADA}/`;
+  const tag = await tagOf(app, path, ACME);
+  for (const unknown of ['"other"', tag.slice(1, -1), `${tag} ${tag}`, '', `w/${tag}`]) {
+    const answer = await get(app, path, ACME, { 'if-none-match': unknown });
+    assert.equal([answer.statusCode, answer.headers.etag], [200, tag], unknown);
+  }
+});
+
+etags('does not spare the check of who asks', async ({ app }) => {
+  const path = `/jb/users/${ADA}/`;
+  const headers = { 'if-none-match': '*' };
+  assert.is((await app.send(`GET ${path}`, { headers })).statusCode, 401);
+  assert.is((await get(app, '/jb/users/nobody@x.test/', ROOT, headers)).statusCode, 404);
+});
+
+etags('goes with every PATCH that answers what GET shows, and is the same', async ({ app }) => {
+  await app.as(ACME).users.create({ email: 'tagged@acme.test' });
+  await app.as(ACME).invitations.create({ items: [{ email: 'tagged@x.test', client: 1 }] });
+  for (const [path, payload] of [
+    ['/jb/users/tagged@acme.test/', { first_name: 'T', extra: { b: 1, a: [{}] } }],
+    ['/jb/clients/1/', { login_title: 'Hello' }],
+    [`/jb/apps/${SALES}/`, { description: 'Tagged' }],
+    ['/jb/users/invitations/tagged@x.test/', { extra: { z: 1 } }],
+  ] as const) {
+    const changed = await app.send(`PATCH ${path}`, { as: ACME, payload });
+    const shown = await get(app, path, ACME);
+    assert.equal([changed.statusCode, changed.body], [200, shown.body], path);
+    assert.ok(shown.headers.etag, path);
+    assert.is(changed.headers.etag, shown.headers.etag, path);
+  }
+});
+
+etags('goes with a creation, which says where to find it', async ({ app }) => {
+  const site = await app.send('POST /jb/sites/', { as: ROOT, payload: { domain: 'x.test', name: 'X' } });
+  const client = await app.send('POST /jb/clients/', {
+    as: ROOT,
+    payload: { name: 'X', site: site.json().id },
+  });
+  for (const made of [site, client]) {
+    const location = String(made.headers.location);
+    const shown = await app.send(`GET !${location}`, { as: ROOT });
+    assert.equal([made.statusCode, shown.statusCode], [201, 200]);
+    assert.is(shown.body, made.body, location);
+    assert.is(shown.headers.etag, made.headers.etag);
+  }
+  const token = await app.send('POST /jb/tokens/', { as: STAFF, payload: { name: 'X' } });
+  assert.equal([token.statusCode, token.headers.location, token.headers.etag], [201, undefined, undefined]);
+});
+
+etags('are read from any list as they were written, and from nothing else', () => {
+  const opaque = fc.string({
+    unit: fc
+      .integer({ min: 0x21, max: 0x7e })
+      .filter((code) => code !== 0x22)
+      .map((code) => String.fromCharCode(code)),
+  });
+  const tag = fc.tuple(fc.boolean(), opaque).map(([isWeak, text]) => `${isWeak ? 'W/' : ''}"${text}"`);
+  const separator = fc.constantFrom(',', ', ', ' ,\t', ',,');
+  fc.assert(
+    fc.property(fc.array(tag, { minLength: 1 }), separator, (tags, between) => {
+      const read = readTags(tags.join(between));
+      assert.equal(read, tags);
+      for (const one of tags) {
+        assert.is(matchesStrongly(tags, one), !one.startsWith('W/') || tags.includes(one));
+        assert.ok(matchesWeakly(tags, one.replace(/^W\//, '')));
+      }
+    }),
+  );
+  for (const none of ['', '"', 'a', '"a" "b"', '"a"b', '*,"a"', 'W/', '"a";q=1'])
+    assert.is(readTags(none), null, none);
+  assert.is(readTags(' * '), '*');
+});
+
+etags('are read in time that grows with their length', () => {
+  const started = performance.now();
+  readTags(`${'"a",'.repeat(4_000)}x`);
+  readTags(`${','.repeat(16_000)}x`);
+  readTags(`${'" '.repeat(8_000)}`);
+  assert.ok(performance.now() - started < 500);
+});
+
+etags.run();

@@ -1,0 +1,80 @@
+import * as assert from 'uvu/assert';
+import { restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { methodsByPath } from '../../src/http/rest-methods.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { everyRead, fillLists } from '../support/every-read.ts';
+import { ROOT, type TestApp } from '../support/test-app.ts';
+
+const head = appSuite('HEAD and OPTIONS');
+head.before(({ app }) => fillLists(app));
+
+/** Cookies and ids of requests are made anew for each answer, and only a body has to be framed. */
+const comparable = ({ headers }: Awaited<ReturnType<TestApp['send']>>) => {
+  const { date, 'x-request-id': id, 'set-cookie': cookies, 'transfer-encoding': _, ...rest } = headers;
+  return { ...rest, hasDate: typeof date, hasId: typeof id, cookies: [cookies ?? []].flat().length };
+};
+
+const sameAsGet = async (app: TestApp, path: string, accept: string) => {
+  const request = { as: ROOT, headers: { accept } };
+  const got = await app.send(`GET ${path}`, request);
+  const asked = await app.send(`HEAD ${path}`, request);
+
+  assert.is(asked.statusCode, got.statusCode, path);
+  assert.is(asked.body, '', path);
+  assert.equal(comparable(asked), comparable(got), `${path} as ${accept}`);
+  return got;
+};
+
+head('answers every read as GET does, without a body', async ({ app }) => {
+  for (const { path, endpoint } of everyRead()) {
+    const got = await sameAsGet(app, path, '*/*');
+    assert.is(got.statusCode, 200, path);
+    const isStreamed = endpoint.procedure === 'usage.ofApp';
+    assert.is(got.headers['content-length'] === undefined, isStreamed, path);
+    if (endpoint.csv !== null) await sameAsGet(app, path, 'text/csv');
+  }
+});
+
+head('answers failures and pages as GET does', async ({ app }) => {
+  for (const path of [
+    '/jb/users/?page=2&page_size=2',
+    '/jb/users/?page=0',
+    '/jb/users/nobody/',
+    '/jb/none/',
+  ]) {
+    await sameAsGet(app, path, 'application/json');
+  }
+  await sameAsGet(app, '/jb/sites/1/', 'text/csv');
+  for (const path of [
+    '!/healthz',
+    '!/readyz',
+    '!/avatars/a.svg',
+    '!/api/v1/csrf/',
+    '!/login/',
+    '!/nothing',
+  ]) {
+    await sameAsGet(app, path, '*/*');
+  }
+});
+
+head('asks for credentials as GET does', async ({ app }) => {
+  const { statusCode, headers } = await app.send('HEAD /jb/users/');
+
+  assert.equal([statusCode, headers['www-authenticate']], [401, 'Token']);
+});
+
+head('has OPTIONS beside it on every path, which says what the path takes', async ({ app }) => {
+  const paths = methodsByPath(restEndpoints());
+  assert.ok(paths.size > 30);
+  for (const [url, methods] of paths) {
+    const path = url.replace('/api/v1', '').replaceAll(/:\w+/g, '1');
+    const { statusCode, headers, body } = await app.send(`OPTIONS ${path}`);
+    const allowed = String(headers.allow).split(', ');
+
+    assert.equal([statusCode, body], [204, ''], path);
+    assert.equal(allowed.toSorted(), [...methods, 'OPTIONS'].toSorted(), path);
+    assert.is(allowed.includes('HEAD'), allowed.includes('GET'), path);
+  }
+});
+
+head.run();

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { restEndpoints } from '../../../src/http/rest-endpoints.ts';
+import { faultsAgainst, openApi } from '../../support/openapi.ts';
+
+const FILE = join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json');
+
+const document = suite('OpenAPI document');
+
+document('is the one in docs: npm run openapi writes it', async () => {
+  assert.equal(JSON.parse(await readFile(FILE, 'utf8')), openApi);
+});
+
+document('has every path of every procedure, with its slash', () => {
+  for (const { url, method, procedure } of restEndpoints()) {
+    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    assert.is(openApi.paths[path]?.[method.toLowerCase()]?.operationId, procedure);
+  }
+});
+
+document('passes the recommended rules of a linter, but for the slashes that paths have', async () => {
+  const config = await createConfig({ extends: ['recommended'], rules: { 'no-path-trailing-slash': 'off' } });
+  const problems = await lintFromString({ source: JSON.stringify(openApi), absoluteRef: FILE, config });
+
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  assert.equal(
+    errors.map(({ ruleId, message }) => `${ruleId}: ${message}`),
+    [],
+  );
+});
+
+document('gives every component an example that is one', () => {
+  for (const [name, schema] of Object.entries(openApi.components.schemas)) {
+    if (name === 'Problem') continue;
+    assert.is(schema.examples?.length, 1, name);
+    assert.equal(faultsAgainst(schema, schema.examples?.[0]), [], name);
+  }
+});
+
+document('leaves no schema without a word', () => {
+  const empty = (value: unknown, path: string): string[] => {
+    if (typeof value !== 'object' || value === null) return [];
+    const inside = Object.entries(value).flatMap(([key, child]) =>
+      key === 'examples' || key === 'example' ? [] : empty(child, `${path}/${key}`),
+    );
+    const isSchema = /\/(schema|items|properties\/\w+)$/.test(path);
+    return isSchema && Object.keys(value).length === 0 ? [path, ...inside] : inside;
+  };
+
+  assert.equal(
+    empty(openApi, '').filter((path) => !/\/default$/.test(path)),
+    [],
+  );
+});
+
+document.run();

@@ -1,0 +1,115 @@
+import { MINUTE_MS } from '../../../src/core/clock.ts';
+import {
+  ACME,
+  ADA,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../../support/test-app.ts';
+import { SALES } from '../../support/usage.ts';
+import type { Row } from '../walk-rows.ts';
+
+export type Step = Omit<Row, 'shape' | 'status'>;
+
+const NEW_PASSWORD = 'Violet-harbor-92-kite';
+const LOGIN = { username: ADA, password: DEMO_PASSWORD };
+
+/** A request that succeeds for every operation that the interface document does not have. */
+export const extensionRows = async (app: TestApp): Promise<Step[]> => [
+  ...aboutLogins(),
+  ...(await aboutPasswords(app)),
+  ...(await aboutInvitations(app)),
+  ...(await aboutMails(app)),
+  ...aboutTenants,
+  ...aboutApps,
+];
+
+const aboutLogins = (): Step[] => [
+  { line: 'POST /jb/api-token-auth/', body: { email: ADA, password: DEMO_PASSWORD } },
+  { line: 'GET /jb/tokens/', as: ADA },
+  { line: 'POST /jb/tokens/', as: ADA, body: { name: 'Nightly export' } },
+  { line: 'DELETE /jb/tokens/1/', as: ADA },
+  { line: 'POST /session/', body: LOGIN },
+  { line: 'GET /session/', as: GRACE },
+  { line: 'GET /jb/sessions/', as: GRACE },
+  { line: 'DELETE /jb/sessions/1/', as: ADA },
+  { line: `DELETE /jb/users/${EDSGER}/logins/`, as: ROOT },
+  { line: 'DELETE /session/', as: GRACE },
+];
+
+const aboutPasswords = async (app: TestApp): Promise<Step[]> => {
+  const token = await resetToken(app);
+  const change = { password: DEMO_PASSWORD, new_password: NEW_PASSWORD };
+  return [
+    { line: 'POST /password/check/', body: { password: 'summer' } },
+    { line: 'GET /jb/clients/1/password-expiry/?days=90', as: ACME },
+    { line: 'POST /password/request-reset/', body: { email: GRACE } },
+    { line: 'POST /password/link/', body: { token } },
+    { line: 'POST /password/reset/', body: { token, password: NEW_PASSWORD } },
+    { line: 'POST /password/change/', as: EDSGER, body: change },
+    { line: 'POST /password/renew/', body: { ...change, username: STAFF } },
+  ];
+};
+
+/** As a mail would carry it. */
+const resetToken = async (app: TestApp): Promise<string> => {
+  const db = app.db();
+  const user = await db.selectFrom('users').select('id').where('email', '=', GRACE).executeTakeFirstOrThrow();
+  const now = app.clock.now();
+  const { id } = await db
+    .insertInto('password_links')
+    .values({ user_id: user.id, created_at: now, expires_at: new Date(now.getTime() + 60 * MINUTE_MS) })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const url = new URL(app.links.passwordLink({ id, userId: user.id, createdAt: now }));
+  return url.searchParams.get('token') ?? '';
+};
+
+const aboutInvitations = async (app: TestApp): Promise<Step[]> => {
+  const items = ['kept', 'closed', 'taken'].map((name) => ({ email: `${name}@guest.test`, client: 1 }));
+  const [kept, closed, taken] = await app.as(ACME).invitations.create({ items });
+  const signature = new URL(app.links.invitation(taken?.key ?? '')).searchParams.get('signature');
+  return [
+    { line: 'GET /jb/invitations/?status=all&search=guest', as: ACME },
+    { line: `GET /jb/invitations/${kept?.id}/`, as: ACME },
+    { line: `POST /jb/invitations/${kept?.id}/resend/`, as: ACME },
+    { line: `POST /jb/invitations/${kept?.id}/link/`, as: ACME },
+    { line: `POST /jb/invitations/${closed?.id}/revoke/`, as: ACME },
+    { line: `POST /invitations/${taken?.key}/`, body: { signature } },
+    { line: `POST /invitations/${taken?.key}/accept/`, body: { signature, password: NEW_PASSWORD } },
+  ];
+};
+
+const aboutMails = async (app: TestApp): Promise<Step[]> => {
+  const mails = await app.as(ROOT).mail.list({});
+  const mail = mails.find(({ recipient }) => recipient === 'kept@guest.test');
+  return [
+    { line: 'GET /jb/mails/', as: ROOT },
+    { line: `GET /jb/mails/${mail?.id}/`, as: ROOT },
+    { line: `POST /jb/mails/${mail?.id}/retry/`, as: ROOT },
+  ];
+};
+
+const aboutTenants: Step[] = [
+  { line: 'GET /branding/' },
+  { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
+  { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
+  { line: `PATCH /jb/users/${GRACE}/offices/`, as: ROOT, body: { is_staff: true } },
+  { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
+  { line: 'GET /jb/audit/', as: ROOT },
+];
+
+const aboutApps: Step[] = [
+  { line: `GET /jb/apps/${SALES}/status/`, as: ADA },
+  { line: `GET /jb/apps/${SALES}/versions/`, as: ACME },
+  { line: 'POST /app/fetch/sales/', as: ROOT, body: { app_version: '1.0.0' } },
+  { line: 'POST /app/load/sales/', as: ROOT },
+  { line: 'POST /app/rollback/sales/', as: ROOT, body: { app_version: '1.1.0' } },
+  { line: `GET /jb/apps/${SALES}/usage/entries/?limit=2`, as: ACME },
+  { line: `GET /jb/usage/series/?app_id=${SALES}&window=7`, as: ACME },
+  { line: `GET /jb/apps/${SALES}/usage/top/`, as: ACME },
+  { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
+];

@@ -1,0 +1,16 @@
+import { restEndpoints } from '../../../src/http/rest-endpoints.ts';
+
+type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
+
+/** A request that fails for every procedure: without a login where one is needed, else in a form that nobody can serve. */
+export const failureRows = (): FailureRow[] =>
+  restEndpoints().map(({ method, url, isPublic }) => {
+    const line = `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;
+    if (!isPublic) return { line, headers: {} };
+    const isRead = method === 'GET';
+    return {
+      line,
+      headers: isRead ? { accept: 'image/png' } : { 'content-type': 'application/json' },
+      ...(!isRead && { payload: '[' }),
+    };
+  });

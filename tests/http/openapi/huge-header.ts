@@ -1,0 +1,16 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Answered } from '../../support/openapi.ts';
+
+/** More than Node takes, which is 16 KiB for all. */
+const HUGE = 'x'.repeat(32 * 1024);
+
+/** Over a socket: what the parser of HTTP refuses never reaches a route. */
+export const requestWithHugeHeader = async (server: Server, path: string): Promise<Answered> => {
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  const sent = request({ port, path, headers: { 'x-huge': HUGE } }).end();
+  const [answer]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage]; // what this event carries
+  return { statusCode: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
+};

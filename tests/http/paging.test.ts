@@ -1,0 +1,195 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { everyList, fillLists } from '../support/every-read.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+
+const BASE = 'https://steward.test/base';
+const PATH = '/api/v1/jb/users/';
+const HEADERS = ['x-count', 'x-page', 'x-pagesize', 'x-next', 'x-previous', 'link'] as const;
+
+const paging = appSuite('paging', { BASE_URL: BASE });
+paging.before(({ app }) => fillLists(app));
+
+const read = (app: TestApp, path: string, as = ROOT) => app.send(`GET ${path}`, { as });
+const pageHeaders = async (app: TestApp, path: string) => {
+  const { headers } = await read(app, path);
+  return Object.fromEntries(HEADERS.map((name) => [name, headers[name]]));
+};
+const withKeys = (path: string, keys: string) => path + (path.includes('?') ? '&' : '?') + keys;
+
+/** What a caller gets who follows X-Next to its end. */
+const followed = async (app: TestApp, first: string): Promise<{ items: unknown[]; counts: unknown[] }> => {
+  const items: unknown[] = [];
+  const counts: unknown[] = [];
+  for (let path: string | undefined = first; path !== undefined; ) {
+    const { headers, body } = await read(app, path);
+    items.push(...JSON.parse(body));
+    counts.push(headers['x-count']);
+    path = (headers['x-next'] as string | undefined)?.replace(`${BASE}/api/v1`, ''); // sent once
+  }
+  return { items, counts };
+};
+
+/** What a caller gets who names the last element of each page in the next request. */
+const continued = async (app: TestApp, path: string, key: string): Promise<unknown[]> => {
+  const items: Record<string, unknown>[] = [];
+  for (let cursor = ''; ; cursor = `&cursor=${encodeURIComponent(String(items.at(-1)?.[key]))}`) {
+    const page = (await read(app, withKeys(path, `limit=1${cursor}`))).json();
+    if (page.length === 0) return items;
+    assert.is(page.length, 1);
+    items.push(...page);
+  }
+};
+
+const CURSOR_KEYS: Record<string, string> = {
+  'users.list': 'email',
+  'clients.users': 'email',
+  'savedFilters.list': 'hash',
+  'savedFilters.ofStack': 'hash',
+};
+
+paging('is there for every list, and all pages together are the list', async ({ app }) => {
+  assert.ok(everyList().length >= 17);
+  for (const { path, endpoint } of everyList()) {
+    const whole = (await read(app, path)).json();
+    const { items, counts } = await followed(app, withKeys(path, 'page_size=1'));
+
+    assert.ok(whole.length > 1, `${path}: a list of less than two proves nothing`);
+    assert.equal(items, whole, path);
+    assert.equal(counts, Array(whole.length).fill(`${whole.length}`), endpoint.procedure);
+  }
+});
+
+paging('goes on behind the last element of the page before, where there is a cursor', async ({ app }) => {
+  const lists = everyList().filter(({ endpoint }) => 'cursor' in endpoint.input.shape);
+  assert.ok(lists.length >= 16);
+  for (const { path, endpoint } of lists) {
+    const whole = (await read(app, path)).json();
+
+    assert.equal(await continued(app, path, CURSOR_KEYS[endpoint.procedure] ?? 'id'), whole, path);
+  }
+});
+
+paging('behind a cursor misses nobody and repeats nobody, whoever comes in between', async ({ app }) => {
+  const before = (await read(app, '/jb/users/')).json();
+  const seen: { email: string }[] = [];
+  for (let cursor = ''; ; cursor = `&cursor=${seen.at(-1)?.email}`) {
+    const page = (await read(app, `/jb/users/?limit=3${cursor}`)).json();
+    seen.push(...page);
+    if (page.length === 0 || seen.length > 20) break;
+    if (seen.length < 9) await app.as(ROOT).users.create({ email: `new${seen.length}@acme.test`, client: 1 });
+  }
+  const emails = seen.map(({ email }) => email);
+
+  assert.equal(emails, [...new Set(emails)]);
+  assert.equal(
+    before.filter(({ email }: { email: string }) => !emails.includes(email)),
+    [],
+  );
+  assert.is(seen.length, before.length + 2);
+  await app.db().deleteFrom('users').where('email', 'like', 'new%').execute();
+});
+
+paging('says where the other pages are, by the address of the service', async ({ app }) => {
+  const url = (page: number) => `${BASE}${PATH}?is_active=true&page=${page}&page_size=2`;
+
+  assert.equal(await pageHeaders(app, '/jb/users?page=2&is_active=true&page_size=2'), {
+    'x-count': '7',
+    'x-page': '2',
+    'x-pagesize': '2',
+    'x-next': url(3),
+    'x-previous': url(1),
+    link: `<${url(1)}>; rel="first", <${url(1)}>; rel="prev", <${url(3)}>; rel="next", <${url(4)}>; rel="last"`,
+  });
+});
+
+paging('leaves out what there is not', async ({ app }) => {
+  const only = `${BASE}${PATH}?page=1&page_size=100`;
+  const link = `<${only}>; rel="first", <${only}>; rel="last"`;
+  const none = { 'x-next': undefined, 'x-previous': undefined };
+
+  assert.equal(await pageHeaders(app, '/jb/users/?page=1'), {
+    'x-count': '8',
+    'x-page': '1',
+    'x-pagesize': '100',
+    ...none,
+    link,
+  });
+  assert.equal(
+    await pageHeaders(app, '/jb/users/'),
+    Object.fromEntries(HEADERS.map((name) => [name, undefined])),
+  );
+  assert.equal(await pageHeaders(app, '/jb/users/?limit=2'), await pageHeaders(app, '/jb/users/'));
+});
+
+paging('behind the end is empty, and leads back to the last page', async ({ app }) => {
+  const response = await read(app, '/jb/users/?page=2147483647&page_size=5');
+
+  assert.equal(response.json(), []);
+  assert.is(response.headers['x-count'], '8');
+  assert.is(response.headers['x-next'], undefined);
+  assert.is(response.headers['x-previous'], `${BASE}${PATH}?page=2&page_size=5`);
+  const nothing = await read(app, '/jb/users/?search=nobody-at-all&page=3');
+  assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
+});
+
+paging('keeps the rest of the query as it came, and no header of its own making', async ({ app }) => {
+  const odd = 'search=a%26b%3E%0D%0AX-Evil%3A1&tag=x&tag=y%2Cz&page=2&page_size=1';
+  const { headers } = await read(app, `/jb/users/?${odd}`);
+  const previous = new URL(String(headers['x-previous']));
+
+  assert.is(headers['x-evil'], undefined);
+  assert.not.match(String(headers.link), /[\r\n]/);
+  assert.is(previous.searchParams.get('search'), 'a&b>\r\nX-Evil:1');
+  assert.equal(previous.searchParams.getAll('tag'), ['x', 'y,z']);
+  assert.equal(previous.searchParams.getAll('page'), ['1']);
+  const person = await read(app, `/jb/apps/?page=9&host=${encodeURIComponent('http://evil.test/')}`, ADA);
+  assert.ok(
+    String(person.headers['x-previous']).startsWith(`${BASE}/api/v1/jb/apps/?host=http%3A%2F%2Fevil`),
+  );
+});
+
+paging('refuses what is no page, naming the field', async ({ app }) => {
+  for (const [field, bad] of [
+    ['page', ['0', '-1', '1.5', 'x', '', '2147483648', '1e3']],
+    ['page_size', ['0', '-1', '10001', 'all', '']],
+    ['limit', ['0', '10001', 'x']],
+  ] as const) {
+    for (const value of bad) {
+      const response = await read(app, `/jb/users/?${field}=${value}`);
+      assert.is(response.statusCode, 400, `${field}=${value}`);
+      assert.equal(Object.keys(response.json().errors), [field]);
+    }
+  }
+  assert.is((await read(app, '/jb/users/?page=1&page_size=10000')).statusCode, 200);
+  const twice = await read(app, '/jb/users/?page=1&page=2');
+  assert.equal([twice.statusCode, Object.keys(twice.json().errors)], [400, ['page']]);
+});
+
+paging('refuses a cursor with a page, and one that the list does not have', async ({ app }) => {
+  for (const query of [`page=1&cursor=${ADA}`, `page_size=1&cursor=${ADA}`, 'cursor=nobody@acme.test']) {
+    const response = await read(app, `/jb/users/?${query}`);
+    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, ['cursor']], query);
+  }
+  // Whoever the caller may not see is nobody: no cursor tells that they have an account.
+  assert.is((await read(app, '/jb/users/?cursor=edsger@globex.test', ACME)).statusCode, 400);
+  assert.is((await read(app, '/jb/apps/?cursor=Hb7cW2ke', ACME)).statusCode, 400);
+  assert.is((await read(app, '/hashr/saved_global_filters/?cursor=h1', ADA)).statusCode, 400);
+});
+
+paging('counts only what the caller may see', async ({ app }) => {
+  const { headers } = await read(app, '/jb/users/?page=1&page_size=1', ACME);
+  const whole = (await read(app, '/jb/users/', ACME)).json();
+
+  assert.is(headers['x-count'], `${whole.length}`);
+  assert.ok(whole.length < 8);
+});
+
+paging('is there for procedures as well', async ({ app }) => {
+  const whole = await app.as(ROOT).users.list({});
+
+  assert.equal(await app.as(ROOT).users.list({ page: 2, page_size: 3 }), whole.slice(3, 6));
+  assert.equal(await app.as(ROOT).users.list({ limit: 3, cursor: whole[2]?.email }), whole.slice(3, 6));
+});
+
+paging.run();

@@ -1,0 +1,63 @@
+import * as assert from 'uvu/assert';
+import { preferredReturn } from '../../src/http/preferences.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+
+const prefer = appSuite('Prefer');
+
+const minimal = { prefer: 'return=minimal' };
+const patch = (app: TestApp, headers: Record<string, string>) =>
+  app.send('PATCH /jb/clients/1/', { as: ACME, payload: { login_title: 'Hi' }, headers });
+
+prefer('changes nothing unless it is there', async ({ app }) => {
+  const answer = await patch(app, {});
+  assert.equal([answer.statusCode, answer.headers['preference-applied']], [200, undefined]);
+});
+
+prefer('spares a PATCH its body, and gives the tag of what it is now', async ({ app }) => {
+  const answer = await patch(app, minimal);
+  const shown = await app.send('GET /jb/clients/1/', { as: ACME });
+
+  assert.equal([answer.statusCode, answer.body], [204, '']);
+  assert.is(answer.headers['preference-applied'], 'return=minimal');
+  assert.is(answer.headers.etag, shown.headers.etag);
+});
+
+prefer('spares a creation its body, and says where it is', async ({ app }) => {
+  const payload = { domain: 'minimal.test', name: 'Minimal' };
+  const answer = await app.send('POST /jb/sites/', { as: ROOT, payload, headers: minimal });
+  const shown = await app.send(`GET !${answer.headers.location}`, { as: ROOT });
+
+  assert.equal([answer.statusCode, answer.body], [201, '']);
+  assert.is(answer.headers['preference-applied'], 'return=minimal');
+  assert.is(shown.json().domain, 'minimal.test');
+});
+
+prefer('never takes away what is told this once', async ({ app }) => {
+  const answer = await app.send('POST /jb/tokens/', { as: ADA, payload: { name: 'm' }, headers: minimal });
+  assert.is(answer.statusCode, 201);
+  assert.match(answer.json().token, /^[0-9a-f]{40}$/);
+  assert.is(answer.headers['preference-applied'], undefined);
+});
+
+prefer('is not applied to a failure', async ({ app }) => {
+  const payload = { login_title: 7 };
+  const answer = await app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
+  assert.equal([answer.statusCode, answer.headers['preference-applied']], [400, undefined]);
+});
+
+prefer('is read as RFC 7240 writes it: the first of several, in any case and quotes', () => {
+  for (const [header, value] of [
+    ['return=minimal', 'minimal'],
+    ['respond-async, Return = "Representation"; foo', 'representation'],
+    ['return=minimal, return=representation', 'minimal'],
+    ['foo; return=minimal', null],
+    ['return=all', null],
+    ['xreturn=minimal', null],
+    ['return=minimalism', null],
+  ] as const) {
+    assert.is(preferredReturn({ headers: { prefer: header } }), value, header);
+  }
+});
+
+prefer.run();

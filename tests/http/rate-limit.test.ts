@@ -1,0 +1,177 @@
+import { createTRPCClient, httpBatchLink, httpBatchStreamLink, TRPCClientError } from '@trpc/client';
+import * as assert from 'uvu/assert';
+import { createApp } from '../../src/app.ts';
+import { type AppRouter, transformer } from '../../src/client.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import {
+  ACME,
+  ADA,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  STAFF,
+  startTestApp,
+  type TestApp,
+} from '../support/test-app.ts';
+
+const LIMIT = 40;
+
+const limited = appSuite('a limit of requests', {
+  RATE_LIMIT_PER_MINUTE: String(LIMIT),
+  CORS_ORIGINS: '*',
+  TRUST_PROXY: '1',
+});
+
+/** Somebody without credentials, at an address of their own. */
+const from = (address: string) => ({ 'x-forwarded-for': address });
+
+const remainingOf = ({ headers }: { headers: Record<string, unknown> }): number =>
+  Number(/^"default";r=(\d+);t=\d+$/.exec(String(headers.ratelimit))?.[1]);
+
+const useUp = async (app: TestApp, as: string): Promise<void> => {
+  for (let n = 0; n < LIMIT; n += 1) await app.send('GET /jb/sites/', { as });
+};
+
+limited('is none unless it is set', async () => {
+  const app = await startTestApp();
+  const { headers } = await app.send('GET /jb/sites/', { as: ADA }).finally(() => app.close());
+
+  assert.equal([headers.ratelimit, headers['ratelimit-policy']], [undefined, undefined]);
+});
+
+limited('is told on every answer, and ends in 429', async ({ app }) => {
+  const first = await app.send('GET /jb/sites/', { as: ADA });
+  assert.is(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=60`);
+  assert.is(remainingOf(first), LIMIT - 1);
+
+  await useUp(app, ADA);
+  const refused = await app.send('GET /jb/sites/', { as: ADA, headers: { origin: 'https://x.test' } });
+  assert.is(refused.statusCode, 429);
+  assert.is(refused.json().type, 'urn:steward:problem:rate-limited');
+  assert.is(remainingOf(refused), 0);
+  const wait = Number(refused.headers['retry-after']);
+  assert.ok(wait >= 1 && wait <= 60);
+  assert.match(String(refused.headers.ratelimit), `t=${wait}`);
+  assert.is(refused.headers['access-control-allow-origin'], '*');
+  assert.is(refused.headers['cache-control'], 'no-store');
+  assert.is(refused.headers['x-content-type-options'], 'nosniff');
+});
+
+limited('of one is none of another', async ({ app }) => {
+  await useUp(app, GRACE);
+
+  assert.is((await app.send('GET /jb/sites/', { as: GRACE })).statusCode, 429);
+  assert.is((await app.send('GET /jb/sites/', { as: EDSGER })).statusCode, 200);
+  assert.is((await app.send('GET /jb/sites/', { headers: from('192.0.2.1') })).statusCode, 401);
+});
+
+limited('counts who shows no good credential by address', async ({ app }) => {
+  const headers = from('192.0.2.2');
+  const bad = (n: number) => ({ ...headers, authorization: `Token ${String(n).padStart(40, '0')}` });
+  for (let n = 0; n < LIMIT; n += 1) await app.send('GET /jb/sites/', { headers: bad(n) });
+
+  assert.is((await app.send('GET /jb/sites/', { headers: bad(LIMIT) })).statusCode, 429);
+  assert.is((await app.send('GET /branding/', { headers })).statusCode, 429);
+  assert.is((await app.send('GET /branding/', { headers: from('192.0.2.3') })).statusCode, 200);
+  assert.is((await app.send('GET /jb/sites/', { as: STAFF, headers })).statusCode, 200);
+});
+
+limited('counts what is refused, and neither health, pictures nor OPTIONS', async ({ app }) => {
+  const headers = from('192.0.2.4');
+  const counted = [
+    'GET /nowhere/',
+    'DELETE /jb/sites/',
+    'GET /jb/sites/',
+    'HEAD /branding/',
+    'PUT !/trpc/sites.list',
+    'GET !/login/',
+    'POST !/login/',
+  ];
+  const large = await app.send('POST /api-token-auth/', {
+    payload: { username: 'x'.repeat(1_100_000) },
+    headers,
+  });
+  assert.equal([large.statusCode, remainingOf(large)], [413, LIMIT - 1]);
+  for (const [index, line] of counted.entries())
+    assert.is(remainingOf(await app.send(line, { headers })), LIMIT - 2 - index, line);
+
+  for (const line of ['GET !/healthz', 'GET !/readyz', 'GET !/avatars/a.svg', 'OPTIONS /jb/sites/'])
+    assert.is((await app.send(line, { headers })).headers.ratelimit, undefined, line);
+  assert.is(remainingOf(await app.send('GET /branding/', { headers })), LIMIT - 2 - counted.length);
+});
+
+limited('counts each call of a batch, however its commas are written', async ({ app }) => {
+  const call = (names: string) => app.send(`GET !/trpc/${names}?batch=1&input={}`, { as: ACME });
+
+  assert.is(remainingOf(await call('sites.list,clients.list,apps.list')), LIMIT - 3);
+  assert.is(remainingOf(await call('sites.list%2Cclients.list')), LIMIT - 5);
+  const twice = await call('sites.list%252Cclients.list');
+  assert.equal([twice.statusCode, remainingOf(twice)], [404, LIMIT - 6]);
+  const headers = { 'accept-encoding': 'gzip' };
+  assert.is((await app.send('GET !/trpc/%E0,%', { as: ACME, headers })).statusCode, 400);
+  const many = await call(Array(LIMIT).fill('sites.list').join());
+  assert.is(many.statusCode, 429);
+  assert.is(remainingOf(await call('sites.list')), LIMIT - 7);
+});
+
+limited('is told to the links of tRPC in their form', async ({ app }) => {
+  await useUp(app, ROOT);
+  await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const url = `${app.server.listeningOrigin}/trpc`;
+  const headers = { authorization: `Token ${await app.tokenOf(ROOT)}` };
+  for (const link of [httpBatchLink, httpBatchStreamLink]) {
+    const client = createTRPCClient<AppRouter>({ links: [link({ url, transformer, headers })] });
+    const outcomes = await Promise.allSettled([client.sites.list.query({}), client.users.list.query({})]);
+    for (const outcome of outcomes) {
+      const error: unknown = outcome.status === 'rejected' && outcome.reason;
+      assert.instance(error, TRPCClientError);
+      const { data } = error as TRPCClientError<AppRouter>; // its client is this router's
+      assert.is(data?.httpStatus, 429);
+      assert.is(data?.problem.code, 'rate-limited');
+      assert.ok(Number(data?.problem.retryAfterSeconds) >= 1);
+    }
+  }
+});
+
+limited('lets forms of pages and scripts with a session pass as before', async ({ app }) => {
+  const script = createScript(app);
+  assert.is((await script.logIn(STAFF, DEMO_PASSWORD)).statusCode, 200);
+
+  assert.is((await script.send('GET /session/')).statusCode, 200);
+  assert.is((await script.send('DELETE /session/')).statusCode, 204);
+});
+
+limited('is a page to people', async ({ app }) => {
+  const headers = { ...from('192.0.2.5'), accept: 'text/html' };
+  for (let n = 0; n < LIMIT; n += 1) await app.send('GET !/login/', { headers });
+  const page = await app.send('GET !/login/', { headers });
+
+  assert.is(page.statusCode, 429);
+  assert.ok(Number(page.headers['retry-after']) >= 1);
+  assert.match(String(page.headers['content-type']), 'text/html');
+  assert.match(page.body, 'Please wait a minute');
+});
+
+limited('is one for all instances, however many ask at once', async ({ app }) => {
+  const { config, connection, clock } = app;
+  const logger = createLogger('silent');
+  const other = await createApp({ config, connection, clock, logger, secretKey: 'k'.repeat(32) });
+  try {
+    const headers = from('192.0.2.6');
+    const answers = await Promise.all(
+      Array.from({ length: LIMIT * 2 }, (_, n) =>
+        [app.server, other.server][n % 2]?.inject({ url: '/api/v1/branding/', headers }),
+      ),
+    );
+    const granted = answers.filter((answer) => answer?.statusCode === 200).length;
+    assert.ok(granted <= LIMIT && granted >= LIMIT - 2, String(granted));
+    assert.is(answers.filter((answer) => answer?.statusCode === 429).length, LIMIT * 2 - granted);
+  } finally {
+    await other.close();
+  }
+});
+
+limited.run();

@@ -1,0 +1,22 @@
+import type { TestApp } from '../support/test-app.ts';
+import type { Row } from './walk-rows.ts';
+
+/** Sends what a row of the walk says, as JSON. */
+export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body'>) =>
+  app.send(row.line, {
+    ...(row.as && { as: row.as }),
+    ...(row.body !== undefined && { payload: JSON.stringify(row.body) }),
+    headers: {
+      accept: 'application/json',
+      ...(row.body !== undefined && { 'content-type': 'application/json' }),
+      ...(await csrfHeaders(app, row)),
+    },
+  });
+
+/** The one POST that needs a CSRF token gets it the documented way: from the cookie of an earlier GET. */
+const csrfHeaders = async (app: TestApp, { line, as }: Pick<Row, 'line' | 'as'>) => {
+  if (!line.startsWith('POST /hashr/') || !as) return {};
+  const { cookies } = await app.send('GET /hashr/saved_global_filters/', { as });
+  const token = cookies.find((cookie) => cookie.name === 'csrftoken')?.value ?? '';
+  return { 'x-csrftoken': token, cookie: `csrftoken=${token}` };
+};

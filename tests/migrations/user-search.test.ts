@@ -1,0 +1,54 @@
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/core/connection.ts';
+import { migrateDatabase } from '../../src/database.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { administer } from '../support/test-server.ts';
+
+type Server = Awaited<ReturnType<typeof startExternalDatabase>>;
+
+const migration = suite<{ server: Server }>('migration of the search of users');
+
+migration.before(async (context) => {
+  context.server = await startExternalDatabase();
+});
+migration.after(({ server }) => server[Symbol.asyncDispose]());
+
+const hasIndex = async (connection: Connection): Promise<boolean> => {
+  const client = new Client(connection);
+  await client.connect();
+  const { rowCount } = await client.query(`select from pg_class where relname = 'users_search'`);
+  await client.end();
+  return rowCount === 1;
+};
+
+migration('makes its index where pg_trgm can be installed', async ({ server }) => {
+  const { connection } = await server.makeDatabase();
+  await migrateDatabase(connection);
+
+  assert.ok(await hasIndex(connection));
+});
+
+migration('finds pg_trgm in whatever schema it is', async ({ server }) => {
+  const { connection } = await server.makeDatabase();
+  await administer(connection, 'create schema "Its own"', 'create extension pg_trgm schema "Its own"');
+  await migrateDatabase(connection);
+
+  assert.ok(await hasIndex(connection));
+});
+
+migration('goes without where it may not be installed', async ({ server }) => {
+  const { connection } = await server.makeDatabase();
+  await administer(
+    connection,
+    `create role tenant login password 'tenant'`,
+    'grant create on schema public to tenant',
+  );
+  const names = await migrateDatabase({ ...connection, user: 'tenant', password: 'tenant' });
+
+  assert.ok(names.includes('0010-user-search'));
+  assert.not.ok(await hasIndex(connection));
+});
+
+migration.run();

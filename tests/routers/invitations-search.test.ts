@@ -1,0 +1,77 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+
+const search = appSuite('search of invitations', { INVITATION_DAYS: '14' });
+
+const OLD = 'old.one@guest.test';
+const REVOKED = 'revoked@guest.test';
+const PENDING = ['ann_a@guest.test', 'annxa@guest.test', '100%@other.test'];
+
+search.before(async ({ app }) => {
+  const invite = (email: string) => app.as(ACME).invitations.create({ items: [{ email }] });
+  await invite(OLD);
+  app.clock.advance(15 * DAY_MS);
+  for (const email of [REVOKED, ...PENDING]) await invite(email);
+  const [revoked] = await app.as(ACME).invitations.list({ search: 'revoked' });
+  await app.as(ACME).invitations.revoke({ id: revoked?.id ?? 0 });
+});
+
+const lists = (app: TestApp) => [
+  app.as(ACME).invitations.list,
+  (filter: object) => app.as(ACME).clients.invitations({ id: 1, ...filter }),
+  async (filter: object) => (await app.as(ACME).invitations.search(filter)).toReversed(),
+];
+const emails = (list: { email: string }[]) => list.map(({ email }) => email);
+
+search('finds parts of the address in any case, every word of them', async ({ app }) => {
+  for (const list of lists(app)) {
+    assert.equal(emails(await list({ search: 'GUEST' })), PENDING.slice(0, 2));
+    assert.equal(emails(await list({ search: 'guest annx' })), ['annxa@guest.test']);
+    assert.equal(emails(await list({ search: 'ann other' })), []);
+    assert.equal(emails(await list({ search: '  ' })), PENDING);
+  }
+});
+
+search('takes %, _ and \\ for themselves', async ({ app }) => {
+  for (const list of lists(app)) {
+    assert.equal(emails(await list({ search: 'ann_' })), ['ann_a@guest.test']);
+    assert.equal(emails(await list({ search: '%' })), ['100%@other.test']);
+    assert.equal(emails(await list({ search: '\\' })), []);
+  }
+});
+
+search('goes along with the status, which is pending unless said otherwise', async ({ app }) => {
+  for (const list of lists(app)) {
+    assert.equal(emails(await list({})), PENDING);
+    assert.equal(emails(await list({ status: 'expired' })), [OLD]);
+    assert.equal(emails(await list({ status: 'revoked', search: 'guest' })), [REVOKED]);
+    assert.equal(emails(await list({ status: 'accepted' })), []);
+    assert.equal(emails(await list({ status: 'all', search: 'guest' })), [
+      OLD,
+      REVOKED,
+      ...PENDING.slice(0, 2),
+    ]);
+  }
+});
+
+search('goes along with an app, and with pages', async ({ app }) => {
+  await app.as(ACME).invitations.update({ email: 'annxa@guest.test', initial_apps: ['zylTKNVx'] });
+
+  assert.equal(emails(await app.as(ACME).invitations.list({ app: 'sales', search: 'ann' })), [
+    'annxa@guest.test',
+  ]);
+  const second = await app.send('GET /jb/users/invitations/?search=ann&page=2&page_size=1', { as: ACME });
+  assert.equal(emails(second.json()), ['annxa@guest.test']);
+  assert.is(second.headers['x-count'], '2');
+});
+
+search('finds only what the caller may see, and refuses what is no status', async ({ app }) => {
+  assert.equal(await app.as(GLOBEX).invitations.search({ search: 'guest' }), []);
+  assert.equal(await app.as(ROOT).invitations.list({ search: 'guest' }), []);
+  const refused = await app.send('GET /jb/users/invitations/?status=open', { as: ACME });
+  assert.equal([refused.statusCode, Object.keys(refused.json().errors)], [400, ['status']]);
+});
+
+search.run();

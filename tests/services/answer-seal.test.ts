@@ -1,0 +1,46 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAnswerSeal } from '../../src/services/answer-seal.ts';
+
+const seals = suite('seal of answers');
+
+const seal = createAnswerSeal('a secret key that only tests ever use');
+const other = createAnswerSeal('another secret key');
+const ANSWER = '{"token":"…0123456789abcdef"}';
+
+seals('opens where it was made for', () => {
+  assert.is(seal.open(seal.seal(ANSWER, '1 key'), '1 key'), ANSWER);
+  assert.is(seal.open(seal.seal('', '1 key'), '1 key'), '');
+});
+
+seals('opens for no other user, key or service', () => {
+  const sealed = seal.seal(ANSWER, '1 key');
+  assert.throws(() => seal.open(sealed, '2 key'));
+  assert.throws(() => seal.open(sealed, '1 yek'));
+  assert.throws(() => other.open(sealed, '1 key'));
+});
+
+seals('opens for nobody who has altered or cut it', () => {
+  const sealed = seal.seal(ANSWER, '1 key');
+  for (const at of [0, 12, 28, sealed.length - 1]) {
+    const altered = Buffer.from(sealed);
+    altered[at] = (altered[at] ?? 0) ^ 1;
+    assert.throws(() => seal.open(altered, '1 key'), undefined, `byte ${at}`);
+    assert.throws(() => seal.open(sealed.subarray(0, at), '1 key'), undefined, `${at} bytes`);
+  }
+});
+
+seals('shows neither the answer nor that it is the same again', () => {
+  const [first, second] = [seal.seal(ANSWER, '1 key'), seal.seal(ANSWER, '1 key')];
+  assert.not.ok(first.includes('token'));
+  assert.not.equal(first, second);
+});
+
+seals('tells requests apart by a digest that takes the key to make', () => {
+  assert.match(seal.fingerprint('a'), /^[0-9a-f]{64}$/);
+  assert.is(seal.fingerprint('a'), seal.fingerprint('a'));
+  assert.is.not(seal.fingerprint('a'), seal.fingerprint('b'));
+  assert.is.not(seal.fingerprint('a'), other.fingerprint('a'));
+});
+
+seals.run();

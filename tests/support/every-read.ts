@@ -1,0 +1,45 @@
+import { publishDemoPackages } from '../../src/demo/packages.ts';
+import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from './test-app.ts';
+import { SALES } from './usage.ts';
+
+const STACK = 'a0a91e46';
+const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1', email: ADA };
+/** Keys that a read asks for. */
+const queries: Record<string, string> = {
+  'passwords.previewExpiry': 'days=90',
+  'usage.series': `app_id=${SALES}`,
+};
+
+/** Gives the superuser at least two of everything that there are lists of. */
+export const fillLists = async (app: TestApp): Promise<void> => {
+  const root = app.as(ROOT);
+  for (const hash of ['h1', 'h2'])
+    await root.savedFilters.create({ stack_id: STACK, hash, name: `=${hash}` });
+  await root.tokens.createNamed({ name: 'first "script", of two' });
+  for (const email of ['one@guest.test', 'two@guest.test']) {
+    await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
+  }
+  await publishDemoPackages(app.store);
+  for (const app_version of ['1.0.0', '1.1.0']) {
+    await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
+  }
+  const payload = { username: ROOT, password: DEMO_PASSWORD };
+  for (let count = 0; count < 2; count += 1) await app.send('POST /session/', { payload });
+};
+
+/** Every path that can be read, with something to read behind it. */
+export const everyRead = (): { endpoint: Endpoint; path: string }[] =>
+  restEndpoints()
+    .filter(({ method }) => method === 'GET')
+    .map((endpoint) => {
+      const path = endpoint.url
+        .replace('/api/v1', '')
+        .replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(ids[key] ?? '1'));
+      const query = queries[endpoint.procedure];
+      return { endpoint, path: query === undefined ? path : `${path}?${query}` };
+    });
+
+/** Lists that are answered as one array. The log of usage is streamed, and has a listing by pages of its own. */
+export const everyList = () =>
+  everyRead().filter(({ endpoint }) => endpoint.csv !== null && !endpoint.procedure.startsWith('usage.of'));

@@ -1,0 +1,127 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import manifest from '../../package.json' with { type: 'json' };
+import { openApiDocument } from '../../src/http/openapi/document.ts';
+
+type Media = Record<string, { schema: object }>;
+type Answer = { $ref?: string; content?: Media };
+export type Parameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: object };
+export type Operation = {
+  operationId: string;
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: { required: boolean; content: Media };
+  responses: Record<string, Answer>;
+};
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, Answer>; schemas: Record<string, { examples?: unknown[] }> };
+};
+
+/** As it is served. */
+export const openApi = JSON.parse(JSON.stringify(openApiDocument(manifest.version))) as Document; // what the document is made as
+
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictRequired: false });
+addFormats.default(ajv);
+ajv.addSchema(components(openApi.components.schemas));
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+/** What a value has that its schema does not allow, a line each. */
+export const faultsAgainst = (schema: object, value: unknown): string[] => {
+  const validate = compiled.get(schema) ?? ajv.compile(absolute(schema));
+  compiled.set(schema, validate);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+};
+
+/** A validator knows no OpenAPI: components are definitions of a schema of their own. */
+function components(schemas: object): object {
+  return { $id: 'components', $defs: absolute(schemas) };
+}
+
+function absolute(schema: object): object {
+  return JSON.parse(
+    JSON.stringify(schema).replaceAll('"$ref":"#/components/schemas/', '"$ref":"components#/$defs/'),
+  );
+}
+
+type Route = { path: string; pattern: RegExp; operations: Record<string, Operation> };
+
+const routes: Route[] = Object.entries(openApi.paths).map(([path, operations]) => ({
+  path,
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
+  operations,
+}));
+
+/** The operation that serves a path: fixed segments win over parameters. */
+export const operationFor = (
+  method: string,
+  url: string,
+): { path: string; operation: Operation } | undefined => {
+  const path = url.replace(/\?.*$/s, '').replace(/(?<!\.json|z)\/?$/, (slash) => slash || '/');
+  const [found] = routes
+    .filter(({ pattern }) => pattern.test(path))
+    .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
+  const operation = found?.operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  return found && operation && { path: found.path, operation };
+};
+
+const resolved = (answer: Answer | undefined): Answer | undefined =>
+  answer?.$ref === undefined ? answer : openApi.components.responses[answer.$ref.split('/').at(-1) ?? ''];
+
+export type Answered = { statusCode: number; body: string; headers: Record<string, unknown> };
+
+/** What of an answer the document does not say, a line each. */
+export const faultsOfAnswer = (operation: Operation, method: string, answer: Answered): string[] => {
+  const documented = resolved(operation.responses[answer.statusCode]);
+  if (!documented) return [`${answer.statusCode} is not documented: ${answer.body.slice(0, 200)}`];
+  // A creation has a `Location`, and may be answered by that alone.
+  const isBare = method === 'HEAD' || !documented.content || answer.headers.location !== undefined;
+  if (answer.body === '' && isBare) return [];
+  if (!documented.content) return [`a body with ${answer.statusCode}: ${answer.body.slice(0, 200)}`];
+  const form = String(answer.headers['content-type']).replace(/;.*$/, '');
+  const media = documented.content[form];
+  if (!media) return [`${form} is not documented for ${answer.statusCode}`];
+  // The test that asked for it compares it with what is not compressed.
+  if (answer.headers['content-encoding'] !== undefined) return [];
+  return faultsAgainst(media.schema, /json$/.test(form) ? JSON.parse(answer.body) : answer.body);
+};
+
+/** Those of the path and the query. */
+export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
+  parameters.filter((parameter) => 'name' in parameter);
+
+type Asked = { path: string; url: string; body: unknown };
+
+/** What of a request the document does not allow, a line each. */
+export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked): string[] => {
+  const { pathname, searchParams } = new URL(url, 'http://steward.test');
+  const inPath =
+    new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathname)?.groups ?? {};
+  const known = parametersOf(operation);
+  const unknown = [...searchParams.keys()].filter(
+    (key) => !known.some((parameter) => parameter.in === 'query' && parameter.name === key),
+  );
+  const parameterFaults = known.flatMap((parameter) => {
+    const text = parameter.in === 'path' ? inPath[parameter.name] : searchParams.get(parameter.name);
+    if (text === undefined || text === null)
+      return parameter.required ? [`${parameter.name} is missing`] : [];
+    return faultsAgainst(parameter.schema, read(parameter.schema, decodeURIComponent(text)));
+  });
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  const bodyFaults =
+    schema && (body !== undefined || operation.requestBody?.required) ? faultsAgainst(schema, body) : [];
+  return [...unknown.map((key) => `${key} is no parameter`), ...parameterFaults, ...bodyFaults];
+};
+
+const read = (schema: { type?: string }, text: string): unknown =>
+  ['integer', 'number', 'boolean'].includes(schema.type ?? '') ? JSON.parse(text) : text;
+
+/** Throws when an answer of a documented operation is not in the document. Streams that are cut off are not JSON. */
+export const refuseUndocumented = (method: string, url: string, answer: Answered): void => {
+  const found = operationFor(method, url);
+  if (!found) return;
+  const faults = faultsOfAnswer(found.operation, method, answer);
+  if (faults.length > 0)
+    throw new Error(`${method} ${found.path} answers what is not documented: ${faults.join('; ')}`);
+};
