@@ -86,7 +86,8 @@ export const Extra = z.custom<Record<string, unknown>>().superRefine((value, con
 /** Free-form data on its way out. */
 export const AnyObject = z.custom<Record<string, unknown>>(isJsonObject, 'Must be an object.');
 
-export const NoInput = z.object({});
+/** Nothing to say. tRPC then needs no argument: `sites.list.query()`; over REST it is an object without keys. */
+export const NoInput = z.object({}).optional();
 
 /** A bound in time: a `Date` over tRPC, ISO 8601 in a query. */
 export const InstantKey = z

@@ -23,7 +23,8 @@ export type Endpoint = {
 export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
-    const input: unknown = procedure._def.inputs[0];
+    const schema: unknown = procedure._def.inputs[0];
+    const input = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
