@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 
-const PROJECT = join(import.meta.dirname, '..');
+const PROJECT = join(import.meta.dirname, '../..');
 const FIXTURES = join('tests', 'fixtures', 'client');
 
 /** What the compiler says of one file under the project's own strict settings, a line an error. */
