@@ -17,6 +17,7 @@ export type { CallContext } from './client/links.ts';
 export {
   type Credentials,
   createStewardClient,
+  type LoggedIn,
   type StewardClient,
   type StewardClientOptions,
 } from './client/steward-client.ts';

@@ -1,4 +1,5 @@
-import { createTRPCClient } from '@trpc/client';
+import { createTRPCClient, type TRPCClient } from '@trpc/client';
+import type { inferRouterOutputs } from '@trpc/server';
 import { onlyAnswers, type Send } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 import { createCsrfTokens, csrfLink } from './csrf.ts';
@@ -17,10 +18,23 @@ export type StewardClientOptions = {
 /** Whose login it is: by email address, which old callers know as the username. */
 export type Credentials = ({ email: string } | { username: string }) & { password: string };
 
-export type StewardClient = ReturnType<typeof createStewardClient>;
+/** The user that a session belongs to. */
+export type LoggedIn = inferRouterOutputs<AppRouter>['sessions']['create']['user'];
+
+/** Written out, lest its declaration spell out every procedure of the server. */
+export type StewardClient = {
+  /** Every procedure, as a client of tRPC: `api.users.get.query({ email })`. */
+  api: TRPCClient<AppRouter>;
+  /** Logs in by a token, for Node and for pages of other sites. It is used from now on, and answered to be kept. */
+  login: (login: Credentials) => Promise<string>;
+  /** Logs this browser in, for pages on Steward's own site: by a cookie that no script can read. */
+  loginWithSession: (login: Credentials) => Promise<LoggedIn>;
+  /** Ends the token, or the session. Whoever is not logged in any more has no need to know. */
+  logout: () => Promise<void>;
+};
 
 /** A client of one Steward and for one login, for browsers and for Node. */
-export const createStewardClient = (options: StewardClientOptions = {}) => {
+export const createStewardClient = (options: StewardClientOptions = {}): StewardClient => {
   const url = (options.url ?? '').replace(/\/+$/, '');
   const platformFetch: Send = (address, init) => fetch(address, init);
   const send = onlyAnswers(options.fetch ?? platformFetch);
@@ -37,29 +51,23 @@ export const createStewardClient = (options: StewardClientOptions = {}) => {
   });
 
   return {
-    /** Every procedure, as a client of tRPC: `api.users.get.query({ email })`. */
     api,
 
-    /** Logs in by a token, for Node and for pages of other sites. It is used from now on, and answered to be kept. */
-    login: async (login: Credentials): Promise<string> => {
+    login: async (login) => {
       const answer = await api.tokens.create.mutate({ username: nameIn(login), password: login.password });
       token = answer.token;
       return token;
     },
 
-    /** Logs this browser in, for pages on Steward's own site: by a cookie that no script can read. */
-    loginWithSession: async (login: Credentials) => {
-      const { user, csrf_token } = await api.sessions.create.mutate({
-        username: nameIn(login),
-        password: login.password,
-      });
+    loginWithSession: async (login) => {
+      const name = nameIn(login);
+      const answer = await api.sessions.create.mutate({ username: name, password: login.password });
       token = undefined;
-      csrf.set(csrf_token);
-      return user;
+      csrf.set(answer.csrf_token);
+      return answer.user;
     },
 
-    /** Ends the token, or the session. Whoever is not logged in any more has no need to know. */
-    logout: async (): Promise<void> => {
+    logout: async () => {
       await api.sessions.end.mutate().catch((error: unknown) => {
         if (!isProblem(error, 'not-signed-in')) throw error;
       });
