@@ -3,6 +3,9 @@ import { type ProblemDocument, problemIn } from './problem-document.ts';
 /** `fetch`, as far as it is used here. */
 export type Send = (url: string, init?: RequestInit) => Promise<Response>;
 
+/** An answer of Steward's, as far as tRPC looks at it. */
+export type Answer = Pick<Response, 'ok' | 'status' | 'headers' | 'body' | 'json'>;
+
 /** Nothing has answered: no network, nobody listening, or a connection that was lost half-way. */
 export class Unreachable extends Error {
   constructor(cause: unknown) {
@@ -28,24 +31,43 @@ const INTERNAL_ERROR = -32_603;
 
 /** Lets only answers of Steward through to tRPC, which would fail over any other without telling why. */
 export const onlyAnswers =
-  (send: Send): Send =>
-  async (url, init) => {
-    const response = await send(url, init).catch((cause: unknown) => {
+  (send: Send) =>
+  async (url: string, init?: RequestInit): Promise<Answer> => {
+    const lost = (cause: unknown): never => {
       throw init?.signal?.aborted ? cause : new Unreachable(cause);
-    });
+    };
+    const response = await send(url, init).catch(lost);
     if (!response.ok) return refusalOf(response);
     if (!JSON_TYPE.test(response.headers.get('content-type') ?? '')) throw new ForeignAnswer(response.status);
-    return new Response(response.body && guarded(response.body, init?.signal), response);
+    return guarded(response, lost);
   };
 
-/** A connection may also be lost while the answer arrives. */
-const guarded = (body: ReadableStream<Uint8Array>, signal: AbortSignal | null | undefined) => {
+/**
+ * A connection may also be lost while the answer arrives. The body is wrapped for those alone who stream it: Chromium
+ * reports every request as aborted whose body was read through another stream.
+ */
+const guarded = (response: Response, lost: (cause: unknown) => never): Answer => ({
+  ok: response.ok,
+  status: response.status,
+  headers: response.headers,
+  get body() {
+    return response.body && guardedStream(response.body, lost);
+  },
+  json: () =>
+    response
+      .json()
+      .catch((cause: unknown) => (cause instanceof SyntaxError ? foreign(response) : lost(cause))),
+});
+
+const foreign = ({ status }: Response): never => {
+  throw new ForeignAnswer(status);
+};
+
+const guardedStream = (body: ReadableStream<Uint8Array>, lost: (cause: unknown) => never) => {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const chunk = await reader.read().catch((cause: unknown) => {
-        throw signal?.aborted ? cause : new Unreachable(cause);
-      });
+      const chunk = await reader.read().catch(lost);
       if (chunk.done) controller.close();
       else controller.enqueue(chunk.value);
     },

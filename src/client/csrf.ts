@@ -1,14 +1,14 @@
 import type { TRPCLink } from '@trpc/client';
 import { TRPCClientError } from '@trpc/client';
 import { observable, type Unsubscribable } from '@trpc/server/observable';
-import type { Send } from './answers.ts';
+import type { Answer } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './failures.ts';
 
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 
 /** The CSRF token of this browser's session. Another tab may log in anew, and then it is stale. */
-export const createCsrfTokens = (url: string, send: Send) => {
+export const createCsrfTokens = (url: string, send: (url: string) => Promise<Answer>) => {
   let token: string | undefined;
   let pending: Promise<void> | undefined;
 
@@ -18,12 +18,13 @@ export const createCsrfTokens = (url: string, send: Send) => {
     token = answer.csrf_token;
   };
 
-  /** One request for all calls that find out together. */
-  const renew = (): Promise<void> => {
+  /** One request for all calls that find out together; who finds out later takes what the others have got. */
+  const renew = async (stale: string | undefined): Promise<void> => {
+    if (token !== stale) return;
     pending ??= fetchToken().finally(() => {
       pending = undefined;
     });
-    return pending;
+    await pending;
   };
 
   return {
@@ -34,7 +35,7 @@ export const createCsrfTokens = (url: string, send: Send) => {
     },
     /** Only pages have cookies of their own accord; elsewhere a session shows by its first refusal. */
     prepare: async (): Promise<void> => {
-      if (token === undefined && 'document' in globalThis) await renew();
+      if (token === undefined && 'document' in globalThis) await renew(token);
     },
   };
 };
@@ -50,12 +51,13 @@ export const csrfLink =
       let isOver = false;
       const attempt = (isLast: boolean): void => {
         if (isOver) return;
+        const sent = csrf.current();
         running = next(op).subscribe({
           next: (value) => observer.next(value),
           complete: () => observer.complete(),
           error: (error) => {
             if (isLast || !isProblem(error, 'csrf-failed')) return observer.error(error);
-            csrf.renew().then(() => attempt(true), fail);
+            csrf.renew(sent).then(() => attempt(true), fail);
           },
         });
       };

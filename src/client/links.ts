@@ -7,9 +7,10 @@ import {
   splitLink,
   type TRPCLink,
 } from '@trpc/client';
+import type { inferRouterOutputs } from '@trpc/server';
 import superjson from 'superjson';
 import { MAX_BATCH_SIZE } from '../core/limits.ts';
-import type { Send } from './answers.ts';
+import type { Answer } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 
 /** What may be said along with a single call, as `{ context: … }`. Such a call is sent alone. */
@@ -23,14 +24,30 @@ export type CallContext = {
 /** Calls whose input may be larger than that of a batch. */
 export const LARGE_CALLS: ReadonlySet<string> = new Set(['invitations.create', 'usage.record']);
 
+type Outputs = inferRouterOutputs<AppRouter>;
+type Streamed = {
+  [Noun in keyof Outputs & string]: {
+    [Verb in keyof Outputs[Noun] & string]: Extract<Outputs[Noun][Verb], AsyncIterable<unknown>> extends never
+      ? never
+      : `${Noun}.${Verb}`;
+  }[keyof Outputs[Noun] & string];
+}[keyof Outputs & string];
+
+/** Calls whose answer comes page by page. The compiler sees to it that none is missing. */
+const STREAMED_CALLS = { 'usage.ofApp': true, 'usage.ofUser': true } satisfies Record<Streamed, true>;
+
 /** Short enough for what proxies take by default, the longest of them 8 KiB with all headers. */
 const MAX_URL_LENGTH = 4000;
 
-type Deps = { url: string; send: Send; credentials: () => Record<string, string> };
+type Deps = {
+  url: string;
+  send: (url: string, init?: RequestInit) => Promise<Answer>;
+  credentials: () => Record<string, string>;
+};
 
 /**
- * Calls made together travel together. Queries are answered one by one as they are ready; the answer to a change comes
- * whole, since only then can it set a cookie.
+ * Calls made together travel together, and only what comes by pages is streamed: a streamed batch takes up to twice the
+ * time, browsers give its connection up at the end of each, and it can set no cookie.
  */
 export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRouter> => {
   const common = {
@@ -44,7 +61,7 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
     condition: isAlone,
     true: httpLink({ ...common, headers: ({ op }) => ({ ...credentials(), ...headersOf(op) }) }),
     false: splitLink({
-      condition: ({ type }) => type === 'query',
+      condition: ({ path }) => Object.hasOwn(STREAMED_CALLS, path),
       true: httpBatchStreamLink(batch),
       false: httpBatchLink(batch),
     }),

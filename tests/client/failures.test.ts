@@ -12,10 +12,11 @@ import { appSuite } from '../support/app-suite.ts';
 import { addressOf } from '../support/listening.ts';
 import { failureOf, rejectsAs } from '../support/rejects-as.ts';
 import { ACME, ADA } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const failures = appSuite('failures of the client');
 
-/** How a query and a change fail where something else answers. */
+/** How a query, a change and a stream fail where something else answers. */
 const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
   const server = createServer(answer);
   await new Promise<void>((resolve) => {
@@ -25,7 +26,8 @@ const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
   const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
   const { api } = createStewardClient({ url });
   try {
-    return [await failureOf(api.sites.list.query()), await failureOf(api.sessions.end.mutate())];
+    const stream = api.usage.ofApp.query({ app_id: SALES }).then((pages) => Array.fromAsync(pages));
+    return await Promise.all([api.sites.list.query(), api.sessions.end.mutate(), stream].map(failureOf));
   } finally {
     server.closeAllConnections();
     server.close();
