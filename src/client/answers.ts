@@ -63,9 +63,9 @@ const foreign = ({ status }: Response): never => {
   throw new ForeignAnswer(status);
 };
 
-const guardedStream = (body: ReadableStream<Uint8Array>, lost: (cause: unknown) => never) => {
+const guardedStream = <Chunk>(body: ReadableStream<Chunk>, lost: (cause: unknown) => never) => {
   const reader = body.getReader();
-  return new ReadableStream<Uint8Array>({
+  return new ReadableStream<Chunk>({
     pull: async (controller) => {
       const chunk = await reader.read().catch(lost);
       if (chunk.done) controller.close();

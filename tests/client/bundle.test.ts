@@ -36,7 +36,7 @@ bundle('takes less than 20 KB, tRPC included, and nothing of the server', async 
     '@trpc/client',
     '@trpc/server',
     'copy-anything',
-    'is-what',
+
     'superjson',
   ]);
 });
