@@ -27,9 +27,14 @@ const dir = relative(PROJECT, resolve(values.dir));
 const BROWSER_TESTS = join('tests', 'browser');
 const hasBrowser = existsSync(CHROMIUM);
 
+/** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
+const PACKAGE_TESTS = join('tests', 'package');
+const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
+
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
+  (isPackageWanted || !file.startsWith(PACKAGE_TESTS)) &&
   (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
 const findFiles = async (): Promise<string[]> => {
@@ -51,6 +56,7 @@ const runFile = async (file: string, options: TestProcessOptions): Promise<Verdi
   const faults = verdict.faults.map((fault) => `, ${fault}`).join('');
   console.log(`${mark} ${file}: ${verdict.passed} passed${faults} (${seconds} s)`);
   if (verdict.faults.length > 0) console.log(ending.output);
+  else for (const [line] of ending.output.matchAll(/^Left out .*$/gm)) console.log(line);
   return verdict;
 };
 
