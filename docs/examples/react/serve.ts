@@ -40,7 +40,7 @@ export const createPageServer = async ({ steward, alias = {} }: Options) => {
   });
 };
 
-if (import.meta.main) {
+if (process.argv[1] === import.meta.filename) {
   const server = await createPageServer({ steward: process.env.STEWARD_URL ?? 'http://localhost:8000' });
   server.listen(3000, 'localhost', () => console.log('http://localhost:3000'));
 }
