@@ -22,7 +22,7 @@ const tags = ['Apps'];
 export const appsRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
-    .input(z.object(partOfList(AppKey)))
+    .input(z.object(partOfList(AppKey)).prefault({}))
     .output(listOf(AppView))
     .query(async ({ ctx, input }) =>
       (await ctx.services.apps.list(ctx.actor, partOf(ctx, input))).map(appView),

@@ -36,17 +36,19 @@ export const auditRouter = router({
   list: administrator
     .meta({ openapi: { method: 'GET', path: '/jb/audit/', tags: ['Audit'] }, rest: { extension: true } })
     .input(
-      z.object({
-        action: Text(64).optional(),
-        actor: EmailKey.optional(),
-        target: Text(255).optional(),
-        client: Id.optional(),
-        from: InstantKey.optional(),
-        to: InstantKey.optional(),
-        ...numberedPage,
-        cursor: LongIdKey.optional(),
-        limit: Limit,
-      }),
+      z
+        .object({
+          action: Text(64).optional(),
+          actor: EmailKey.optional(),
+          target: Text(255).optional(),
+          client: Id.optional(),
+          from: InstantKey.optional(),
+          to: InstantKey.optional(),
+          ...numberedPage,
+          cursor: LongIdKey.optional(),
+          limit: Limit,
+        })
+        .prefault({}),
     )
     .output(z.array(AuditView))
     .query(async ({ ctx, input }) => {

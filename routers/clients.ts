@@ -15,7 +15,7 @@ const OneClient = z.object({ id: IdKey });
 export const clientsRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/', tags } })
-    .input(z.object(partOfList(IdCursor)))
+    .input(z.object(partOfList(IdCursor)).prefault({}))
     .output(z.array(ClientView))
     .query(async ({ ctx, input }) =>
       (await ctx.services.clients.list(ctx.actor, partOf(ctx, input))).map(clientView),

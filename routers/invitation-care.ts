@@ -25,14 +25,16 @@ export const invitationCare = {
   search: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
     .input(
-      z.object({
-        status: InvitationStatusFilter,
-        client: Id.optional(),
-        search: Search.optional(),
-        ...numberedPage,
-        cursor: IdCursor.optional(),
-        limit: Limit,
-      }),
+      z
+        .object({
+          status: InvitationStatusFilter,
+          client: Id.optional(),
+          search: Search.optional(),
+          ...numberedPage,
+          cursor: IdCursor.optional(),
+          limit: Limit,
+        })
+        .prefault({}),
     )
     .output(z.array(InvitationDetailsView))
     .query(async ({ ctx, input }) => {

@@ -35,7 +35,7 @@ export const invitationsRouter = router({
 
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
-    .input(z.object({ app: Slug.optional(), ...invitationFilter }))
+    .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(z.array(InvitationView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));

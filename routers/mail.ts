@@ -13,13 +13,15 @@ export const mailRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })
     .input(
-      z.object({
-        status: MailStatusFilter,
-        client: Id.optional(),
-        ...numberedPage,
-        cursor: LongIdKey.optional(),
-        limit: Limit,
-      }),
+      z
+        .object({
+          status: MailStatusFilter,
+          client: Id.optional(),
+          ...numberedPage,
+          cursor: LongIdKey.optional(),
+          limit: Limit,
+        })
+        .prefault({}),
     )
     .output(z.array(MailView))
     .query(async ({ ctx, input }) =>

@@ -37,7 +37,7 @@ const tags = ['Saved global filters'];
 export const savedFiltersRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path, tags } })
-    .input(z.object(partOfList(HashKey)))
+    .input(z.object(partOfList(HashKey)).prefault({}))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);

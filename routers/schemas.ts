@@ -94,7 +94,8 @@ export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-export const NoInput = z.object({});
+/** Nothing to say. tRPC then needs no argument: `sites.list.query()`; over REST it is an object without keys. */
+export const NoInput = z.object({}).prefault({});
 
 /** A bound in time: a `Date` over tRPC, ISO 8601 in a query. */
 export const InstantKey = z

@@ -72,7 +72,7 @@ export const sessionsRouter = router({
 
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
-    .input(z.object(partOfList(LongIdKey)))
+    .input(z.object(partOfList(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);

@@ -20,7 +20,7 @@ const Domain = Text(255)
 export const sitesRouter = router({
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
-    .input(z.object(partOfList(IdCursor)))
+    .input(z.object(partOfList(IdCursor)).prefault({}))
     .output(z.array(SiteView))
     .query(async ({ ctx, input }) =>
       (await ctx.services.sites.list(ctx.actor, partOf(ctx, input))).map(siteView),

@@ -56,7 +56,7 @@ export const tokensRouter = router({
 
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest: { extension: true } })
-    .input(z.object(partOfList(LongIdKey)))
+    .input(z.object(partOfList(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);

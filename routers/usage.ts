@@ -85,12 +85,14 @@ export const usageRouter = router({
   series: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
     .input(
-      z.object({
-        app_id: AppKey.optional(),
-        email: EmailKey.optional(),
-        window: Window,
-        ...numberedPage,
-      }),
+      z
+        .object({
+          app_id: AppKey.optional(),
+          email: EmailKey.optional(),
+          window: Window,
+          ...numberedPage,
+        })
+        .prefault({}),
     )
     .output(z.array(UsageDayView))
     .query(({ ctx, input }) => {

@@ -10,7 +10,7 @@ const tags = ['Users'];
 export const usersRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
-    .input(z.object({ app: Slug.optional(), ...userFilter }))
+    .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
     .output(z.array(UserView))
     .query(async ({ ctx, input }) => {
       const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));

@@ -17,12 +17,13 @@ const ARROWS: Record<string, string[]> = {
   'src/services': ['entities', 'src/core', 'type src/adapters'],
   routers: ['src/services', 'src/core', 'type entities'],
   'src/http': ['routers', 'src/core', 'type src/services'],
+  'src/client': ['src/core', 'type routers'],
 };
 
 /** Only these may know the packages of HTTP, tRPC, the database and S3. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
-  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|tests\/)/ },
+  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
     folders:

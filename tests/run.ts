@@ -27,9 +27,14 @@ const dir = relative(PROJECT, resolve(values.dir));
 const BROWSER_TESTS = join('tests', 'browser');
 const hasBrowser = existsSync(CHROMIUM);
 
+/** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
+const PACKAGE_TESTS = join('tests', 'package');
+const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
+
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
+  (isPackageWanted || !file.startsWith(PACKAGE_TESTS)) &&
   (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
 const findFiles = async (): Promise<string[]> => {
@@ -41,8 +46,8 @@ const findFiles = async (): Promise<string[]> => {
   return runnable.sort();
 };
 
-/** A figure that a test tells, as comments stand in TAP: shown also when all went well. */
-const REMARK = /^# .*$/gm;
+/** What a test tells also when all went well: a figure, as comments stand in TAP, or what it has left out. */
+const REMARK = /^(# |Left out ).*$/gm;
 
 const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {
   const started = performance.now();

@@ -8,6 +8,7 @@ const PROBLEMS = {
   'malformed-body': [400, 'The body cannot be read.'],
   'malformed-path': [400, 'The path is not correctly percent-encoded.'],
   'bad-credentials': [400, 'Unable to log in with provided credentials.'],
+  'user-exists': [400, 'A user with this email address already exists.'],
   'bad-package': [400, 'The package cannot be accepted.'],
   'not-signed-in': [401, 'A valid token is required.'],
   'not-allowed': [403, 'You may not do this.'],
@@ -75,6 +76,12 @@ export class Problem extends Error {
 /** Input that is well-formed but breaks a rule; names each field. */
 export const invalid = (fields: FieldErrors, cause?: unknown): Problem =>
   new Problem('invalid-input', { fields, cause });
+
+export const USER_EXISTS: FieldErrors = { email: [PROBLEMS['user-exists'][1]] };
+
+/** The address of a new user is somebody's; `others` names whatever else is wrong. */
+export const userExists = (others: FieldErrors, cause?: unknown): Problem =>
+  new Problem('user-exists', { fields: { ...others, ...USER_EXISTS }, cause });
 
 /** The same answer for what is missing and for what the caller may not see. */
 export const notFound = (what: string): Problem =>

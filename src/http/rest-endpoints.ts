@@ -32,7 +32,9 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
     // Private in the types of tRPC: whoever declares a procedure declares its output too.
     const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
-    const [input] = inputs;
+    const [schema] = inputs;
+    // Left out, it is as good as empty.
+    const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
     const rest = meta.rest ?? {};

@@ -1,8 +1,8 @@
-import { type FieldErrors, invalid, Problem } from '../core/problems.ts';
+import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../core/problems.ts';
 
 /** What it means to a caller when the database refuses a row. */
 export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
-  users_email_unique: { email: ['A user with this email address already exists.'] },
+  users_email_unique: USER_EXISTS,
   sites_domain_unique: { domain: ['There is a site of this domain already.'] },
   clients_name_unique: { name: ['There is a client of this name already.'] },
   clients_site_id_unique: { site: ['This site has a client already.'] },
@@ -36,7 +36,7 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
     const constraint = 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : '';
 
     const fields = BROKEN_CONSTRAINTS[constraint];
-    if (fields) return invalid(fields, error);
+    if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
     if (AWAY.test(code) || isLostConnection(cause, code))
       return new Problem('database-away', { cause: error });
     if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });

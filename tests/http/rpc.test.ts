@@ -69,6 +69,17 @@ rpc('passes on a user whose extra has keys that superjson refuses, and breaks no
   assert.is(Reflect.get({}, 'polluted'), undefined);
 });
 
+rpc('takes a call without input where none is needed, and refuses it where one is', async ({ app }) => {
+  const client = await clientOf(app, ACME);
+  const [sites, same] = await Promise.all([client.sites.list.query(), client.sites.list.query({})]);
+  // @ts-expect-error: the compiler says so too
+  const refused = await failure(client.users.get.query());
+
+  assert.equal(sites, same);
+  assert.is((await app.send('GET !/trpc/sites.list', { as: ACME })).statusCode, 200);
+  assert.is(refused.data?.problem.code, 'invalid-input');
+});
+
 rpc('takes the largest bulk alone, and 1 MiB otherwise', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const extra = { text: 'x'.repeat(50_000) };

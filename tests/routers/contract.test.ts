@@ -11,13 +11,25 @@ const contract = suite('contract of all procedures');
 /** The router's record is flat at run time (`users.get`), and nested only in its type. */
 const procedures = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>);
 
+/** Private in tRPC's types. */
+const schemasOf = (procedure: AnyTRPCProcedure) =>
+  procedure._def as unknown as { inputs: unknown[]; output?: unknown };
+
 contract('declares an object in and a schema out, every one', () => {
   assert.ok(procedures.length > 30);
   for (const [path, procedure] of procedures) {
-    const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output?: unknown }; // private in tRPC's types
+    const { inputs, output } = schemasOf(procedure);
     assert.is(inputs.length, 1, path);
-    assert.instance(inputs[0], z.ZodObject, path);
+    assert.ok(inputs[0] instanceof z.ZodObject || inputs[0] instanceof z.ZodPrefault, path);
     assert.instance(output, z.ZodType, path);
+  }
+});
+
+contract('needs no argument where all of it may be left out', () => {
+  for (const [path, procedure] of procedures) {
+    const [input] = schemasOf(procedure).inputs as [z.ZodType]; // the test above says so
+    const isEmptyEnough = endpointOf(path).input.safeParse({}).success;
+    assert.is(input.safeParse(undefined).success, isEmptyEnough, path);
   }
 });
 

@@ -120,18 +120,27 @@ create('refuses apps of other clients like apps that do not exist', async ({ app
 });
 
 create('refuses an address that is taken, whatever its case', async ({ app }) => {
-  const attempt = app.as(ACME).users.create({ email: 'ADA@acme.TEST' });
+  const taken = await rejectsWith(app.as(ACME).users.create({ email: 'ADA@acme.TEST' }), 'user-exists');
+  const worse = app.as(ACME).users.create({ email: 'ada@acme.test', apps: ['AAAAAAAA'] });
+  const both = await rejectsWith(worse, 'user-exists');
+  const overRest = await app.send('POST /jb/users/', { as: ACME, payload: { email: 'ada@acme.test' } });
 
-  assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.email);
+  assert.equal(Object.keys(taken.fields ?? {}), ['email']);
+  assert.equal(Object.keys(both.fields ?? {}), ['apps', 'email']);
+  assert.is(overRest.statusCode, 400);
+  assert.is(overRest.json().type, 'urn:steward:problem:user-exists');
+  assert.equal(overRest.json().errors, { email: ['A user with this email address already exists.'] });
 });
 
 create('lets one of twenty creations of an address win, and tells the others', async ({ app }) => {
   const attempts = Array.from({ length: 20 }, () =>
     app.send('POST /jb/users/', { as: ACME, payload: { email: 'race@acme.test' } }),
   );
-  const statuses = (await Promise.all(attempts)).map((response) => response.statusCode).sort();
+  const answers = await Promise.all(attempts);
 
-  assert.equal(statuses, [200, ...Array(19).fill(400)]);
+  assert.equal(answers.map(({ statusCode }) => statusCode).sort(), [200, ...Array(19).fill(400)]);
+  const problems = new Set(answers.map((answer) => answer.json().type).filter(Boolean));
+  assert.equal([...problems], ['urn:steward:problem:user-exists']);
 });
 
 create('gives parallel users of one local part handles of their own', async ({ app }) => {
@@ -157,7 +166,7 @@ create('gives handles that meet by their numbers to one each', async ({ app }) =
 create('names every fault at once, whether of form or of fact', async ({ app }) => {
   const attempt = app.as(ACME).users.create({ email: ADA, apps: ['AAAAAAAA'], client: 2 });
 
-  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}).sort(), [
+  assert.equal(Object.keys((await rejectsWith(attempt, 'user-exists')).fields ?? {}).sort(), [
     'apps',
     'client',
     'email',

@@ -32,8 +32,9 @@ const spawnCommand = (
   settings: Settings,
   cwd: string | undefined,
   nodeOptions: string[] = [],
+  cli = CLI,
 ) => {
-  const child = spawn(process.execPath, [...nodeOptions, CLI, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, cli, ...args], {
     env: environment(settings),
     ...(cwd !== undefined && { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -76,9 +77,10 @@ export const startService = async (
   command: 'serve' | 'demo',
   settings: Settings,
   nodeOptions: string[] = [],
+  cli = CLI,
 ) => {
   const started = performance.now();
-  const { child, read, ended } = spawnCommand([command], settings, undefined, nodeOptions);
+  const { child, read, ended } = spawnCommand([command], settings, undefined, nodeOptions, cli);
   const kill = async (signal: NodeJS.Signals): Promise<Outcome> => {
     child.kill(signal);
     return ended;

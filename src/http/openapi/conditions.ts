@@ -23,9 +23,9 @@ function header(name: string, description: string): JsonSchema {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } };
 }
 
-/** Whether a `GET` answers one object, which has a tag. */
-export const isTagged = ({ method, output }: Endpoint): boolean =>
-  method === 'GET' && output.def.type === 'object';
+/** Whether a `GET` answers one object, which has a tag; a page of a list has none. */
+export const isTagged = ({ method, output, input }: Endpoint): boolean =>
+  method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
 
 /** Whether an answer that has a body may come without it. */
 export const mayBeMinimal = ({ method, rest }: Endpoint): boolean =>

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type FieldErrors, invalid, Problem } from '../../core/problems.ts';
+import { type FieldErrors, invalid, Problem, userExists } from '../../core/problems.ts';
 import { type Actor, changesClient, onlyOffice } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -59,7 +59,7 @@ export const createUsers = ({ em, clock, audit }: Deps) => ({
 
   /**
    * Makes a user without a password, and owes them the mail by which to set one.
-   * @throws Problem `invalid-input` on `email`, `apps`, `client`
+   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`
    */
   create: (actor: Actor, input: UserInput): Promise<UserRow> =>
     em.transactional(async (tx) => {
@@ -143,7 +143,7 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
   const fields: FieldErrors = {};
   const { apps, unknown } = await findGrantable(tx, actor, input.apps);
   if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
-  if (await isTaken(tx, input.email)) fields.email = ['A user with this email address already exists.'];
+  const taken = await isTaken(tx, input.email);
 
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? onlyOffice(actor);
@@ -153,6 +153,7 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
   } else if (clients.size === 0 && unknown.length === 0) {
     fields.client = ['Name the client that the user is to belong to.'];
   }
+  if (taken) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { apps, clients };
 };

@@ -74,6 +74,7 @@ const aboutInvitations = async (app: TestApp): Promise<Step[]> => {
   const signature = new URL(app.links.invitation(taken?.key ?? '')).searchParams.get('signature');
   return [
     { line: 'GET /jb/invitations/?status=all&search=guest', as: ACME },
+    { line: 'GET /jb/users/invitations/kept@guest.test/', as: ACME },
     { line: `GET /jb/invitations/${kept?.id}/`, as: ACME },
     { line: `POST /jb/invitations/${kept?.id}/resend/`, as: ACME },
     { line: `POST /jb/invitations/${kept?.id}/link/`, as: ACME },

@@ -10,6 +10,7 @@ export const users: WordingOf<'users'> = {
   create: {
     summary: 'Create a user',
     description: 'With a mail that lets them set a password, unless `send_email` is false.',
+    problems: ['user-exists'],
   },
   update: {
     summary: 'Change a user',

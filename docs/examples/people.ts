@@ -1,0 +1,42 @@
+// Lists people and adds one. Run it with Node 22.18 or newer:
+//   node people.ts new.person@acme.test
+// STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD say where and as whom; without them it is the demo.
+import { createStewardClient, fieldErrors, isProblem, isUnreachable } from 'steward/client';
+
+const {
+  STEWARD_URL: url = 'http://localhost:8000',
+  STEWARD_EMAIL: email = 'admin@acme.test',
+  STEWARD_PASSWORD: password = 'steward-demo-1',
+} = process.env;
+const [newcomer = 'new.person@acme.test'] = process.argv.slice(2);
+const steward = createStewardClient({ url });
+
+/** Adds somebody who may be there already, and says what became of it. */
+const add = async (): Promise<string> => {
+  try {
+    const user = await steward.api.users.create.mutate({ email: newcomer, send_email: false });
+    return `Added ${user.email} on ${user.date_joined.toISOString().slice(0, 10)}.`;
+  } catch (error) {
+    if (isProblem(error, 'user-exists')) return `${newcomer} is there already.`;
+    if (isProblem(error, 'invalid-input')) return `Not added: ${JSON.stringify(fieldErrors(error))}`;
+    throw error;
+  }
+};
+
+try {
+  await steward.login({ email, password });
+  const added = await add();
+  // Calls made together travel in one request.
+  const [sites, users] = await Promise.all([
+    steward.api.sites.list.query(),
+    steward.api.users.list.query({}),
+  ]);
+  console.log(`${users.length} people at ${sites.map(({ domain }) => domain).join(', ')}:`);
+  for (const user of users) console.log(`- ${user.email}${user.is_active ? '' : ' (inactive)'}`);
+  console.log(added);
+  await steward.logout();
+} catch (error) {
+  // What is left is for people to read: a sentence of Steward's, or why nobody has answered.
+  console.error(isUnreachable(error) ? `${url} does not answer.` : String(error));
+  process.exitCode = 1;
+}

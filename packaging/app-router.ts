@@ -1,0 +1,25 @@
+import type { TRPCBuiltRouter, TRPCMutationProcedure, TRPCQueryProcedure } from '@trpc/server';
+import type { resolved } from './procedures.ts';
+
+type Resolved = typeof resolved;
+type Procedures = Resolved['procedures'];
+type ErrorShape = Resolved['errorShape'];
+
+type ProcedureOf<Call> = Call extends { type: 'query'; input: infer Input; output: infer Output }
+  ? TRPCQueryProcedure<{ input: Input; output: Output; meta: object }>
+  : Call extends { type: 'mutation'; input: infer Input; output: infer Output }
+    ? TRPCMutationProcedure<{ input: Input; output: Output; meta: object }>
+    : never;
+
+/** Named, so that errors of the compiler quote a name in its place. */
+export interface StewardErrorShape extends ErrorShape {}
+
+/** The router as the package has it: what callers need to know of it, and no type of the server. */
+export type AppRouter = TRPCBuiltRouter<
+  { ctx: object; meta: object; errorShape: StewardErrorShape; transformer: true },
+  {
+    [Noun in keyof Procedures]: {
+      [Verb in keyof Procedures[Noun]]: ProcedureOf<Procedures[Noun][Verb]>;
+    };
+  }
+>;

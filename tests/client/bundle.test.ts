@@ -1,0 +1,44 @@
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CLIENT_SOURCE } from '../support/steward-from-sources.ts';
+
+const bundle = suite('the client in a browser');
+
+const MAX_BYTES = 20_000;
+
+bundle('takes less than 20 KB, tRPC included, and nothing of the server', async () => {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [CLIENT_SOURCE],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+  });
+  const [file] = outputFiles;
+  const own = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules'));
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap(
+      (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+    ),
+  );
+
+  const sizeBytes = gzipSync(file?.contents ?? '', { level: 9 }).length;
+  assert.ok(sizeBytes > 1000 && sizeBytes < MAX_BYTES, `${sizeBytes} bytes`);
+  assert.equal(
+    own.filter((path) => !/^src\/(client[/.]|core\/limits\.ts$)/.test(path)),
+    [],
+  );
+  assert.equal([...packages].sort(), [
+    '@trpc/client',
+    '@trpc/server',
+    'copy-anything',
+
+    'superjson',
+  ]);
+});
+
+bundle.run();

@@ -1,0 +1,129 @@
+import * as assert from 'uvu/assert';
+import { LARGE_CALLS } from '../../src/client/links.ts';
+import { createStewardClient, MAX_BATCH_SIZE } from '../../src/client.ts';
+import { restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { addressOf } from '../support/listening.ts';
+import { createRecordedFetch } from '../support/recorded-fetch.ts';
+import { rejectsAs } from '../support/rejects-as.ts';
+import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const calls = appSuite('calls of the client');
+
+const clientOf = async (app: TestApp) => {
+  const { send, requests } = createRecordedFetch();
+  const token = await app.tokenOf(ACME);
+  return { requests, steward: createStewardClient({ url: await addressOf(app), token, fetch: send }) };
+};
+const MIB = 1024 * 1024;
+
+calls('made together travel together, as many as the service takes at once', async ({ app }) => {
+  const { steward, requests } = await clientOf(app);
+  const emails = Array.from({ length: 2 * MAX_BATCH_SIZE + 1 }, () => ADA);
+  const users = await Promise.all(emails.map((email) => steward.api.users.get.query({ email })));
+
+  assert.is(users.length, emails.length);
+  assert.ok(requests.length >= 3 && requests.length < 10, `${requests.length} requests`);
+  assert.ok(requests.every(({ path }) => path.length < 4200));
+});
+
+calls('take Dates and give them', async ({ app }) => {
+  const { steward } = await clientOf(app);
+  const before = { to: new Date('2000-01-01T00:00:00Z') };
+
+  assert.equal((await steward.api.users.get.query({ email: ADA })).date_joined, app.clock.now());
+  assert.equal(await steward.api.audit.list.query(before), []);
+});
+
+calls('without input need no argument', async ({ app }) => {
+  const { steward } = await clientOf(app);
+
+  assert.is((await steward.api.sites.list.query()).length, 1);
+});
+
+calls('that fail take nothing from others of their batch', async ({ app }) => {
+  const { steward, requests } = await clientOf(app);
+  const [fine, failed] = await Promise.allSettled([
+    steward.api.users.update.mutate({ email: GRACE, last_name: 'Batched' }),
+    steward.api.users.create.mutate({ email: ADA }),
+  ]);
+
+  assert.is(requests.length, 1);
+  assert.is(fine.status, 'fulfilled');
+  assert.is(failed.status, 'rejected');
+});
+
+calls('stream what comes by pages', async ({ app }) => {
+  const { steward } = await clientOf(app);
+  const pages = await Array.fromAsync(await steward.api.usage.ofApp.query({ app_id: SALES, window: 120 }));
+
+  assert.ok(pages.length > 1);
+  assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));
+});
+
+calls('named by a key go alone, and are done once', async ({ app }) => {
+  const { steward, requests } = await clientOf(app);
+  const record = (key: string) =>
+    steward.api.usage.record.mutate(
+      { app_id: SALES, entries: [{ email: ADA, action: 'KEYED' }] },
+      { context: { idempotencyKey: key } },
+    );
+  const [first, second, other] = await Promise.all([record('one'), record('one'), record('two')]);
+
+  assert.equal(
+    [first, second, other].map(({ recorded }) => recorded),
+    [1, 1, 1],
+  );
+  const rows = await app
+    .db()
+    .selectFrom('usage_entries')
+    .select('id')
+    .where('action', '=', 'KEYED')
+    .execute();
+  assert.is(rows.length, 2);
+  assert.equal(
+    requests.map(({ path, headers }) => [path, headers.get('idempotency-key')]),
+    ['one', 'one', 'two'].map((key) => ['/trpc/usage.record', key]),
+  );
+});
+
+calls('on a condition say so', async ({ app }) => {
+  const { steward, requests } = await clientOf(app);
+  const update = { email: GRACE, last_name: 'Matched' };
+  await Promise.allSettled([
+    steward.api.users.update.mutate(update, { context: { ifMatch: '"tag"' } }),
+    steward.api.users.get.query({ email: GRACE }),
+  ]);
+
+  assert.equal(requests.map(({ headers }) => headers.get('if-match')).sort(), ['"tag"', null].sort());
+});
+
+calls('with a large input go alone', async ({ app }) => {
+  const { steward } = await clientOf(app);
+  const extra = { text: 'x'.repeat(50_000) };
+  const items = Array.from({ length: 40 }, (_, n) => ({ email: `large${n}@x.test`, extra }));
+  const [, made] = await Promise.all([
+    steward.api.users.update.mutate({ email: GRACE, last_name: 'Beside' }),
+    steward.api.invitations.create.mutate({ items }),
+  ]);
+  const large = restEndpoints().filter(({ rest }) => (rest.maxBodyBytes ?? 0) > MIB);
+
+  assert.is(made.length, 40);
+  assert.equal(large.map(({ procedure }) => procedure).sort(), [...LARGE_CALLS].sort());
+});
+
+calls('refused before a procedure is reached fail by the same codes', async ({ app }) => {
+  const { steward } = await clientOf(app);
+  const first_name = 'x'.repeat(1.1 * MIB);
+
+  const error = await rejectsAs(
+    steward.api.users.update.mutate({ email: ADA, first_name }),
+    'body-too-large',
+  );
+
+  assert.is(error.data.httpStatus, 413);
+  assert.is(error.message, 'The body is larger than this path takes.');
+});
+
+calls.run();

@@ -1,0 +1,106 @@
+import { createServer, type RequestListener } from 'node:http';
+import * as assert from 'uvu/assert';
+import {
+  createStewardClient,
+  fieldErrors,
+  isForeignAnswer,
+  isProblem,
+  isUnreachable,
+  retryAfterSeconds,
+} from '../../src/client.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { addressOf } from '../support/listening.ts';
+import { failureOf, rejectsAs } from '../support/rejects-as.ts';
+import { ACME, ADA } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const failures = appSuite('failures of the client');
+
+/** How a query, a change and a stream fail where something else answers. */
+const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const bound = server.address();
+  const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
+  const { api } = createStewardClient({ url });
+  try {
+    const stream = api.usage.ofApp.query({ app_id: SALES }).then((pages) => Array.fromAsync(pages));
+    return await Promise.all([api.sites.list.query(), api.sessions.end.mutate(), stream].map(failureOf));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+};
+
+const kindsOf = (error: unknown) => [isProblem(error), isUnreachable(error), isForeignAnswer(error)];
+
+failures('of Steward have a code, a sentence, and the fields by their path', async ({ app }) => {
+  const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
+  const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
+  const bulk = await failureOf(
+    api.invitations.create.mutate({ items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }] }),
+  );
+  const missing = await failureOf(api.users.get.query({ email: 'nobody@acme.test' }));
+
+  assert.equal(Object.keys(fieldErrors(taken)), ['email']);
+  assert.is(taken.message, 'A user with this email address already exists.');
+  assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
+  assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'not-allowed')], [true, true]);
+  assert.is(isProblem(missing, 'user-exists'), false);
+  assert.equal(fieldErrors(missing), {});
+});
+
+failures('of the throttle tell how long to wait', async ({ app }) => {
+  const steward = createStewardClient({ url: await addressOf(app) });
+  const attempt = () => failureOf(steward.login({ email: 'guessed@acme.test', password: 'wrong' }));
+  for (let n = 0; n < 10; n += 1) await attempt();
+  const error = await attempt();
+
+  assert.ok(isProblem(error, 'throttled'));
+  assert.ok((retryAfterSeconds(error) ?? 0) > 60);
+  assert.is(retryAfterSeconds(new Error('another')), undefined);
+});
+
+failures('of the network are nobody else’s', async () => {
+  const lost = await failuresAt((request) => request.socket.destroy());
+  const halfWay = await failuresAt((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('{"json":{"0":[[0],[null,0,0]]}}\n[', () => response.destroy());
+  });
+
+  for (const error of [...lost, ...halfWay])
+    assert.equal(kindsOf(error), [false, true, false], String(error));
+});
+
+failures('of what stands in front are told from those of Steward', async () => {
+  const answers: [status: number, type: string, body: string][] = [
+    [502, 'text/html', '<h1>Bad gateway</h1>'],
+    [503, 'application/json', '{"error":"upstream"}'],
+    [401, 'application/json', '{"type":"about:blank","detail":"x","status":401}'],
+    [200, 'text/html', '<form>Log in to the wifi</form>'],
+    [200, 'application/json', '{"hello":"world"}'],
+    [200, 'application/json', 'nonsense\n'],
+    [200, 'application/json', '{"two":"lines"}\n{}\n'],
+  ];
+  for (const [status, type, body] of answers) {
+    const errors = await failuresAt((_request, response) => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    for (const error of errors) assert.equal(kindsOf(error), [false, false, true], `${body}: ${error}`);
+  }
+});
+
+failures('by the caller’s own will are none of these', async ({ app }) => {
+  const { api } = createStewardClient({ url: await addressOf(app) });
+  const abort = new AbortController();
+  const call = failureOf(api.environment.read.query(undefined, { signal: abort.signal }));
+  abort.abort();
+
+  assert.equal(kindsOf(await call), [false, false, false]);
+  assert.equal(kindsOf(new TypeError('a bug')), [false, false, false]);
+  assert.equal(kindsOf(null), [false, false, false]);
+});
+
+failures.run();

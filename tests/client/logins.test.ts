@@ -1,0 +1,118 @@
+import * as assert from 'uvu/assert';
+import { createStewardClient } from '../../src/client.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { addressOf } from '../support/listening.ts';
+import { createRecordedFetch } from '../support/recorded-fetch.ts';
+import { rejectsAs } from '../support/rejects-as.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+
+const logins = appSuite('logins of the client');
+
+const browserOf = async (app: TestApp) => {
+  const { send, ...browser } = createRecordedFetch();
+  const steward = createStewardClient({ url: await addressOf(app), fetch: send });
+  return { ...browser, steward };
+};
+const credentials = { email: ACME, password: DEMO_PASSWORD };
+const rename = (last_name: string) => ({ email: GRACE, last_name });
+
+logins('give a token by address or username, use it, and end it', async ({ app }) => {
+  const url = `${await addressOf(app)}/`;
+  const steward = createStewardClient({ url });
+  await rejectsAs(steward.api.sites.list.query(), 'not-signed-in');
+
+  const token = await steward.login({ username: ADA.toUpperCase(), password: DEMO_PASSWORD });
+  const other = createStewardClient({ url, token });
+  assert.is((await steward.api.sessions.current.query()).user.email, ADA);
+  assert.is((await other.api.sessions.current.query()).user.email, ADA);
+
+  await steward.logout();
+  await rejectsAs(other.api.sites.list.query(), 'not-signed-in');
+  await steward.logout();
+  assert.match(await steward.login({ email: ADA, password: DEMO_PASSWORD }), /^[0-9a-f]{40}$/);
+});
+
+logins('fail by wrong credentials, and leave the token that there was', async ({ app }) => {
+  const steward = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ADA) });
+
+  await rejectsAs(steward.login({ email: ADA, password: 'wrong' }), 'bad-credentials');
+  await rejectsAs(steward.loginWithSession({ email: ADA, password: 'wrong' }), 'bad-credentials');
+
+  assert.is((await steward.api.sessions.current.query()).user.email, ADA);
+});
+
+logins('of a browser keep a session, and send its CSRF token with every change', async ({ app }) => {
+  const { steward, cookies, requests } = await browserOf(app);
+
+  assert.is((await steward.loginWithSession(credentials)).email, ACME);
+  assert.is((await steward.api.users.update.mutate(rename('Session'))).last_name, 'Session');
+  await steward.logout();
+
+  assert.not.ok(cookies.has('steward_session'));
+  assert.is(requests.length, 3, 'nothing has asked for a token that the login had given');
+  await rejectsAs(steward.api.sessions.current.query(), 'not-signed-in');
+});
+
+logins('made by another tab are found out by the first refusal, once for all calls', async ({ app }) => {
+  const { steward, cookies, requests } = await browserOf(app);
+  const otherTab = createStewardClient({
+    url: await addressOf(app),
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        cookies.set(name, value);
+      }
+      return response;
+    },
+  });
+  await steward.loginWithSession(credentials);
+  await otherTab.loginWithSession(credentials);
+  requests.length = 0;
+
+  const entries = [{ email: 'tab@acme.test' }];
+  await Promise.all([
+    steward.api.users.update.mutate(rename('Stale')),
+    steward.api.users.update.mutate({ email: ADA, last_name: 'Stale' }),
+    steward.api.invitations.create.mutate({ items: entries }),
+  ]);
+
+  assert.equal(
+    requests.map(({ path }) => path).filter((path) => path.includes('csrf')),
+    ['/api/v1/csrf/'],
+  );
+  assert.is((await app.as(ACME).users.get({ email: GRACE })).last_name, 'Stale');
+});
+
+logins('that no token can mend are refused after the second try', async ({ app }) => {
+  const { send, requests } = createRecordedFetch();
+  const steward = createStewardClient({
+    url: await addressOf(app),
+    fetch: (url, init) => {
+      const headers = new Headers(init?.headers);
+      if (headers.has('x-csrftoken')) headers.set('x-csrftoken', 'wrong');
+      return send(url, { ...init, headers });
+    },
+  });
+  await steward.loginWithSession(credentials);
+  requests.length = 0;
+
+  await rejectsAs(steward.api.users.update.mutate(rename('Never')), 'csrf-failed');
+
+  assert.equal(
+    requests.map(({ method }) => method),
+    ['POST', 'GET', 'POST'],
+  );
+});
+
+logins('with a token ask for no CSRF token', async ({ app }) => {
+  const { send, requests } = createRecordedFetch();
+  const steward = createStewardClient({ url: await addressOf(app), fetch: send });
+  await steward.login(credentials);
+  await steward.api.users.update.mutate(rename('Token'));
+
+  assert.is(requests.length, 2);
+  assert.ok(requests.every(({ headers }) => !headers.has('x-csrftoken')));
+});
+
+logins.run();
