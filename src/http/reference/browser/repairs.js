@@ -23,7 +23,7 @@ const RULES = {
     const read = button.textContent.trim();
     button.setAttribute('aria-label', `${read}: ${button.getAttribute('aria-label')}`);
   },
-  'button[role="none"]': (button) => button.removeAttribute('role'),
+  'button:is([role="none"], [role="alert"])': (button) => button.removeAttribute('role'),
   '.response-card[role="region"]': (card) => card.setAttribute('role', 'group'),
   'ul.endpoints:not([tabindex])': (list) => list.setAttribute('tabindex', '0'),
   '.scalar-app-layout section[aria-label^="Notifications"]': (section) =>
