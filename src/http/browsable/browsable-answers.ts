@@ -21,7 +21,8 @@ export const sendResult = async (
 ) => {
   const { items, isWhole } = isPages(content) ? await firstPages(content) : beginning(content);
   const json = Array.isArray(items) && writer ? jsonOf(items, writer) : JSON.stringify(items);
-  const notes = page ? [pageNote(reply, page)] : isWhole ? [] : [cutNote()];
+  const isPart = page !== undefined && !(isWhole && page.number === 1 && page.count <= page.size);
+  const notes = isPart ? [pageNote(reply, page)] : isWhole ? [] : [cutNote()];
   return sendAnswer(request, reply, { json, type: 'application/json', notes });
 };
 

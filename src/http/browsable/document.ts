@@ -8,6 +8,7 @@ const style = makeStyle(
   new URL('../pages/frame.css', import.meta.url),
   new URL('../pages/parts.css', import.meta.url),
   new URL('browsable.css', import.meta.url),
+  new URL('json.css', import.meta.url),
 );
 const POLICY = { style: style.source, targets: "'none'" };
 
