@@ -2,9 +2,11 @@ import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
 
-/** First choice first. Further forms of an answer (CSV, HTML) are to be added here. */
-export const JSON_FORMS: readonly string[] = ['application/json'];
-export const LIST_FORMS: readonly string[] = [...JSON_FORMS, 'text/csv'];
+/** The form for people: every answer that has a body has it, after those for programs. */
+export const PAGE_FORM = 'text/html';
+/** First choice first. Further forms of an answer are to be added here. */
+export const JSON_FORMS: readonly string[] = ['application/json', PAGE_FORM];
+export const LIST_FORMS: readonly string[] = ['application/json', 'text/csv', PAGE_FORM];
 
 /** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {
@@ -36,6 +38,10 @@ const withoutParameters = (accept: string): string =>
  * @throws Problem `not-acceptable`
  */
 export const chooseForm = (request: FastifyRequest, offers: readonly string[]): string => {
+  const { accept } = request.headers;
+  const [first] = offers;
+  // Most callers write nothing else, and are spared the parser.
+  if (first !== undefined && (accept === undefined || accept === '*/*' || accept === first)) return first;
   const chosen = request.accepts().type([...offers]);
   if (typeof chosen !== 'string') throw new Problem('not-acceptable');
   return chosen;

@@ -1,6 +1,6 @@
-import { JSON_FORMS, LIST_FORMS } from './negotiation.ts';
+import { JSON_FORMS, LIST_FORMS, PAGE_FORM } from './negotiation.ts';
 import type { Endpoint } from './rest-endpoints.ts';
 
 /** The content types that an endpoint can answer in, first choice first. */
 export const offersOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] =>
-  rest.offers ?? (csv ? LIST_FORMS : JSON_FORMS);
+  rest.offers ? [...rest.offers, PAGE_FORM] : csv ? LIST_FORMS : JSON_FORMS;

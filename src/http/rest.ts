@@ -4,13 +4,14 @@ import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
+import { answerProblem, sendResult } from './browsable/browsable-answers.ts';
+import { inputForPage } from './browsable/list-notes.ts';
 import { csvFileName } from './csv-file-name.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm } from './negotiation.ts';
+import { chooseForm, PAGE_FORM } from './negotiation.ts';
 import { offersOf } from './offers.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { preferredReturn } from './preferences.ts';
-import { sendProblem } from './problem-document.ts';
 import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
@@ -64,7 +65,7 @@ const answer = async (
       path: endpoint.procedure,
       type: endpoint.type,
       ctx: contextOf(request, deps),
-      getRawInput: async () => input,
+      getRawInput: async () => (isForPage(endpoint, request) ? inputForPage(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
     });
@@ -72,9 +73,12 @@ const answer = async (
     return await send(endpoint, request, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
-    return sendProblem(request, reply, problem, problem.fields && errors(problem.fields));
+    return answerProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
+
+const isForPage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
+  endpoint.method === 'GET' && chooseForm(request, offersOf(endpoint)) === PAGE_FORM;
 
 const send = (
   endpoint: Endpoint,
@@ -88,6 +92,9 @@ const send = (
   const form = chooseForm(request, offersOf(endpoint));
   const page = toldPage(request);
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  const location = locationOf(endpoint, status, content);
+  if (location !== null) reply.header('location', location);
+  if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, page, writer: items });
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   const text = textOf(content, form, endpoint);
@@ -96,8 +103,6 @@ const send = (
     reply.header('etag', etag);
     if (isKnown(request, etag)) return sendNotModified(request, reply, form, text);
   }
-  const location = locationOf(endpoint, status, content);
-  if (location !== null) reply.header('location', location);
   if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
     reply.header('preference-applied', 'return=minimal');
     return reply.code(location === null ? 204 : status).send();

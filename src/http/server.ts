@@ -5,6 +5,7 @@ import { Problem } from '../core/problems.ts';
 import type { RequestLimits } from '../services/requests/request-limits.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { answerProblem } from './browsable/browsable-answers.ts';
 import { compressAnswers, refuseEncodedBodies } from './compression.ts';
 import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
@@ -15,6 +16,7 @@ import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
 import { limitRequests } from './rate-limit.ts';
+import { serveReference } from './reference/serve-reference.ts';
 import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
@@ -72,12 +74,12 @@ export const createServer = async (deps: ServerDeps) => {
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
       ? failurePage(request, reply, error, { ...deps, csrf })
-      : sendProblem(request, reply, error),
+      : answerProblem(request, reply, error),
   );
   app.setNotFoundHandler((request, reply) =>
     prefersPage(request)
       ? notFoundPage(request, reply, { ...deps, csrf })
-      : sendProblem(request, reply, new Problem('not-found')),
+      : answerProblem(request, reply, new Problem('not-found')),
   );
   secureAnswers(app, securityHeaders);
   await app.register(cookie);
@@ -94,6 +96,7 @@ export const createServer = async (deps: ServerDeps) => {
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
+  serveReference(app);
   serveCsrf(app, csrf);
   serveOpenApi(app, deps.version);
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));

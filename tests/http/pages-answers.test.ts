@@ -98,7 +98,7 @@ answers('are for people: programs get problem documents from the same paths', as
   for (const [path, accept] of [
     ['!/nowhere/', '*/*'],
     ['!/nowhere/', 'application/json'],
-    ['/nowhere/', BROWSER],
+    ['!/api/nowhere/', BROWSER],
     ['!/trpc/nowhere', BROWSER],
   ] as const) {
     const { statusCode, headers } = await app.send(`GET ${path}`, { as: ADA, headers: { accept } });

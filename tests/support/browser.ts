@@ -60,7 +60,7 @@ const openPage = async (browser: Browser) => {
   // That a page is the answer to a failure is said on the console as well; only for what it loads is that a fault.
   page.on('response', (response) => response.request().isNavigationRequest() && answers.add(response.url()));
   page.on('console', (message) => {
-    if (!answers.has(message.location().url)) faults.push(message.text());
+    if (message.type() !== 'info' && !answers.has(message.location().url)) faults.push(message.text());
   });
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('requestfailed', (request) => faults.push(`${request.url()} failed`));

@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from '../../core/problems.ts';
+import { PAGE_FORM } from '../negotiation.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
 import { isConditional } from './conditions.ts';
 import { headersNamed } from './headers.ts';
@@ -68,6 +69,7 @@ const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => 
       },
       examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
     },
+    [PAGE_FORM]: { schema: { type: 'string' } },
   },
 });
 

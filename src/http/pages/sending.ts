@@ -15,15 +15,22 @@ type Options = {
 export const sendPage = (reply: FastifyReply, page: Page, options: Options = {}): FastifyReply => {
   const { problem, status = problem?.status ?? 200, targets = "'self'" } = options;
   if (problem?.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
-  return keepPrivate(reply)
-    .code(status)
+  return sendHtml(reply.code(status), documentOf(page).toString(), { style: styleSource, targets });
+};
+
+/** Sends HTML with the status that the reply has. `style` and `targets` are as the policy writes them. */
+export const sendHtml = (
+  reply: FastifyReply,
+  text: string,
+  { style, targets }: { style: string; targets: string },
+): FastifyReply =>
+  keepPrivate(reply)
     .type('text/html; charset=utf-8')
-    .header('content-security-policy', policyWith(targets))
+    .header('content-security-policy', policyWith(style, targets))
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-opener-policy', 'same-origin')
     .header('cross-origin-resource-policy', 'same-origin')
-    .send(documentOf(page).toString());
-};
+    .send(text);
 
 /** Sends the browser on by a GET, whatever it came with. */
 export const goTo = (reply: FastifyReply, location: string): FastifyReply =>
@@ -36,10 +43,10 @@ export const goTo = (reply: FastifyReply, location: string): FastifyReply =>
 const keepPrivate = (reply: FastifyReply): FastifyReply =>
   reply.header('referrer-policy', 'strict-origin').header('cache-control', 'no-store');
 
-const policyWith = (targets: string): string =>
+const policyWith = (style: string, targets: string): string =>
   [
     "default-src 'none'",
-    `style-src ${styleSource}`,
+    `style-src ${style}`,
     "img-src 'self'",
     `form-action ${targets}`,
     "frame-ancestors 'none'",
