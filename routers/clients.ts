@@ -3,6 +3,7 @@ import { AppSummaryView, appSummaryView } from './app-views.ts';
 import { AppKey } from './apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './client-views.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './invitation-views.ts';
+import { listOf } from './lists.ts';
 import { partOf, partOfList } from './paging.ts';
 import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas.ts';
 import { SiteView, siteView } from './sites.ts';
@@ -47,7 +48,7 @@ export const clientsRouter = router({
   users: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })
     .input(OneClient.extend(userFilter))
-    .output(z.array(ClientUserView))
+    .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
       const users = await ctx.services.clients.users(ctx.actor, input.id, input, partOf(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));
@@ -65,7 +66,7 @@ export const clientsRouter = router({
   invitations: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })
     .input(OneClient.extend(invitationFilter))
-    .output(z.array(ClientInvitationView))
+    .output(listOf(ClientInvitationView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);
       const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, part);

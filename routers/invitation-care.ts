@@ -8,6 +8,7 @@ import {
   invitationDetailsView,
   invitationPageView,
 } from './invitation-views.ts';
+import { listOf } from './lists.ts';
 import { numberedPage, partOf, Search } from './paging.ts';
 import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, Text } from './schemas.ts';
 import { administrator, anyone, overseer } from './trpc.ts';
@@ -36,7 +37,7 @@ export const invitationCare = {
         })
         .prefault({}),
     )
-    .output(z.array(InvitationDetailsView))
+    .output(listOf(InvitationDetailsView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitationCare.search(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));

@@ -3,6 +3,7 @@ import type { InvitationElement } from '../src/services/invitations/invitation-c
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
 import { InvitationView, invitationFilter, invitationView } from './invitation-views.ts';
+import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
 import { administrator, overseer, router } from './trpc.ts';
@@ -36,7 +37,7 @@ export const invitationsRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
-    .output(z.array(InvitationView))
+    .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
@@ -48,7 +49,7 @@ export const invitationsRouter = router({
       rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
     })
     .input(z.object({ items: z.array(Element).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
-    .output(z.array(InvitationView))
+    .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
@@ -11,7 +12,7 @@ export const usersRouter = router({
   list: overseer
     .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
     .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
-    .output(z.array(UserView))
+    .output(listOf(UserView))
     .query(async ({ ctx, input }) => {
       const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));

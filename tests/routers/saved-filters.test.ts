@@ -80,11 +80,11 @@ filters('is replaced, and may move to another hash and stack', async ({ app }) =
     hash: 'm1',
     filter: { stack_id: 'b1b82f57', hash: 'm3', name: 'Three' },
   });
-  const clash = mine.replace({ hash: 'm3', filter: { stack_id: 'a0a91e46', hash: 'm2', name: 'x' } });
 
   assert.equal([moved.hash, moved.stack, moved.created], ['m3', 'Trends for Sales App', made.created]);
   assert.equal(moved.modified, app.clock.now());
   await rejectsWith(mine.get({ hash: 'm1' }), 'not-found');
+  const clash = mine.replace({ hash: 'm3', filter: { stack_id: 'a0a91e46', hash: 'm2', name: 'x' } });
   assert.ok((await rejectsWith(clash, 'invalid-input')).fields?.hash);
 });
 

@@ -5,6 +5,8 @@ import { SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';
 const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1', email: ADA };
+/** An address in a path is that of a user but here. */
+const INVITED = 'one@guest.test';
 /** Keys that a read asks for. */
 const queries: Record<string, string> = {
   'passwords.previewExpiry': 'days=90',
@@ -17,7 +19,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const hash of ['h1', 'h2'])
     await root.savedFilters.create({ stack_id: STACK, hash, name: `=${hash}` });
   await root.tokens.createNamed({ name: 'first "script", of two' });
-  for (const email of ['one@guest.test', 'two@guest.test']) {
+  for (const email of [INVITED, 'two@guest.test']) {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
   await publishDemoPackages(app.store);
@@ -33,9 +35,10 @@ export const everyRead = (): { endpoint: Endpoint; path: string }[] =>
   restEndpoints()
     .filter(({ method }) => method === 'GET')
     .map((endpoint) => {
+      const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
       const path = endpoint.url
         .replace('/api/v1', '')
-        .replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(ids[key] ?? '1'));
+        .replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(named[key] ?? '1'));
       const query = queries[endpoint.procedure];
       return { endpoint, path: query === undefined ? path : `${path}?${query}` };
     });
