@@ -69,8 +69,6 @@ const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => 
       },
       examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
     },
-    // For browsers.
-    'text/html': { schema: { type: 'string' } },
     [PAGE_FORM]: { schema: { type: 'string' } },
   },
 });
