@@ -9,6 +9,8 @@ const loggedIn: Way = async (page) => {
   await page.goto('/login/');
   await fillLogin(page, ADA, DEMO_PASSWORD);
   await seesHeading(page, 'Hello Ada');
+  // An avatar that is still on its way when the page is left would count as failed.
+  await page.waitForLoadState();
 };
 const asked: Way = async (page) => {
   await page.goto('/password/reset/');

@@ -10,7 +10,7 @@ export const tokens: WordingOf<'tokens'> = {
     problems: LOGIN_PROBLEMS,
   },
   createByEmail: {
-    summary: 'Log in for a token by `email`',
+    summary: 'Log in for a token by email',
     description: `The same by another name. ${ONE_SENTENCE}`,
     problems: LOGIN_PROBLEMS,
   },
