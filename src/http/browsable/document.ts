@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { loginPath, ownPath } from '../pages/destinations.ts';
+import { headOf } from '../pages/head.ts';
 import { type Html, html } from '../pages/html.ts';
 import { sendHtml } from '../pages/sending.ts';
 import { makeStyle } from '../pages/style-sheet.ts';
@@ -18,17 +19,12 @@ export type BrowsablePage = { title: string; heading: Html; answer: Html; aside:
 export const sendBrowsable = (reply: FastifyReply, page: BrowsablePage) =>
   sendHtml(reply, documentOf(page).toString(), POLICY);
 
-const documentOf = ({ title, heading, answer, aside }: BrowsablePage): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} – Steward</title>
-<link rel="icon" href="/avatars/S.svg">
-<style>${style.sheet}</style>
-</head>
+const documentOf = ({
+  title,
+  heading,
+  answer,
+  aside,
+}: BrowsablePage): Html => html`${headOf({ title: `${title} – Steward`, icon: '/avatars/S.svg', sheet: style.sheet })}
 <body class="api">
 <a class="skip" href="#answer">Go to the answer</a>
 <header><img src="/avatars/S.svg" alt="" width="32" height="32"><p>Steward API</p>

@@ -1,3 +1,4 @@
+import { headOf } from './head.ts';
 import { type Html, html } from './html.ts';
 import { styleSheet } from './style-sheet.ts';
 
@@ -14,17 +15,12 @@ export type Page = {
 };
 
 /** The whole document around a page's content: one header, one main, one footer. */
-export const documentOf = ({ brand, title, content, isWide = false }: Page): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} – ${brand.client_name}</title>
-<link rel="icon" href="${markOf(brand)}">
-<style>${styleSheet}</style>
-</head>
+export const documentOf = ({
+  brand,
+  title,
+  content,
+  isWide = false,
+}: Page): Html => html`${headOf({ title: `${title} – ${brand.client_name}`, icon: markOf(brand), sheet: styleSheet })}
 <body${isWide && html` class="wide"`}>
 <header><img src="${markOf(brand)}" alt="" width="40" height="40"><p>${brand.client_name}</p></header>
 <main>

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../../core/problems.ts';
+import { headOf } from '../pages/head.ts';
 import { type Html, html } from '../pages/html.ts';
 import { makeStyle } from '../pages/style-sheet.ts';
 import { refuseOtherMethods } from '../rest-methods.ts';
@@ -45,17 +46,9 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-const documentOf = (files: readonly string[]): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>Reference – Steward API</title>
-<link rel="icon" href="/avatars/S.svg">
-<style>${style.sheet}</style>
-</head>
+const documentOf = (
+  files: readonly string[],
+): Html => html`${headOf({ title: 'Reference – Steward API', icon: '/avatars/S.svg', sheet: style.sheet })}
 <body>
 <div id="reference"></div>
 <noscript><p>The reference needs a script to show <a href="/api/v1/openapi.json">the description of the API</a>.</p></noscript>
