@@ -26,8 +26,10 @@ const REQUEST_HEADERS = [
 /** What scripts of other sites may read, beyond the few that browsers show anyway. */
 const ANSWER_HEADERS = [
   'Allow',
+  'Content-Disposition',
   'Deprecation',
   'ETag',
+  'Idempotency-Replayed',
   'Link',
   'Location',
   'Preference-Applied',
