@@ -19,6 +19,7 @@ import { NO_ORIGIN } from './services/audit/audit.ts';
 import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
+import { createCredentialOwners } from './services/logins/credential-owners.ts';
 import { pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
@@ -58,6 +59,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     mailWriter: mailing.mailWriter,
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
+    ownerOf: createCredentialOwners(orm.em.fork()),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
     usageWriters: createUsageWriters(),

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { migrations } from '../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import type { Connection } from './core/connection.ts';
+import { createStatementNames } from './prepared-statements.ts';
 import { promiseQueries } from './query-promises.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
@@ -18,7 +19,7 @@ export const openDatabase = async (
   const orm = await MikroORM.init(ormConfig(connection, warn));
   const pool = await orm.em.getConnection().getNativeClient();
   releaseLost(pool);
-  promiseQueries(pool, queryLimitMs);
+  promiseQueries(pool, { limitMs: queryLimitMs, nameOf: createStatementNames() });
   await orm.em.getConnection().execute('select 1');
   return orm;
 };

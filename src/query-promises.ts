@@ -1,7 +1,15 @@
 import type pg from 'pg';
+import type { StatementNames } from './prepared-statements.ts';
 
 type Callback = (error: Error | null, result: unknown) => void;
-type Query = (text: string, values: unknown[], callback: Callback) => void;
+type Statement = { name: string | undefined; text: string; values: unknown[] };
+type Query = (statement: Statement, callback: Callback) => void;
+
+type Options = {
+  limitMs: number | null;
+  /** The name by which a statement is prepared, if it is worth it. */
+  nameOf: StatementNames;
+};
 
 /**
  * Makes the promises of a pool's queries, and their time limit, here rather than in `pg`. It sets the callback of a query
@@ -10,7 +18,7 @@ type Query = (text: string, values: unknown[], callback: Callback) => void;
  *
  * A query past its limit (milliseconds; null: none) is one whose server no longer answers; its connection is of no more use, and is cut.
  */
-export const promiseQueries = (pool: pg.Pool, limitMs: number | null): void => {
+export const promiseQueries = (pool: pg.Pool, { limitMs, nameOf }: Options): void => {
   const wrapped = new WeakSet<pg.PoolClient>();
   // Not when it connects: the ORM has connected once before it gives the pool away.
   pool.on('acquire', (client) => {
@@ -25,7 +33,7 @@ export const promiseQueries = (pool: pg.Pool, limitMs: number | null): void => {
           cut(client);
         };
         const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
-        query(text, values, (error, result) => {
+        query({ name: nameOf(text, values), text, values }, (error, result) => {
           clearTimeout(timer);
           if (error) reject(error);
           else resolve(result);

@@ -72,13 +72,23 @@ export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = 1)
 
 const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): Context => {
   const origin = { requestId: request.id, address: addressOf(request) };
-  const openServices = () => deps.openServices(origin);
+  // Looking up the caller leaves nothing behind in a unit of work: the first call may have it.
+  let unused: Services | null = null;
+  const openServices = () => {
+    const services = unused ?? deps.openServices(origin);
+    unused = null;
+    return services;
+  };
   let actor: Promise<Actor | null> | undefined;
   const context: Context = {
     openServices,
     inTransaction: (work) => deps.inTransaction(origin, work),
     authenticate: () => {
-      actor ??= lookUp(request, deps, openServices());
+      if (!actor) {
+        const services = openServices();
+        unused = services;
+        actor = lookUp(request, deps, services);
+      }
       return actor;
     },
     browser: browserOf(request, deps),

@@ -17,6 +17,7 @@ import { createInvitationCare } from './invitations/invitation-care.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import type { Links } from './links.ts';
 import { createApiTokens } from './logins/api-tokens.ts';
+import type { CredentialOwners } from './logins/credential-owners.ts';
 import { createIdentity } from './logins/identity.ts';
 import type { LoginCrowd } from './logins/login-crowd.ts';
 import type { LoginThrottle } from './logins/login-throttle.ts';
@@ -57,6 +58,7 @@ export type ServiceDeps = {
   mailWriter: MailWriter;
   mailRoute: MailRoute;
   tokenIdleDays: number;
+  ownerOf: CredentialOwners;
   invitationDays: number;
   usageRetentionDays: number;
   usageWriters: UsageWriters;

@@ -11,11 +11,11 @@ export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
 
 /** SQL that holds for the rows whose client the actor may see. */
 export const inSeenClients = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
-  seesAll(actor) ? sql`true` : sql`${clientId} = any(${[...actor.adminOf]}::int[])`;
+  seesAll(actor) ? sql`true` : sql`${clientId} = any(${actor.adminOf}::int[])`;
 
 /** SQL that holds for the rows whose client the actor may change. */
 export const inChangedClients = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
-  actor.isSuperuser ? sql`true` : sql`${clientId} = any(${[...actor.adminOf]}::int[])`;
+  actor.isSuperuser ? sql`true` : sql`${clientId} = any(${actor.adminOf}::int[])`;
 
 /** Without the columns that were left out, which an update must not touch; null when that is all of them. */
 export const givenColumns = <T extends object>(changes: T): Partial<T> | null => {

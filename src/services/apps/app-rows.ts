@@ -9,7 +9,7 @@ import { inSeenClients, tables } from '../tables.ts';
 export const isSeenApp = (actor: Actor) =>
   seesAll(actor)
     ? sql<boolean>`true`
-    : sql<boolean>`(apps.client_id = any(${[...actor.adminOf]}::int[]) or exists (
+    : sql<boolean>`(apps.client_id = any(${actor.adminOf}::int[]) or exists (
         select from app_grants g where g.app_id = apps.id and g.user_id = ${actor.id}))`;
 
 /** Apps as an actor sees them, by age; `shows_usage` tells whether they may see how much it is used. */

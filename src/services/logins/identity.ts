@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import type { Actor, Credential } from '../actor.ts';
 import type { Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
+import { activeUsers, type CredentialOwners } from './credential-owners.ts';
 
 /** Days without use after which a session ends. */
 export const SESSION_IDLE_DAYS = 14;
@@ -12,13 +13,19 @@ export const SESSION_IDLE_DAYS = 14;
 const TOKEN_FORM = /^[0-9a-f]{40}$/;
 const SESSION_FORM = /^[\w-]{43}$/;
 
-type Deps = { em: SqlEntityManager; clock: Clock; origin: Origin; tokenIdleDays: number };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  origin: Origin;
+  tokenIdleDays: number;
+  ownerOf: CredentialOwners;
+};
 
 /** What is kept of a token or session: its SHA-256, which no look-up table of such long secrets can undo. */
-export const tokenDigest = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+export const tokenDigest = (secret: string): string => hash('sha256', secret);
 
 /** Who presents a credential. Null when it is unknown, idle for too long, or its owner is inactive. */
-export const createIdentity = ({ em, clock, origin, tokenIdleDays }: Deps) => {
+export const createIdentity = ({ em, clock, origin, tokenIdleDays, ownerOf }: Deps) => {
   const actorBy = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await ownerOf(em, kind, tokenDigest(secret));
     if (!row) return null;
@@ -53,15 +60,15 @@ const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
 /** In whose name an operator acts: an active user, or the first active superuser. Null when there is none. */
 export const actorNamed = async (em: SqlEntityManager, email: string | undefined): Promise<Actor | null> => {
   const row = await (email === undefined
-    ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
-    : activeUsers(em).where('users.email', '=', email)
+    ? activeUsers(tables(em)).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
+    : activeUsers(tables(em)).where('users.email', '=', email)
   ).executeTakeFirst();
   return row ? actorOf(row, null) : null;
 };
 
 /** The actor as they are now; null once they, or the login that they came with, are no more. */
 export const actorAgain = async (em: SqlEntityManager, { id, via }: Actor): Promise<Actor | null> => {
-  const user = activeUsers(em).where('users.id', '=', id);
+  const user = activeUsers(tables(em)).where('users.id', '=', id);
   const login =
     via &&
     sql<boolean>`exists (
@@ -69,28 +76,6 @@ export const actorAgain = async (em: SqlEntityManager, { id, via }: Actor): Prom
   const row = await (login ? user.where(login) : user).executeTakeFirst();
   return row ? actorOf(row, via) : null;
 };
-
-const activeUsers = (em: SqlEntityManager) =>
-  tables(em)
-    .selectFrom('users')
-    .select(['users.id', 'users.email', 'users.is_superuser', 'users.is_staff'])
-    .select(
-      sql<number[]>`array(select client_id from memberships m
-        where m.user_id = users.id and m.is_admin order by client_id)`.as('admin_of'),
-    )
-    .where('users.is_active', '=', true);
-
-const ownerOf = (em: SqlEntityManager, kind: Credential['kind'], digest: string) =>
-  (kind === 'token'
-    ? activeUsers(em)
-        .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
-        .select(['api_tokens.id as credential_id', 'api_tokens.last_used'])
-        .where('api_tokens.digest', '=', digest)
-    : activeUsers(em)
-        .innerJoin('sessions', 'sessions.user_id', 'users.id')
-        .select(['sessions.id as credential_id', 'sessions.last_used'])
-        .where('sessions.digest', '=', digest)
-  ).executeTakeFirst();
 
 /** Written at most once a minute, or every read would be a write. */
 const touch = (em: SqlEntityManager, { kind, id }: Credential, now: Date, address: string) =>

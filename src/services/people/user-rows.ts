@@ -1,17 +1,21 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
+import { prepared } from '../prepared.ts';
 import { inSeenClients, tables } from '../tables.ts';
 
 /**
  * Users as an actor sees them: `apps` (by age) and `clientadmin_of` hold only what belongs to clients that the
  * actor may see; of oneself one sees everything. Ordered by id.
  */
-export const userRows = (em: SqlEntityManager, actor: Actor) => {
+export const userRows = (em: SqlEntityManager, actor: Actor) => rowsSeenBy(tables(em), actor);
+
+const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
   const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
   const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
-  return tables(em)
+  return db
     .selectFrom('users')
     .select([
       'users.id',
@@ -47,14 +51,23 @@ export const isSeenUser = (actor: Actor) =>
   seesAll(actor)
     ? sql<boolean>`true`
     : sql<boolean>`(users.id = ${actor.id} or exists (select from memberships m
-        where m.user_id = users.id and m.client_id = any(${[...actor.adminOf]}::int[])))`;
+        where m.user_id = users.id and m.client_id = any(${actor.adminOf}::int[])))`;
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
 export const userRow = async (em: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> => {
-  const row = await userRows(em, actor)
-    .where('users.email', '=', email)
-    .where(isSeenUser(actor))
-    .executeTakeFirst();
+  const { id, adminOf } = actor;
+  const [row] = await (seesAll(actor) ? ANY_USER : USER_OF_OFFICE)(em, { id, adminOf, email });
   if (!row) throw notFound('user');
   return row;
 };
+
+type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
+
+const userSeenBy = (isStaff: boolean) =>
+  prepared((db, { id, adminOf, email }: Sought) => {
+    const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', via: null };
+    return rowsSeenBy(db, actor).where('users.email', '=', email).where(isSeenUser(actor));
+  });
+
+const ANY_USER = userSeenBy(true);
+const USER_OF_OFFICE = userSeenBy(false);

@@ -11,7 +11,7 @@ export const createEnvironment = ({ em, defaults }: { em: SqlEntityManager; defa
     const own = await tables(em)
       .selectFrom('clients')
       .select('upload_bucket_name')
-      .where(sql<boolean>`id = any(${[...actor.adminOf]}::int[])`)
+      .where(sql<boolean>`id = any(${actor.adminOf}::int[])`)
       .where('upload_bucket_name', 'is not', null)
       .orderBy('id')
       .limit(1)

@@ -1,0 +1,52 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
+import { createGathering } from '../../core/gathering.ts';
+import type { Credential } from '../actor.ts';
+import { prepared } from '../prepared.ts';
+
+export type CredentialOwners = ReturnType<typeof createCredentialOwners>;
+
+/** Who owns the token or session of a digest, if it is known and its owner active. Asked by every request. */
+export const createCredentialOwners = (em: SqlEntityManager) => {
+  const gathered = {
+    token: createGathering((digests: readonly string[]) => ownersOf(em, 'token', digests)),
+    session: createGathering((digests: readonly string[]) => ownersOf(em, 'session', digests)),
+  };
+  return async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
+    // A transaction sees what nobody else does as yet.
+    unit.isInTransaction() ? (await ownersOf(unit, kind, [digest])).get(digest) : gathered[kind](digest);
+};
+
+export const activeUsers = (db: Kysely<Database>) =>
+  db
+    .selectFrom('users')
+    .select(['users.id', 'users.email', 'users.is_superuser', 'users.is_staff'])
+    .select(
+      sql<number[]>`array(select client_id from memberships m
+        where m.user_id = users.id and m.is_admin order by client_id)`.as('admin_of'),
+    )
+    .where('users.is_active', '=', true);
+
+const ownersOf = async (em: SqlEntityManager, kind: Credential['kind'], digests: readonly string[]) =>
+  new Map((await OWNERS[kind](em, { digests })).map((owner) => [owner.digest, owner]));
+
+const isAsked = (column: string, digests: readonly string[]) =>
+  sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
+
+type Asked = { digests: readonly string[] };
+
+const OWNERS = {
+  token: prepared((db, { digests }: Asked) =>
+    activeUsers(db)
+      .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+      .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
+      .where(isAsked('api_tokens.digest', digests)),
+  ),
+  session: prepared((db, { digests }: Asked) =>
+    activeUsers(db)
+      .innerJoin('sessions', 'sessions.user_id', 'users.id')
+      .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
+      .where(isAsked('sessions.digest', digests)),
+  ),
+};

@@ -1,0 +1,34 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import type { Database } from '../../entities/index.ts';
+import { tables } from './tables.ts';
+
+/** Stands in a statement for a value that is yet to come. */
+class Placeholder {
+  readonly key: string;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/** To Kysely each is a value like any other, of the type that is going to be there. */
+const placeholders = <V extends object>(): V =>
+  new Proxy({}, { get: (_target, key) => new Placeholder(String(key)) }) as V;
+
+/**
+ * A statement that Kysely compiles when it is first run, and never again: for a small query that takes longer than all
+ * else. What `build` is given may be bound and nothing else: there is nothing in it yet to decide by.
+ */
+export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
+  let compiled: CompiledQuery<O> | undefined;
+
+  return async (em: SqlEntityManager, values: V): Promise<O[]> => {
+    const db = tables(em);
+    compiled ??= build(db, placeholders<V>()).compile();
+    const parameters = compiled.parameters.map((parameter) =>
+      parameter instanceof Placeholder ? values[parameter.key as keyof V] : parameter,
+    );
+    return (await db.executeQuery<O>({ ...compiled, parameters })).rows;
+  };
+};
