@@ -24,6 +24,7 @@ import { pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
+import { createUserReading } from './services/people/user-reading.ts';
 import { createRequestLimits } from './services/requests/request-limits.ts';
 import { careForUsage } from './services/usage/usage-care.ts';
 import { createUsageWriters } from './services/usage/usage-writers.ts';
@@ -60,6 +61,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     ownerOf: createCredentialOwners(orm.em.fork()),
+    readUser: createUserReading(orm.em.fork()),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
     usageWriters: createUsageWriters(),

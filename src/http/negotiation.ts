@@ -11,11 +11,12 @@ export const LIST_FORMS: readonly string[] = ['application/json', 'text/csv', PA
 /** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     // The second in small letters, as the library that compresses looks for it.
     reply.header('vary', 'Accept, accept-encoding');
     const { headers } = request.raw;
     if (headers.accept !== undefined) headers.accept = withoutParameters(headers.accept);
+    done();
   });
 };
 

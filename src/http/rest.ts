@@ -12,7 +12,7 @@ import { chooseForm, PAGE_FORM } from './negotiation.ts';
 import { offersOf } from './offers.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { preferredReturn } from './preferences.ts';
-import { type ContextDeps, contextOf, toldPage } from './request-context.ts';
+import { type ContextDeps, contextOf } from './request-context.ts';
 import { type Endpoint, restEndpoints } from './rest-endpoints.ts';
 import { restInput } from './rest-input.ts';
 import { methodsByPath, refuseOtherMethods } from './rest-methods.ts';
@@ -90,7 +90,7 @@ const send = (
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
   const form = chooseForm(request, offersOf(endpoint));
-  const page = toldPage(request);
+  const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);

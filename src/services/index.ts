@@ -33,6 +33,7 @@ import { createAppVersions } from './packages/app-versions.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createRoles } from './people/roles.ts';
+import type { ReadUser } from './people/user-reading.ts';
 import { createUsers } from './people/users.ts';
 import { createResourceLocks } from './resource-locks.ts';
 import { createBranding } from './tenants/branding.ts';
@@ -59,6 +60,7 @@ export type ServiceDeps = {
   mailRoute: MailRoute;
   tokenIdleDays: number;
   ownerOf: CredentialOwners;
+  readUser: ReadUser;
   invitationDays: number;
   usageRetentionDays: number;
   usageWriters: UsageWriters;

@@ -55,19 +55,29 @@ export const isSeenUser = (actor: Actor) =>
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
 export const userRow = async (em: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> => {
-  const { id, adminOf } = actor;
-  const [row] = await (seesAll(actor) ? ANY_USER : USER_OF_OFFICE)(em, { id, adminOf, email });
+  const [row] = await usersSeen(em, actor, [email]);
+  return found(row);
+};
+
+/** @throws Problem `not-found` */
+export const found = (row: UserRow | undefined): UserRow => {
   if (!row) throw notFound('user');
   return row;
 };
 
-type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
+/** Those of these addresses whom the actor may see. */
+export const usersSeen = (em: SqlEntityManager, actor: Actor, emails: readonly string[]) =>
+  (seesAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { id: actor.id, adminOf: actor.adminOf, emails });
 
-const userSeenBy = (isStaff: boolean) =>
-  prepared((db, { id, adminOf, email }: Sought) => {
+type Sought = Pick<Actor, 'id' | 'adminOf'> & { emails: readonly string[] };
+
+const usersSeenBy = (isStaff: boolean) =>
+  prepared((db, { id, adminOf, emails }: Sought) => {
     const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', via: null };
-    return rowsSeenBy(db, actor).where('users.email', '=', email).where(isSeenUser(actor));
+    return rowsSeenBy(db, actor)
+      .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
+      .where(isSeenUser(actor));
   });
 
-const ANY_USER = userSeenBy(true);
-const USER_OF_OFFICE = userSeenBy(false);
+const ANY_USERS = usersSeenBy(true);
+const USERS_OF_OFFICE = usersSeenBy(false);

@@ -13,6 +13,7 @@ import { appEvents } from './app-changes.ts';
 import { addUser } from './new-user.ts';
 import { endAccess, lockUser } from './user-changes.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
+import type { ReadUser } from './user-reading.ts';
 import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
 
 export type UserInput = {
@@ -40,9 +41,9 @@ type AppUserFilter = UserFilter & { app?: string | undefined };
 /** What an update may change, `extra` and `apps` apart. */
 const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readUser: ReadUser };
 
-export const createUsers = ({ em, clock, audit }: Deps) => ({
+export const createUsers = ({ em, clock, audit, readUser }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> => {
     const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
@@ -55,7 +56,7 @@ export const createUsers = ({ em, clock, audit }: Deps) => ({
   },
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserRow> => userRow(em, actor, email),
+  get: (actor: Actor, email: string): Promise<UserRow> => readUser(em, actor, email),
 
   /**
    * Makes a user without a password, and owes them the mail by which to set one.
