@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import { runPeer } from '../run-peer.ts';
 import { serveApps } from './apps.ts';
+import { serveInvitations } from './invitations.ts';
+import { serveLogin } from './login.ts';
+import { servePatch } from './patch.ts';
 import { openPool } from './raw-rows.ts';
 import { serveUsage } from './usage.ts';
 import { serveUsers } from './users.ts';
@@ -13,7 +17,7 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
  */
 runPeer(async ({ connection, baseUrl }) => {
   const pool = openPool(connection);
-  const app = fastify({ bodyLimit: MAX_BODY_BYTES });
+  const app = fastify({ bodyLimit: MAX_BODY_BYTES, genReqId: () => randomUUID() });
   // As text: whoever needs the object parses it.
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser(
@@ -25,5 +29,8 @@ runPeer(async ({ connection, baseUrl }) => {
   serveUsers(app, pool, baseUrl);
   serveUsage(app, pool);
   serveApps(app, pool);
+  servePatch(app, pool, baseUrl);
+  serveInvitations(app, pool, baseUrl);
+  serveLogin(app, pool);
   return app.listen({ host: '127.0.0.1', port: 0 });
 });
