@@ -8,9 +8,10 @@ import { startGenerator } from './comparison/generator.ts';
 import { KINDS, type Kind } from './comparison/kinds.ts';
 import { describeMachine } from './comparison/machine.ts';
 import { createMeasuring, type Measurement } from './comparison/measuring.ts';
-import { type Peer, startPeer, stewardAsPeer } from './comparison/peers.ts';
+import { bareOf, type Peer, startPeer, stewardAsPeer } from './comparison/peers.ts';
 import { compareAnswers, DifferentAnswers } from './comparison/sameness.ts';
 import { takeSamples } from './comparison/samples.ts';
+import { keepState } from './comparison/state.ts';
 import { summarize } from './comparison/summary.ts';
 import { figuresTable, goalsTable } from './comparison/tables.ts';
 import { openPlace } from './usage/place.ts';
@@ -74,19 +75,25 @@ const measure = async (options: Options, closing: AsyncDisposableStack): Promise
   const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
   const place = await openPlace({ dataDir: data, plan, nodeOptions }, closing);
   const samples = await takeSamples(place.database);
+  const state = await keepState(
+    place.database,
+    samples.members.map(({ email }) => email),
+  );
   const peers: Peer[] = [stewardAsPeer(place)];
   for (const name of options.peers) {
-    if (name !== 'steward') peers.push(await startPeer(name, place, closing));
+    if (name === 'steward') continue;
+    const peer = await startPeer(name, place, closing);
+    peers.push(...(name === 'floor' ? [peer, bareOf(peer)] : [peer]));
   }
 
   const compared = [];
   for (const kind of only) {
     const able = peers.filter((peer) => peer.dialectFor(kind));
-    compared.push({ kind, sizes: await compareAnswers(kind, able, samples, place.token) });
+    compared.push({ kind, sizes: await compareAnswers(kind, able, { samples, state, token: place.token }) });
     say(`${kind.name}: the same answers from ${able.map(({ name }) => name).join(', ')}`);
   }
 
-  const measureTurn = createMeasuring(place, startGenerator(closing), samples);
+  const measureTurn = createMeasuring({ place, generate: startGenerator(closing), samples, state });
   const measurements: Measurement[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     for (const { kind, sizes } of compared) {

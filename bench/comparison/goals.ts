@@ -17,5 +17,8 @@ export const GOALS: Record<KindName, Goal> = {
   'all-users': { ofFloor: 0.7, ofDjango: 1, firstByteMs: 100, peakMb: 200, besideP99Ms: 30 },
   usage: { ofFloor: 0.75, ofDjango: 1 },
   apps: { ofDjango: 1 },
+  patch: { ofFloor: 0.6, ofDjango: 1 },
+  bulk: { ofFloor: 0.7, ofDjango: 1 },
+  login: { ofDjango: 1, besideP99Ms: 50 },
   'trpc-10': {},
 };

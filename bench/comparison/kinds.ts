@@ -1,7 +1,17 @@
 import type { Call } from './calls.ts';
 import type { Samples } from './samples.ts';
+import { WRITE_KINDS } from './write-kinds.ts';
 
-export type KindName = 'one' | 'app-users' | 'all-users' | 'usage' | 'apps' | 'trpc-10';
+export type KindName =
+  | 'one'
+  | 'app-users'
+  | 'all-users'
+  | 'usage'
+  | 'apps'
+  | 'patch'
+  | 'bulk'
+  | 'login'
+  | 'trpc-10';
 
 export type Kind = {
   name: KindName;
@@ -13,6 +23,8 @@ export type Kind = {
   dialect: 'own' | 'trpc';
   /** Asked meanwhile, to learn how long others wait. */
   beside?: { of: 'health' | 'one'; everyMs: number };
+  /** How many of its requests are compared along with the rows that they leave, and how answers are made comparable. */
+  writes?: { compared: number; comparable?: (answer: unknown) => unknown };
 };
 
 const USUAL = [8];
@@ -24,10 +36,10 @@ const get = (path: string, procedure: string, input: unknown): Call => ({
   procedure,
   input,
 });
-const oneUser = (email: string): Call =>
+export const oneUser = (email: string): Call =>
   get(`/jb/users/${encodeURIComponent(email)}/`, 'users.get', { email });
 
-export const KINDS: readonly Kind[] = [
+const READ_KINDS: readonly Kind[] = [
   {
     name: 'one',
     about: 'one user, each time another',
@@ -66,14 +78,17 @@ export const KINDS: readonly Kind[] = [
     connections: USUAL,
     dialect: 'own',
   },
-  {
-    name: 'trpc-10',
-    about: 'ten users in one batch of tRPC, counted by user',
-    requests: ({ members }) =>
-      Array.from({ length: Math.floor(members.length / BATCH) }, (_, index) =>
-        members.slice(index * BATCH, (index + 1) * BATCH).map(({ email }) => oneUser(email)),
-      ),
-    connections: USUAL,
-    dialect: 'trpc',
-  },
 ];
+
+const BATCHES: Kind = {
+  name: 'trpc-10',
+  about: 'ten users in one batch of tRPC, counted by user',
+  requests: ({ members }) =>
+    Array.from({ length: Math.floor(members.length / BATCH) }, (_, index) =>
+      members.slice(index * BATCH, (index + 1) * BATCH).map(({ email }) => oneUser(email)),
+    ),
+  connections: USUAL,
+  dialect: 'trpc',
+};
+
+export const KINDS: readonly Kind[] = [...READ_KINDS, ...WRITE_KINDS, BATCHES];

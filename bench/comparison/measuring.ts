@@ -1,13 +1,16 @@
 import type { Place } from '../usage/place.ts';
+import type { Dialect } from './calls.ts';
 import { costing, processesOf } from './costs.ts';
 import type { Generator } from './generator.ts';
-import type { Kind } from './kinds.ts';
+import { type Kind, oneUser } from './kinds.ts';
 import type { Orders } from './load.ts';
 import type { Peer } from './peers.ts';
 import { type Sizes, speaking } from './sameness.ts';
 import type { Samples } from './samples.ts';
+import type { State } from './state.ts';
 
 const WARM_UP_SECONDS = 1;
+const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
 
 /** What one peer did in one round. Times are milliseconds, also of processors, for one call. */
 export type Measurement = {
@@ -36,7 +39,14 @@ export type Turn = {
   sizes: Sizes;
 };
 
-export const createMeasuring = (place: Place, generate: Generator, samples: Samples) => {
+type Deps = { place: Place; generate: Generator; samples: Samples; state: State };
+
+export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
+  const besideOf = ({ beside }: Kind, { write }: Dialect): Orders['beside'] => {
+    if (!beside) return null;
+    const one = samples.members.slice(0, 1).map(({ email }) => oneUser(email));
+    return { request: beside.of === 'one' ? write(one, place.token) : HEALTH, intervalMs: beside.everyMs };
+  };
   const ordersFor = ({ kind, connections, peer, round, seconds, sizes }: Turn): Orders => {
     const dialect = speaking(peer, kind);
     const requests = kind.requests(samples);
@@ -49,7 +59,7 @@ export const createMeasuring = (place: Place, generate: Generator, samples: Samp
       status: 200,
       leastBytes: sizes.least,
       mostBytes: sizes.most,
-      beside: kind.beside ? { request: besideRequest, intervalMs: kind.beside.everyMs } : null,
+      beside: besideOf(kind, dialect),
     };
   };
 
@@ -57,6 +67,10 @@ export const createMeasuring = (place: Place, generate: Generator, samples: Samp
     const { kind, connections, peer, round } = turn;
     const calls = kind.requests(samples)[0]?.length ?? 1;
     const orders = ordersFor(turn);
+    if (kind.writes) {
+      await state.restore();
+      await state.settle();
+    }
     await generate({ ...orders, seconds: WARM_UP_SECONDS });
     // Those that it has by now: a master may have made its workers late.
     const pids = await processesOf(peer.pid);
@@ -79,5 +93,3 @@ export const createMeasuring = (place: Place, generate: Generator, samples: Samp
     };
   };
 };
-
-const besideRequest = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';

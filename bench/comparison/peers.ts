@@ -6,7 +6,7 @@ import type { Place } from '../usage/place.ts';
 import { type Dialect, plainTrpc, rest, superjsonTrpc } from './calls.ts';
 import type { Kind } from './kinds.ts';
 
-export type PeerName = 'steward' | 'floor' | 'trpc';
+export type PeerName = 'steward' | 'floor' | 'bare' | 'trpc';
 
 /** A server that answers what Steward answers. */
 export type Peer = {
@@ -15,29 +15,46 @@ export type Peer = {
   pid: number;
   /** How it is asked; null for what it does not do. */
   dialectFor: (kind: Kind) => Dialect | null;
+  /** Whether it leaves all the rows that Steward leaves. */
+  writesAll: boolean;
 };
 
 const FOLDER = join(import.meta.dirname, '../peers');
 
 /** What each peer speaks, in the order in which they take turns. */
-const SPEAKS: Record<PeerName, Record<Kind['dialect'], Dialect | null>> = {
+const SPEAKS: Record<Exclude<PeerName, 'bare'>, Record<Kind['dialect'], Dialect | null>> = {
   steward: { own: rest, trpc: superjsonTrpc },
   floor: { own: rest, trpc: null },
   trpc: { own: plainTrpc, trpc: plainTrpc },
 };
 
-const peer = (name: PeerName, address: string, pid: number): Peer => ({
+/** The floor without audit trail and mails, under a path of its own. */
+const bareDialect: Dialect = {
+  ...rest,
+  write: (calls, token) => rest.write(calls, token).replace(' /api/', ' /bare/api/'),
+};
+const BARE_KINDS = ['patch', 'bulk'];
+
+const peer = (name: Exclude<PeerName, 'bare'>, address: string, pid: number): Peer => ({
   name,
   port: Number(new URL(address).port),
   pid,
   dialectFor: ({ dialect }) => SPEAKS[name][dialect],
+  writesAll: true,
+});
+
+export const bareOf = (floor: Peer): Peer => ({
+  ...floor,
+  name: 'bare',
+  dialectFor: ({ name }) => (BARE_KINDS.includes(name) ? bareDialect : null),
+  writesAll: false,
 });
 
 export const stewardAsPeer = ({ service }: Place): Peer => peer('steward', service.address, service.pid);
 
 /** Starts a peer on the database of Steward. What it needs goes over a pipe: nothing secret stands in its command. */
 export const startPeer = async (
-  name: Exclude<PeerName, 'steward'>,
+  name: Exclude<PeerName, 'steward' | 'bare'>,
   { connection, service }: Place,
   closing: AsyncDisposableStack,
 ): Promise<Peer> => {

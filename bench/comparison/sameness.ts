@@ -1,9 +1,10 @@
-import type { Dialect } from './calls.ts';
-import { openConnection, type Timed } from './connection.ts';
+import type { Call, Dialect } from './calls.ts';
+import { openConnection } from './connection.ts';
 import { differenceBetween } from './differences.ts';
 import type { Kind } from './kinds.ts';
 import type { Peer } from './peers.ts';
 import type { Samples } from './samples.ts';
+import type { State } from './state.ts';
 
 /** Of each kind, where its requests differ from each other. */
 const COMPARED = 25;
@@ -18,56 +19,7 @@ export type Sizes = { least: number; most: number };
 /** The answers are not the same: there is nothing to measure. */
 export class DifferentAnswers extends Error {}
 
-/**
- * Asks Steward and the others for the same, and holds the answers against each other, field by field.
- * @throws DifferentAnswers with the first difference
- */
-export const compareAnswers = async (
-  kind: Kind,
-  peers: readonly Peer[],
-  samples: Samples,
-  token: string,
-): Promise<Map<Peer, Sizes>> => {
-  const [steward, ...others] = peers;
-  if (!steward) return new Map();
-  const connections = new Map(peers.map((peer) => [peer, openConnection(peer.port, true)]));
-  const sizes = new Map<Peer, Sizes>();
-
-  const ask = async (peer: Peer, calls: ReturnType<Kind['requests']>[number]): Promise<unknown[]> => {
-    const dialect = speaking(peer, kind);
-    const answer = await connections.get(peer)?.send(Buffer.from(dialect.write(calls, token)));
-    if (answer?.status !== 200) throw new DifferentAnswers(refusal(peer, kind, answer));
-    const { least, most } = sizes.get(peer) ?? { least: answer.bytes, most: answer.bytes };
-    sizes.set(peer, { least: Math.min(least, answer.bytes), most: Math.max(most, answer.bytes) });
-    return dialect.read(answer.body.toString());
-  };
-
-  try {
-    for (const calls of kind.requests(samples).slice(0, COMPARED)) {
-      let known = await ask(steward, calls);
-      for (const peer of others) {
-        for (let tries = 1; ; tries += 1) {
-          const difference = differenceBetween(known, await ask(peer, calls));
-          if (difference === null) break;
-          if (tries === TRIES) {
-            throw new DifferentAnswers(
-              `${kind.name}: steward and ${peer.name} do not answer the same: ${difference}`,
-            );
-          }
-          known = await ask(steward, calls);
-        }
-      }
-    }
-  } finally {
-    for (const connection of connections.values()) connection.close();
-  }
-  return new Map(
-    [...sizes].map(([peer, { least, most }]) => [
-      peer,
-      { least: Math.floor(least * (1 - SPARE)), most: Math.ceil(most * (1 + SPARE)) },
-    ]),
-  );
-};
+type Deps = { samples: Samples; state: State; token: string };
 
 /** @throws Error for a kind that the peer does not do */
 export const speaking = (peer: Peer, kind: Kind): Dialect => {
@@ -76,5 +28,60 @@ export const speaking = (peer: Peer, kind: Kind): Dialect => {
   return dialect;
 };
 
-const refusal = (peer: Peer, kind: Kind, answer: Timed | undefined): string =>
-  `${kind.name}: ${peer.name} answered ${answer?.status}: ${answer?.body.toString().slice(0, 500)}`;
+/**
+ * Asks Steward and the others for the same, and holds the answers against each other, field by field, and the rows that
+ * were written. Steward is the first of them.
+ * @throws DifferentAnswers with the first difference
+ */
+export const compareAnswers = async (
+  kind: Kind,
+  peers: readonly Peer[],
+  { samples, state, token }: Deps,
+): Promise<Map<Peer, Sizes>> => {
+  const connections = new Map(peers.map((peer) => [peer, openConnection(peer.port, true)]));
+  const sizes = new Map<Peer, Sizes>();
+  const { compared = COMPARED, comparable = (answer: unknown) => answer } = kind.writes ?? {};
+
+  const ask = async (peer: Peer, calls: readonly Call[]) => {
+    const dialect = speaking(peer, kind);
+    if (kind.writes) await state.restore();
+    const answer = await connections.get(peer)?.send(Buffer.from(dialect.write(calls, token)));
+    const text = answer?.body.toString() ?? '';
+    if (answer?.status !== 200) {
+      throw new DifferentAnswers(
+        `${kind.name}: ${peer.name} answered ${answer?.status}: ${text.slice(0, 500)}`,
+      );
+    }
+    const { least, most } = sizes.get(peer) ?? { least: answer.bytes, most: answer.bytes };
+    sizes.set(peer, { least: Math.min(least, answer.bytes), most: Math.max(most, answer.bytes) });
+    return { answer: dialect.read(text).map(comparable), rows: kind.writes && (await state.written()) };
+  };
+
+  const compare = async (steward: Peer, peer: Peer, calls: readonly Call[]): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      const [expected, found] = [await ask(steward, calls), await ask(peer, calls)];
+      if (!peer.writesAll) found.rows = expected.rows;
+      const difference = differenceBetween(expected, found);
+      if (difference === null) return;
+      if (tries < TRIES) continue;
+      throw new DifferentAnswers(`${kind.name}: steward and ${peer.name} are not the same in ${difference}`);
+    }
+  };
+
+  try {
+    const [steward, ...others] = peers;
+    for (const calls of kind.requests(samples).slice(0, compared)) {
+      if (steward && others.length === 0) await ask(steward, calls);
+      for (const peer of others) if (steward) await compare(steward, peer, calls);
+    }
+    if (kind.writes) await state.restore();
+  } finally {
+    for (const connection of connections.values()) connection.close();
+  }
+  return new Map([...sizes].map(([peer, size]) => [peer, widened(size)]));
+};
+
+const widened = ({ least, most }: Sizes): Sizes => ({
+  least: Math.floor(least * (1 - SPARE)),
+  most: Math.ceil(most * (1 + SPARE)),
+});

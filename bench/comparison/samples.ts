@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
+import { ROOT } from '../data/people.ts';
 
 const USERS = 2_000;
+const LOGINS = 200;
 const USERS_OF_APP = 1_500;
 const ENTRIES_OF_APP = 3_000;
 
@@ -10,6 +12,8 @@ export type Member = { email: string; clientId: number; appIds: string[] };
 export type Samples = {
   /** In no order, none of them with an office. */
   members: Member[];
+  /** Addresses of those who have the password of the data's officers. */
+  logins: string[];
   /** The slug of the app that has about 1,500 users. */
   peopledApp: string;
   /** The id of the app that has about 3,000 entries of the last 30 days. */
@@ -40,5 +44,11 @@ export const takeSamples = async (database: Client): Promise<Samples> => {
   if (members.rows.length === 0 || !peopledApp || !usedApp) {
     throw new Error('The database has no users, apps or entries to ask for.');
   }
-  return { members: members.rows, peopledApp, usedApp };
+  const logins = members.rows.slice(0, LOGINS).map(({ email }) => email);
+  await database.query(
+    `update users set password_hash = (select password_hash from users where email = $1)
+    where email = any($2::varchar[]) and password_hash is null`,
+    [ROOT, logins],
+  );
+  return { members: members.rows, logins, peopledApp, usedApp };
 };

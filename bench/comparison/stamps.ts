@@ -1,5 +1,5 @@
 /** Stands in a request where something is to be new each time: all of one sending get the same number, as long as it. */
-export const STAMP = '%stamp-00%';
+export const STAMP = 'stamp-0000';
 const RANGE = 10n ** BigInt(STAMP.length);
 
 /** A copy in which every stamp is a number, of microseconds; the same bytes where there is none to write. */
