@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { DAY_MS } from '../src/core/clock.ts';
+import { djangoVersions } from './comparison/django-peer.ts';
 import { withTables } from './comparison/document.ts';
 import { startGenerator } from './comparison/generator.ts';
 import { KINDS, type Kind } from './comparison/kinds.ts';
@@ -16,9 +17,10 @@ import { summarize } from './comparison/summary.ts';
 import { figuresTable, goalsTable } from './comparison/tables.ts';
 import { openPlace } from './usage/place.ts';
 
-const PEERS = ['steward', 'floor'] as const;
+const PEERS = ['steward', 'floor', 'django', 'trpc'] as const;
 type Name = (typeof PEERS)[number];
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
+const USUAL = { peers: [...PEERS], rounds: 3, seconds: 5 };
 const QUICK = { peers: ['steward'] as Name[], rounds: 1, seconds: 2 };
 
 const HELP = `
@@ -33,9 +35,9 @@ type Options = {
   seconds: number;
   profile?: string;
   json?: string;
-  quick?: true;
   write?: true;
 };
+type Given = Partial<Options> & { quick?: true };
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -80,9 +82,16 @@ const measure = async (options: Options, closing: AsyncDisposableStack): Promise
     samples.members.map(({ email }) => email),
   );
   const peers: Peer[] = [stewardAsPeer(place)];
+  const versions = options.peers.includes('django') ? await djangoVersions() : null;
   for (const name of options.peers) {
     if (name === 'steward') continue;
-    const peer = await startPeer(name, place, closing);
+    if (name === 'django' && versions === null) {
+      say(
+        'django is left out: this machine lacks python3-django, -djangorestframework, -psycopg2 or gunicorn',
+      );
+      continue;
+    }
+    const peer = await startPeer(name, { place, samples }, closing);
     peers.push(...(name === 'floor' ? [peer, bareOf(peer)] : [peer]));
   }
 
@@ -108,7 +117,7 @@ const measure = async (options: Options, closing: AsyncDisposableStack): Promise
   }
 
   const figures = summarize(measurements);
-  const about = `${await describeMachine(place.database)} Medians of ${rounds} rounds of ${seconds} s.`;
+  const about = `${await describeMachine(place.database, versions ? [versions] : [])} Medians of ${rounds} rounds of ${seconds} s.`;
   const lines = [about, '', ...figuresTable(figures), '', ...goalsTable(figures)];
   say(['', ...lines].join('\n'));
   if (json) await writeFile(json, `${JSON.stringify({ about, measurements }, null, 2)}\n`);
@@ -126,9 +135,9 @@ const interruption = (): Promise<never> =>
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Interrupted()));
   });
 
-const measureAndClose = async ({ quick, ...options }: Options): Promise<void> => {
+const measureAndClose = async ({ quick, ...given }: Given): Promise<void> => {
   await using closing = new AsyncDisposableStack();
-  await Promise.race([measure({ ...options, ...(quick && QUICK) }, closing), interruption()]);
+  await Promise.race([measure({ ...(quick ? QUICK : USUAL), ...given }, closing), interruption()]);
 };
 
 const reportEnd = (error: unknown): void => {
@@ -147,9 +156,9 @@ await new Command('bench')
     KINDS.map(({ name }) => name).join(','),
     readNames(KINDS, ({ name }) => name),
   )
-  .option('--peers <names>', PEERS.join(','), readNames(PEERS, String), [...PEERS])
-  .option('--rounds <n>', 'how often everybody takes a turn', readCount, 3)
-  .option('--seconds <n>', 'how long a turn is', readCount, 5)
+  .option('--peers <names>', PEERS.join(','), readNames(PEERS, String))
+  .option('--rounds <n>', `how often everybody takes a turn (${USUAL.rounds})`, readCount)
+  .option('--seconds <n>', `how long a turn is (${USUAL.seconds})`, readCount)
   .option('--quick', 'one short round of Steward alone')
   .option('--write', 'write the tables into docs/benchmarks.md')
   .option('--json <file>', 'where to put all measurements')

@@ -49,7 +49,7 @@ export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
   };
   const ordersFor = ({ kind, connections, peer, round, seconds, sizes }: Turn): Orders => {
     const dialect = speaking(peer, kind);
-    const requests = kind.requests(samples);
+    const requests = kind.requests(peer.samplesOf(samples));
     return {
       port: peer.port,
       requests: requests.map((calls) => dialect.write(calls, place.token)),

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { PeerSettings } from '../peers/run-peer.ts';
 import type { Place } from '../usage/place.ts';
 import { type Dialect, plainTrpc, rest, superjsonTrpc } from './calls.ts';
+import { startDjango } from './django-peer.ts';
 import type { Kind } from './kinds.ts';
+import type { Samples } from './samples.ts';
 
-export type PeerName = 'steward' | 'floor' | 'bare' | 'trpc';
+export type PeerName = 'steward' | 'floor' | 'bare' | 'django' | 'trpc';
 
 /** A server that answers what Steward answers. */
 export type Peer = {
@@ -16,7 +18,9 @@ export type Peer = {
   /** How it is asked; null for what it does not do. */
   dialectFor: (kind: Kind) => Dialect | null;
   /** Whether it leaves all the rows that Steward leaves. */
-  writesAll: boolean;
+  writesAll: (kind: Kind) => boolean;
+  /** What it is asked for, where that is something else. */
+  samplesOf: (samples: Samples) => Samples;
 };
 
 const FOLDER = join(import.meta.dirname, '../peers');
@@ -25,6 +29,7 @@ const FOLDER = join(import.meta.dirname, '../peers');
 const SPEAKS: Record<Exclude<PeerName, 'bare'>, Record<Kind['dialect'], Dialect | null>> = {
   steward: { own: rest, trpc: superjsonTrpc },
   floor: { own: rest, trpc: null },
+  django: { own: rest, trpc: null },
   trpc: { own: plainTrpc, trpc: plainTrpc },
 };
 
@@ -39,39 +44,52 @@ const peer = (name: Exclude<PeerName, 'bare'>, address: string, pid: number): Pe
   name,
   port: Number(new URL(address).port),
   pid,
-  dialectFor: ({ dialect }) => SPEAKS[name][dialect],
-  writesAll: true,
+  // The tRPC peer has no logins.
+  dialectFor: ({ name: kind, dialect }) =>
+    name === 'trpc' && kind === 'login' ? null : SPEAKS[name][dialect],
+  // Django has tokens of its own, and its users for logins are others.
+  writesAll: (kind) => name !== 'django' || kind.name !== 'login',
+  samplesOf: (samples) => (name === 'django' ? { ...samples, logins: samples.djangoLogins } : samples),
 });
 
 export const bareOf = (floor: Peer): Peer => ({
   ...floor,
   name: 'bare',
   dialectFor: ({ name }) => (BARE_KINDS.includes(name) ? bareDialect : null),
-  writesAll: false,
+  writesAll: () => false,
 });
 
 export const stewardAsPeer = ({ service }: Place): Peer => peer('steward', service.address, service.pid);
 
-/** Starts a peer on the database of Steward. What it needs goes over a pipe: nothing secret stands in its command. */
+/** Starts a peer on the database of Steward. What it needs goes past its command, where everybody could read it. */
 export const startPeer = async (
   name: Exclude<PeerName, 'steward' | 'bare'>,
-  { connection, service }: Place,
+  { place, samples }: { place: Place; samples: Samples },
   closing: AsyncDisposableStack,
 ): Promise<Peer> => {
+  const { address, pid } =
+    name === 'django' ? await startDjango(place, samples, closing) : await startOwnPeer(name, place, closing);
+  return peer(name, address, pid);
+};
+
+/** One that is written in TypeScript. */
+const startOwnPeer = async (
+  name: 'floor' | 'trpc',
+  { connection, service }: Place,
+  closing: AsyncDisposableStack,
+) => {
   const child = fork(join(FOLDER, name, 'main.ts'), {
     env: { ...process.env, NODE_ENV: 'production' },
     execArgv: [],
   });
+  const ended = once(child, 'exit');
   closing.defer(async () => {
-    if (child.exitCode !== null) return;
     child.kill();
-    await once(child, 'exit');
-  });
-  const failed = once(child, 'exit').then(() => {
-    throw new Error(`The peer ${name} ended instead of starting.`);
+    await ended;
   });
   child.send({ connection, baseUrl: service.address } satisfies PeerSettings);
-  const [address] = (await Promise.race([once(child, 'message'), failed])) as [string]; // run-peer.ts sends it
-  failed.catch(() => undefined);
-  return peer(name, address, child.pid ?? 0);
+  const started = once(child, 'message') as Promise<[string]>; // run-peer.ts sends its address
+  const first = await Promise.race([started, ended.then(() => null)]);
+  if (first === null) throw new Error(`The peer ${name} ended instead of starting.`);
+  return { address: first[0], pid: child.pid ?? 0 };
 };

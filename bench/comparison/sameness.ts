@@ -57,10 +57,13 @@ export const compareAnswers = async (
     return { answer: dialect.read(text).map(comparable), rows: kind.writes && (await state.written()) };
   };
 
-  const compare = async (steward: Peer, peer: Peer, calls: readonly Call[]): Promise<void> => {
+  const callsFor = (peer: Peer, index: number): Call[] => kind.requests(peer.samplesOf(samples))[index] ?? [];
+
+  const compare = async (steward: Peer, peer: Peer, index: number): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
-      const [expected, found] = [await ask(steward, calls), await ask(peer, calls)];
-      if (!peer.writesAll) found.rows = expected.rows;
+      const expected = await ask(steward, callsFor(steward, index));
+      const found = await ask(peer, callsFor(peer, index));
+      if (!peer.writesAll(kind)) found.rows = expected.rows;
       const difference = differenceBetween(expected, found);
       if (difference === null) return;
       if (tries < TRIES) continue;
@@ -70,9 +73,10 @@ export const compareAnswers = async (
 
   try {
     const [steward, ...others] = peers;
-    for (const calls of kind.requests(samples).slice(0, compared)) {
-      if (steward && others.length === 0) await ask(steward, calls);
-      for (const peer of others) if (steward) await compare(steward, peer, calls);
+    const count = Math.min(compared, kind.requests(samples).length);
+    for (let index = 0; steward && index < count; index += 1) {
+      if (others.length === 0) await ask(steward, callsFor(steward, index));
+      for (const peer of others) await compare(steward, peer, index);
     }
     if (kind.writes) await state.restore();
   } finally {

@@ -14,6 +14,8 @@ export type Samples = {
   members: Member[];
   /** Addresses of those who have the password of the data's officers. */
   logins: string[];
+  /** Of others, for a peer that has hashes of its own. */
+  djangoLogins: string[];
   /** The slug of the app that has about 1,500 users. */
   peopledApp: string;
   /** The id of the app that has about 3,000 entries of the last 30 days. */
@@ -50,5 +52,6 @@ export const takeSamples = async (database: Client): Promise<Samples> => {
     where email = any($2::varchar[]) and password_hash is null`,
     [ROOT, logins],
   );
-  return { members: members.rows, logins, peopledApp, usedApp };
+  const djangoLogins = members.rows.slice(LOGINS, 2 * LOGINS).map(({ email }) => email);
+  return { members: members.rows, logins, djangoLogins, peopledApp, usedApp };
 };
