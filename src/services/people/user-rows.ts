@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
 import { inSeenClients, tables } from '../tables.ts';
@@ -9,8 +9,8 @@ import { inSeenClients, tables } from '../tables.ts';
  * actor may see; of oneself one sees everything. Ordered by id.
  */
 export const userRows = (em: SqlEntityManager, actor: Actor) => {
-  const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
-  const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
+  const seenApp = isSeenOf(actor, sql`users.id`, sql`a.client_id`);
+  const seenAdmin = isSeenOf(actor, sql`users.id`, sql`m.client_id`);
   return tables(em)
     .selectFrom('users')
     .select([
@@ -41,6 +41,13 @@ export const userRows = (em: SqlEntityManager, actor: Actor) => {
     .orderBy('users.id');
 };
 export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
+
+/** SQL that holds where an actor may see what ties a user to a client. */
+export const isSeenOf = (
+  actor: Actor,
+  userId: RawBuilder<number>,
+  clientId: RawBuilder<number>,
+): RawBuilder<boolean> => sql`(${userId} = ${actor.id} or ${inSeenClients(actor, clientId)})`;
 
 /** SQL that holds for the users an actor may see: themselves, and those who share a client with their office. */
 export const isSeenUser = (actor: Actor) =>
