@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { createCommonPasswords } from './adapters/common-passwords.ts';
+import { createRowReader } from './adapters/database-rows.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -68,6 +70,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
+    readRows: createRowReader(pool, QUERY_TIMEOUT_MS),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>
