@@ -25,6 +25,8 @@ export type Measurement = {
   server: number;
   postgres: number;
   peakMb: number;
+  /** Of one answer. */
+  kilobytes: number;
   /** Of the light requests that were sent meanwhile; NaN where there were none. */
   besideP99: number;
   generator: number;
@@ -90,8 +92,12 @@ export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
       server: perCall(costs.serverSeconds),
       postgres: perCall(costs.postgresSeconds),
       peakMb: costs.peakMb,
+      kilobytes: result.bytes / result.answers / 1000,
       besideP99: result.besideP99,
       generator: perCall(result.cpuSeconds),
     };
   };
 };
+
+export const progressOf = (m: Measurement): string =>
+  `${m.round} ${m.kind} ${m.connections} ${m.peer}: ${m.perSecond.toFixed(1)} a second, p99 ${m.p99.toFixed(1)} ms, CPU ${m.server.toFixed(2)} + ${m.postgres.toFixed(2)} ms, generator ${m.generator.toFixed(2)} ms`;

@@ -1,5 +1,6 @@
 import { GOALS, type Goal } from './goals.ts';
 import { KINDS } from './kinds.ts';
+import type { Measurement } from './measuring.ts';
 import type { Figures } from './summary.ts';
 
 const HEAD = ['request', 'peer', 'a second', 'p50 ms', 'p99 ms', 'CPU ms: server', 'PostgreSQL', 'peak MB'];
@@ -79,4 +80,20 @@ export const goalsTable = (all: readonly Figures[]): string[] => {
       ]);
     });
   return table(GOALS_HEAD, rows);
+};
+
+/** What one request costs over different amounts of data: processor time of both, median, and the size of its answer. */
+export const growthTable = (
+  columns: readonly { name: string; measurements: readonly Measurement[] }[],
+): string[] => {
+  const kinds = [...new Set(columns.flatMap(({ measurements }) => measurements.map(({ kind }) => kind)))];
+  const cell = (m: Measurement | undefined): string =>
+    m ? `${digits(m.server + m.postgres)} ms CPU, p50 ${digits(m.p50)} ms, ${digits(m.kilobytes)} KB` : '';
+  return table(
+    ['request', ...columns.map(({ name }) => name)],
+    kinds.map((kind) => [
+      kind,
+      ...columns.map(({ measurements }) => cell(measurements.find((found) => found.kind === kind))),
+    ]),
+  );
 };
