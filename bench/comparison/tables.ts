@@ -7,8 +7,11 @@ const HEAD = ['request', 'peer', 'a second', 'p50 ms', 'p99 ms', 'CPU ms: server
 const GOALS_HEAD = ['request', 'what', 'is', 'goal', ''];
 
 /** Three digits, which is more than two runs agree in. */
-const digits = (number: number): string =>
-  number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
+const digits = (number: number): string => {
+  // Of a database that is not ours nobody can tell what it uses.
+  if (Number.isNaN(number)) return '?';
+  return number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
+};
 
 const table = (head: readonly string[], rows: readonly string[][]): string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
