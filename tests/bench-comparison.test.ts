@@ -8,6 +8,7 @@ import { openConnection } from '../bench/comparison/connection.ts';
 import { differenceBetween } from '../bench/comparison/differences.ts';
 import { withTables } from '../bench/comparison/document.ts';
 import { KINDS } from '../bench/comparison/kinds.ts';
+import { slopeOf } from '../bench/comparison/least-squares.ts';
 import type { Measurement } from '../bench/comparison/measuring.ts';
 import type { Peer, PeerName } from '../bench/comparison/peers.ts';
 import { compareAnswers, DifferentAnswers } from '../bench/comparison/sameness.ts';
@@ -117,7 +118,7 @@ comparison('stamps a copy of a request by one number, another one each time', ()
 
 const measured = (peer: string, round: number, perSecond: number): Measurement => ({
   ...{ kind: 'one', connections: 8, peer, round, perSecond, p50: 1, p99: 2, firstByte: 1 },
-  ...{ server: 1, postgres: 1, peakMb: 100, besideP99: Number.NaN, generator: 0.1 },
+  ...{ server: 1, postgres: 1, peakMb: 100, kilobytes: 1, besideP99: Number.NaN, generator: 0.1 },
 });
 
 comparison('holds medians against the goals', () => {
@@ -144,6 +145,12 @@ comparison('holds medians against the goals', () => {
       '| one, 8 at a time | requests a second / floor | 0.6 | ≥ 0.6 | met |',
     ),
   );
+});
+
+comparison('finds by how much something grows, whatever its ups and downs', () => {
+  const points = Array.from({ length: 101 }, (_, x) => ({ x, y: 200 + 0.5 * x + (x % 2 === 0 ? 10 : -10) }));
+
+  assert.ok(Math.abs(slopeOf(points) - 0.5) < 1e-9);
 });
 
 comparison('writes tables between two marks, again and again', () => {

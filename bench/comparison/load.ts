@@ -15,6 +15,8 @@ export type Orders = {
   /** Bytes that an answer may have. */
   leastBytes: number;
   mostBytes: number;
+  /** Over all connections; without it, as fast as answers come. */
+  perSecond?: number;
   /** What is asked now and then meanwhile, over a connection of its own, to learn how long others wait. */
   beside: { request: string; intervalMs: number } | null;
 };
@@ -35,7 +37,8 @@ export type LoadReport = {
 };
 
 const run = async (orders: Orders): Promise<LoadReport> => {
-  const { port, requests, offset, connections, seconds, status, leastBytes, mostBytes, beside } = orders;
+  const { port, requests, offset, connections, seconds, status, leastBytes, mostBytes, perSecond, beside } =
+    orders;
   const texts = requests.map((request) => Buffer.from(request));
   const failures: Record<string, number> = {};
   const times: number[] = [];
@@ -57,9 +60,12 @@ const run = async (orders: Orders): Promise<LoadReport> => {
   const started = performance.now();
   const cpu = process.cpuUsage();
   const isOver = (): boolean => performance.now() - started >= seconds * 1000;
+  const pauseMs = perSecond === undefined ? 0 : (connections * 1000) / perSecond;
   const work = async (): Promise<void> => {
     const connection = openConnection(port);
-    while (!isOver()) {
+    for (let dueAt = performance.now(); !isOver(); dueAt += pauseMs) {
+      // One that comes late does not put off the next.
+      if (dueAt > performance.now()) await sleep(dueAt - performance.now());
       const text = texts[next % texts.length];
       next += 1;
       if (text) keep(await connection.send(stamped(text)));

@@ -25,6 +25,8 @@ export type Measurement = {
   server: number;
   postgres: number;
   peakMb: number;
+  /** Of one answer. */
+  kilobytes: number;
   /** Of the light requests that were sent meanwhile; NaN where there were none. */
   besideP99: number;
   generator: number;
@@ -76,7 +78,10 @@ export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
     await generate({ ...orders, offset: orders.offset + half, seconds: WARM_UP_SECONDS });
     // Those that it has by now: a master may have made its workers late.
     const pids = await processesOf(peer.pid);
-    const { result, costs } = await costing(pids, place.postmaster, () => generate(orders));
+    // Looking up users costs too much to be counted in: it has a turn of its own.
+    const costed = kind.beside?.of === 'one' ? { ...orders, beside: null } : orders;
+    const { result, costs } = await costing(pids, place.postmaster, () => generate(costed));
+    const { besideP99 } = costed === orders ? result : await generate(orders);
     const perCall = (seconds: number): number => (seconds * 1000) / (result.answers * calls);
     return {
       kind: kind.name,
@@ -90,8 +95,12 @@ export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
       server: perCall(costs.serverSeconds),
       postgres: perCall(costs.postgresSeconds),
       peakMb: costs.peakMb,
-      besideP99: result.besideP99,
+      kilobytes: result.bytes / result.answers / 1000,
+      besideP99,
       generator: perCall(result.cpuSeconds),
     };
   };
 };
+
+export const progressOf = (m: Measurement): string =>
+  `${m.round} ${m.kind} ${m.connections} ${m.peer}: ${m.perSecond.toFixed(1)} a second, p99 ${m.p99.toFixed(1)} ms, CPU ${m.server.toFixed(2)} + ${m.postgres.toFixed(2)} ms, generator ${m.generator.toFixed(2)} ms`;

@@ -11,6 +11,7 @@ const NUMBERS = [
   'server',
   'postgres',
   'peakMb',
+  'kilobytes',
   'besideP99',
   'generator',
 ] as const;

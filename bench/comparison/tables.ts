@@ -1,13 +1,17 @@
 import { GOALS, type Goal } from './goals.ts';
 import { KINDS } from './kinds.ts';
+import type { Measurement } from './measuring.ts';
 import type { Figures } from './summary.ts';
 
 const HEAD = ['request', 'peer', 'a second', 'p50 ms', 'p99 ms', 'CPU ms: server', 'PostgreSQL', 'peak MB'];
 const GOALS_HEAD = ['request', 'what', 'is', 'goal', ''];
 
 /** Three digits, which is more than two runs agree in. */
-const digits = (number: number): string =>
-  number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
+const digits = (number: number): string => {
+  // Of a database that is not ours nobody can tell what it uses.
+  if (Number.isNaN(number)) return '?';
+  return number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
+};
 
 const table = (head: readonly string[], rows: readonly string[][]): string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
@@ -79,4 +83,20 @@ export const goalsTable = (all: readonly Figures[]): string[] => {
       ]);
     });
   return table(GOALS_HEAD, rows);
+};
+
+/** What one request costs over different amounts of data: processor time of both, median, and the size of its answer. */
+export const growthTable = (
+  columns: readonly { name: string; measurements: readonly Measurement[] }[],
+): string[] => {
+  const kinds = [...new Set(columns.flatMap(({ measurements }) => measurements.map(({ kind }) => kind)))];
+  const cell = (m: Measurement | undefined): string =>
+    m ? `${digits(m.server + m.postgres)} ms CPU, p50 ${digits(m.p50)} ms, ${digits(m.kilobytes)} KB` : '';
+  return table(
+    ['request', ...columns.map(({ name }) => name)],
+    kinds.map((kind) => [
+      kind,
+      ...columns.map(({ measurements }) => cell(measurements.find((found) => found.kind === kind))),
+    ]),
+  );
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Pool } from 'pg';
-import { oneRow } from './raw-rows.ts';
+import type { Pool, PoolClient } from 'pg';
+import { eachRow, withClient } from './raw-rows.ts';
 
 /** What every statement begins with: the token `$1` of somebody active who may see all. */
 export const TOKEN = `api_tokens t join users au on au.id = t.user_id and au.is_active
@@ -15,9 +15,16 @@ const TOUCH = {
   text: 'update api_tokens set last_used = now(), last_address = $2 where digest = $1',
 };
 
-/** Writes that a token is in use, at most once a minute. */
-export const touch = async (pool: Pool, isStale: string, digest: string, address: string): Promise<void> => {
-  if (isStale === 't') await oneRow(pool, TOUCH, [digest, address]);
+/** Writes that a token is in use, at most once a minute. Whoever holds a connection does it by that one. */
+export const touch = async (
+  by: Pool | PoolClient,
+  isStale: string,
+  digest: string,
+  address: string,
+): Promise<void> => {
+  if (isStale !== 't') return;
+  const work = (client: PoolClient) => eachRow(client, TOUCH, [digest, address], () => undefined);
+  await ('release' in by ? work(by) : withClient(by, work));
 };
 
 /** What is kept of the request's token; empty where it brings none. */

@@ -40,7 +40,7 @@ export const serveUsage = (app: FastifyInstance, pool: Pool): void => {
         before = fields;
       });
       if (!before) return refuse(reply, 401);
-      await touch(pool, before[0], digest, request.ip);
+      await touch(client, before[0], digest, request.ip);
       if (before[1] === null) return refuse(reply, 404);
       const output = new Output();
       let separator = '[';

@@ -85,7 +85,7 @@ export const serveUsers = (app: FastifyInstance, pool: Pool, baseUrl: string): v
     try {
       const before = await prepare(client, digest, slug);
       if (!before) return refuse(reply, 401);
-      await touch(pool, before.isStale, digest, request.ip);
+      await touch(client, before.isStale, digest, request.ip);
       if (slug === undefined) {
         reply.hijack();
         reply.raw.writeHead(200, { 'content-type': JSON_TYPE });
