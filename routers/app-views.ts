@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { flag, json, text } from '../src/core/json-columns.ts';
 import { type Actor, mayOperate } from '../src/services/actor.ts';
 import type { AppStatus } from '../src/services/apps/app-status.ts';
+import type { AppColumns } from '../src/services/apps/app-texts.ts';
 import type { AppWithUsage } from '../src/services/apps/apps.ts';
 import type { AppVersion } from '../src/services/packages/app-versions.ts';
 import { parsed, TEXT } from './json-text.ts';
@@ -54,6 +56,22 @@ export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
   [TEXT]: app.package_info,
+});
+
+/** As `appView`, column by column. */
+export const appColumns: AppColumns = (usage) => ({
+  id: ['id', text],
+  slug: ['slug', text],
+  label: ['label', text],
+  description: ['description', text],
+  help_html: ['help_html', text],
+  footer_html: ['footer_html', text],
+  show_help: ['show_help', flag],
+  show_footer: ['show_footer', flag],
+  usage: ['usage', usage],
+  package_info: ['package_info', json],
+  in_maintenance: ['in_maintenance', flag],
+  maintenance_message: ['maintenance_message', text],
 });
 
 const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);

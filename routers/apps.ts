@@ -4,6 +4,7 @@ import {
   AppStatusView,
   AppVersionView,
   AppView,
+  appColumns,
   appStatusView,
   appVersionView,
   appView,
@@ -12,6 +13,7 @@ import {
 import { listOf } from './lists.ts';
 import { numberedPage, partOf, partOfList } from './paging.ts';
 import { Limit, LongIdKey, Name, Text } from './schemas.ts';
+import { isWantedAsText } from './text-lists.ts';
 import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
 
 const Html = Text(100_000);
@@ -24,9 +26,11 @@ export const appsRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
     .input(z.object(partOfList(AppKey)).prefault({}))
     .output(listOf(AppView))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.apps.list(ctx.actor, partOf(ctx, input))).map(appView),
-    ),
+    .query(async ({ ctx, input }) => {
+      const { apps } = ctx.services;
+      if (isWantedAsText(ctx, input)) return apps.listText(ctx.actor, input.cursor, appColumns);
+      return (await apps.list(ctx.actor, partOf(ctx, input))).map(appView);
+    }),
 
   get: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags }, rest: { passing: ['usage'] } })

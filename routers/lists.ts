@@ -32,8 +32,14 @@ const isAsyncIterable = (value: unknown): boolean =>
  */
 export const pagesOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<AsyncIterable<z.output<T>[]>>(isAsyncIterable)
-    .transform((pages) => checkedPages(item, pages))
+    .custom<AsyncIterable<z.output<T>[]> | ListText>(
+      (pages) => isAsyncIterable(pages) || pages instanceof ListText,
+    )
+    .transform((pages): AsyncIterable<z.output<T>[]> => {
+      // As in `listOf`.
+      if (pages instanceof ListText) return checkedText(item, pages) as never;
+      return checkedPages(item, pages);
+    })
     .meta({ pagesOf: item });
 
 async function* checkedPages<T extends z.ZodType>(

@@ -10,6 +10,7 @@ import {
   UsageCursorKey,
   UsageEntryView,
   UsageItemView,
+  usageColumns,
   usageCursor,
   usageEntryView,
   usageEntryWriter,
@@ -39,9 +40,11 @@ export const usageRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
-    .query(async ({ ctx, input }) =>
-      viewPages(await ctx.services.usage.ofApp(ctx.actor, input.app_id, input.window), usageEntryView),
-    ),
+    .query(async ({ ctx, input: { app_id: appId, window } }) => {
+      const { usage } = ctx.services;
+      if (ctx.takesText) return usage.ofAppText(ctx.actor, appId, window, usageColumns);
+      return viewPages(await usage.ofApp(ctx.actor, appId, window), usageEntryView);
+    }),
 
   /** The newest entry; with a window, all of it, newest first, page by page. */
   ofUser: overseer
@@ -54,6 +57,10 @@ export const usageRouter = router({
     .query(async ({ ctx, input: { email, app_id: appId, window } }) => {
       if (window === undefined) {
         return usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId));
+      }
+      if (ctx.takesText) {
+        const subject = { email, appId, windowDays: window };
+        return ctx.services.usage.ofUserText(ctx.actor, subject, usageColumns);
       }
       return viewPages(await ctx.services.usage.ofUser(ctx.actor, email, appId, window), usageEntryView);
     }),

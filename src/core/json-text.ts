@@ -10,6 +10,8 @@ const LETTERS: Readonly<Record<number, number>> = { 8: 0x62, 9: 0x74, 10: 0x6e, 
 const HEX = '0123456789abcdef';
 /** `\u001f` */
 const LONGEST_ESCAPE = 6;
+/** How many times larger a text gets that has outgrown its room. */
+export const GROWTH = 4;
 /** Below, a loop is faster than asking the system to copy. */
 const LONG_BYTES = 64;
 
@@ -85,7 +87,7 @@ export class JsonText {
 
   #room(count: number): void {
     if (this.length + count <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.length + count));
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * GROWTH, this.length + count));
     this.#bytes.copy(larger, 0, 0, this.length);
     this.#bytes = larger;
   }

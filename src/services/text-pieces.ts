@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadRows, Statement } from '../adapters/database-rows.ts';
-import { JsonText } from '../core/json-text.ts';
+import { GROWTH, JsonText } from '../core/json-text.ts';
 import { ListText, type TextPiece } from '../core/list-text.ts';
 import { Problem } from '../core/problems.ts';
 import type { RawRow } from '../core/raw-row.ts';
@@ -27,8 +27,11 @@ type Source<K> = {
 };
 
 /** Each costs a statement, and is held while it is sent, with the next one. */
-const PIECE_BYTES = 512 * 1024;
-const FIRST_PIECE_BYTES = 16 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+/** The last row may go beyond. */
+const ROOM_BYTES = PIECE_BYTES + PIECE_BYTES / 8;
+/** Most lists are short. */
+const FIRST_ROOM_BYTES = ROOM_BYTES / GROWTH ** 2;
 /** Of one statement: the planner is to look for the first of them, and not for the fastest way to all. */
 const MOST_ROWS = 2_000;
 export const mostRows: RawBuilder<number> = sql.lit(MOST_ROWS);
@@ -42,7 +45,7 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
 /**
- * The JSON text of a list, by pieces of some 512 KiB, the next one being read while one is passed on. Between them it holds no
+ * The JSON text of a list, by pieces of some MiB, the next one being read while one is passed on. Between them it holds no
  * connection, however slowly they are taken. It ends with the access of whoever reads: that is asked again from time to time.
  * @throws whatever `prepare` throws; later, while it is read, also Problem `not-signed-in`
  */
@@ -90,7 +93,7 @@ const readPiece = async <K>(
   reading: Reading<K>,
   { after, rowBytes: before }: Place<K>,
 ): Promise<Piece<K>> => {
-  const out = new JsonText(after === undefined ? FIRST_PIECE_BYTES : PIECE_BYTES + PIECE_BYTES / 8);
+  const out = new JsonText(after === undefined ? FIRST_ROOM_BYTES : ROOM_BYTES);
   let last = after;
   let count = 0;
   const rowBytes = () => (count === 0 ? before : out.length / count);

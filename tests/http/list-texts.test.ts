@@ -1,9 +1,12 @@
 import { getHTTPStatusCodeFromError } from '@trpc/server/http';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { appWriter } from '../../routers/app-views.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { jsonOf } from '../../src/http/lists.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { addUsers, makeOdd } from '../support/many-users.ts';
-import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const texts = appSuite('lists as text');
 /** More than a piece holds, and than a statement answers. */
@@ -34,15 +37,20 @@ const FILTERS: Record<string, Filter> = {
   nobody: { search: 'nobody at all' },
 };
 
+const appsJson = (apps: unknown[]): string => jsonOf(apps, appWriter);
+
 const bodyOf = async (app: TestApp, path: string, as: string): Promise<string> => {
   const answer = await app.send(`GET ${path}`, { as });
   return answer.statusCode === 200 ? answer.body : `${answer.statusCode}`;
 };
 
 /** The same by objects: their views, and what JSON.stringify makes of them. */
-const plain = async (list: Promise<unknown[]>): Promise<string> => {
+const plain = async <T>(
+  list: Promise<T[]>,
+  json: (items: T[]) => string = JSON.stringify,
+): Promise<string> => {
   const [outcome] = await Promise.allSettled([list]);
-  if (outcome.status === 'fulfilled') return JSON.stringify(outcome.value);
+  if (outcome.status === 'fulfilled') return json(outcome.value);
   return `${getHTTPStatusCodeFromError(outcome.reason)}`;
 };
 
@@ -60,6 +68,34 @@ for (const [name, filter] of Object.entries(FILTERS)) {
     }
   });
 }
+
+texts('are byte for byte what objects would be: apps', async ({ app }) => {
+  await sql`
+    update apps set label = E'"\\\\\n\t', help_html = '<b>\U+01F600', package_info = '{"a":["\\u0000",1e21]}'
+    where slug = 'sales'`.execute(app.db());
+  await sql`delete from usage_windows where app_id = (select id from apps where slug = 'churn')`.execute(
+    app.db(),
+  );
+  for (const as of [...LISTING, ADA, GRACE]) {
+    const body = await bodyOf(app, '/jb/apps/', as);
+    assert.is(body, await plain(app.as(as).apps.list({}), appsJson), as);
+    const [first] = JSON.parse(body);
+    const rest = await bodyOf(app, `/jb/apps/?cursor=${first.id}`, as);
+    assert.is(rest, await plain(app.as(as).apps.list({ cursor: first.id }), appsJson), as);
+  }
+});
+
+texts('bring the windows of apps forward, should they be of a former day', async ({ app }) => {
+  app.clock.advance(DAY_MS);
+  const body = await bodyOf(app, '/jb/apps/', ROOT);
+  app.clock.advance(-DAY_MS);
+
+  const { rows } = await sql`select distinct day::text from usage_windows`.execute(app.db());
+  assert.equal(rows, [{ day: '2026-11-22' }]);
+  app.clock.advance(DAY_MS);
+  assert.is(body, await plain(app.as(ROOT).apps.list({}), appsJson));
+  app.clock.advance(-DAY_MS);
+});
 
 texts('are as many as there are, in more than one piece', async ({ app }) => {
   const answer = await app.send('GET /jb/users/', { as: ROOT });
@@ -85,7 +121,7 @@ texts('are refused before they begin', async ({ app }) => {
   assert.is(await statusOf('/jb/users/?app=no-such', ROOT), 404);
   assert.is(await statusOf('/jb/users/?cursor=nobody@x.test', ROOT), 400);
   assert.is(await statusOf('/jb/clients/2/users/', ACME), 404);
-  assert.is(await statusOf('/jb/users/', 'grace@acme.test'), 403);
+  assert.is(await statusOf('/jb/users/', GRACE), 403);
 });
 
 texts.run();

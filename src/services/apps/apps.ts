@@ -1,5 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { ReadRows } from '../../adapters/database-rows.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ListText } from '../../core/list-text.ts';
 import { notFound, Problem } from '../../core/problems.ts';
 import { type Actor, changesClient } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -7,6 +9,7 @@ import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { type Part, partOfRows, readPart, tellCount } from '../paging.ts';
 import { givenColumns, tables } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
+import { listText } from '../text-pieces.ts';
 import {
   bringForward,
   dayOf,
@@ -16,6 +19,7 @@ import {
   windowsOf,
 } from '../usage/usage-windows.ts';
 import { type AppRow, appRow, appRows, appsBehind } from './app-rows.ts';
+import { type AppColumns, appReading } from './app-texts.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -44,9 +48,9 @@ export type AppChanges = {
 /** `cursor` is the id of the last app of the page before. */
 type AppPart = Part & { cursor?: string | undefined };
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadRows };
 
-export const createApps = ({ em, clock, audit }: Deps) => {
+export const createApps = ({ em, clock, audit, readRows }: Deps) => {
   const withUsage = async (
     tx: SqlEntityManager,
     query: ReturnType<typeof appRows>,
@@ -76,6 +80,21 @@ export const createApps = ({ em, clock, audit }: Deps) => {
       const rows = await appsBehind(em, actor, part.cursor);
       await tellCount(rows, part);
       return withUsage(em, partOfRows(rows, 'apps.id', part));
+    },
+
+    /**
+     * All that `list` would answer, as text.
+     * @throws Problem as `list`
+     */
+    listText: (actor: Actor, cursor: string | undefined, columns: AppColumns): Promise<ListText> => {
+      let stale: string[] = [];
+      const prepare = async (reader: Actor) => {
+        if (stale.length > 0) await bringForward(em, stale, clock.now());
+        stale = [];
+        const today = dayOf(clock.now());
+        return appReading({ em, actor: reader, cursor, columns, today }, stale);
+      };
+      return listText({ em, readRows, actor, prepare });
     },
 
     /** @throws Problem `not-found` */

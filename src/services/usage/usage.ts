@@ -1,11 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { ReadRows } from '../../adapters/database-rows.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
+import type { ListText } from '../../core/list-text.ts';
 import { notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import { actorAgain } from '../logins/identity.ts';
 import { userRow } from '../people/user-rows.ts';
+import { listText } from '../text-pieces.ts';
 import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
+import { type UsageColumns, usageReading } from './usage-texts.ts';
 
 export const DEFAULT_WINDOW_DAYS = 30;
 
@@ -16,8 +20,10 @@ const ASKED_AGAIN_MS = 1_000;
 
 export type UsagePageInput = Omit<UsageFilter, 'appId'> & { limit: number };
 
+type Deps = { em: SqlEntityManager; clock: Clock; readRows: ReadRows };
+
 /** Reads the usage log. */
-export const createUsage = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => {
+export const createUsage = ({ em, clock, readRows }: Deps) => {
   const since = (days: number): Date => new Date(clock.now().getTime() - days * DAY_MS);
 
   return {
@@ -28,6 +34,24 @@ export const createUsage = ({ em, clock }: { em: SqlEntityManager; clock: Clock 
     ofApp: async (actor: Actor, appId: string, windowDays: number): Promise<AsyncIterable<UsageRow[]>> => {
       await overseenApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, since: since(windowDays) }));
+    },
+
+    /**
+     * The same as text.
+     * @throws Problem as `ofApp`
+     */
+    ofAppText: (
+      actor: Actor,
+      appId: string,
+      windowDays: number,
+      columns: UsageColumns,
+    ): Promise<ListText> => {
+      const filter = { appId, since: since(windowDays) };
+      const prepare = async (reader: Actor) => {
+        await overseenApp(em, reader, appId);
+        return usageReading(em, filter, columns);
+      };
+      return listText({ em, readRows, actor, prepare });
     },
 
     /**
@@ -61,6 +85,24 @@ export const createUsage = ({ em, clock }: { em: SqlEntityManager; clock: Clock 
       await userRow(em, actor, email);
       await overseenApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, email, since: since(windowDays) }));
+    },
+
+    /**
+     * The same as text.
+     * @throws Problem as `ofUser`
+     */
+    ofUserText: (
+      actor: Actor,
+      { email, appId, windowDays }: { email: string; appId: string; windowDays: number },
+      columns: UsageColumns,
+    ): Promise<ListText> => {
+      const filter = { appId, email, since: since(windowDays) };
+      const prepare = async (reader: Actor) => {
+        await userRow(em, reader, email);
+        await overseenApp(em, reader, appId);
+        return usageReading(em, filter, columns);
+      };
+      return listText({ em, readRows, actor, prepare });
     },
   };
 };
