@@ -12,7 +12,7 @@ import { inSeenClients, tables } from '../tables.ts';
  */
 export const userRows = (em: SqlEntityManager, actor: Actor) => rowsSeenBy(tables(em), actor);
 
-const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
+export const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
   const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
   const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
   return db
