@@ -53,32 +53,43 @@ const t = initTRPC
 
 export const { router, createCallerFactory } = t;
 
-/** Turns every failure into a problem, once, at the outside: `next()` never rejects, so the result is asked. */
-const withProblems = t.middleware(async ({ next }) => {
-  const result = await next();
+type Outcome = { ok: true } | { ok: false; error: unknown };
+
+/**
+ * Turns every failure into a problem, once, at the outside: `next()` never rejects, so the result is asked. Each middleware
+ * copies all that it is given; so there is one, and not one for each concern.
+ */
+const withProblems = async <R extends Outcome>(call: () => Promise<R>): Promise<R> => {
+  const result = await call().catch((error: unknown) => {
+    throw trpcErrorOf(problemOf(error));
+  });
   if (result.ok) return result;
   throw trpcErrorOf(problemOf(result.error));
-});
+};
 
-const withServices = t.middleware(({ ctx, next }) => next({ ctx: { services: ctx.openServices() } }));
+const withServices = t.middleware(({ ctx, next }) =>
+  withProblems(() => next({ ctx: { services: ctx.openServices() } })),
+);
 
 const withActor = (may: (actor: Actor) => boolean) =>
-  t.middleware(async ({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
-    const ctx = { ...context, services: context.openServices() };
-    const actor = await ctx.authenticate();
-    if (!actor) throw new Problem('not-signed-in');
-    if (!may(actor)) throw new Problem('not-allowed');
-    const proceed = (services: Services) => next({ ctx: { actor, services } });
-    if (type !== 'mutation') return proceed(ctx.services);
-    const isChange = meta?.openapi?.method !== 'POST';
-    return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
-  });
+  t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) =>
+    withProblems(async () => {
+      const ctx = { ...context, services: context.openServices() };
+      const actor = await ctx.authenticate();
+      if (!actor) throw new Problem('not-signed-in');
+      if (!may(actor)) throw new Problem('not-allowed');
+      const proceed = (services: Services) => next({ ctx: { actor, services } });
+      if (type !== 'mutation') return proceed(ctx.services);
+      const isChange = meta?.openapi?.method !== 'POST';
+      return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
+    }),
+  );
 
 /** No credentials needed, and none looked at. */
-export const anyone = t.procedure.use(withProblems).use(withServices);
-export const signedIn = t.procedure.use(withProblems).use(withActor(() => true));
+export const anyone = t.procedure.use(withServices);
+export const signedIn = t.procedure.use(withActor(() => true));
 const forRole = (role: Role, may: (actor: Actor) => boolean) =>
-  t.procedure.meta({ role }).use(withProblems).use(withActor(may));
+  t.procedure.meta({ role }).use(withActor(may));
 
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
 export const overseer = forRole('overseer', mayList);

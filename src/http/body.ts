@@ -2,17 +2,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import { refuseCrowdedJson } from './crowded-json.ts';
 
-/** The content types as they were sent: see `takeOverBodies`. */
-const mediaTypes = new WeakMap<FastifyRequest, string>();
-
 /**
  * Reads every body as bytes, whatever its content type. Fastify would refuse a malformed type
  * (`application-json`) before looking whether there is a body at all; so the header is put aside first.
  */
 export const takeOverBodies = (app: FastifyInstance): void => {
-  app.addHook('onRequest', async (request) => {
-    mediaTypes.set(request, request.raw.headers['content-type'] ?? '');
-    delete request.raw.headers['content-type'];
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
+    if (headers['content-type'] !== undefined) {
+      request.state.mediaType = headers['content-type'];
+      delete headers['content-type'];
+    }
+    done();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
@@ -25,7 +26,7 @@ export const takeOverBodies = (app: FastifyInstance): void => {
 export const readBody = async (request: FastifyRequest, takesForms: boolean): Promise<unknown> => {
   const bytes = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
-  const mediaType = mediaTypes.get(request) ?? '';
+  const { mediaType } = request.state;
   if (takesForms && FORM.test(mediaType)) return readForm(bytes, mediaType);
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
   return readJson(bytes);

@@ -11,19 +11,27 @@ const PARSER_FAULTS: Record<string, ProblemCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 };
 
+/** The answer that is under way on a connection. */
+const ANSWER = Symbol('answer');
+type Watched = Socket & { [ANSWER]?: ServerResponse | undefined };
+
+function forget(this: ServerResponse): void {
+  const socket: Watched = this.req.socket;
+  if (socket[ANSWER] === this) socket[ANSWER] = undefined;
+}
+
 /** Answers what is no HTTP in the form of every other failure, and closes the connection. */
 export const createBrokenRequests = (headers: SecurityHeaders) => {
-  const underWay = new WeakMap<Socket, ServerResponse>();
   return {
     watch: (server: Server): void => {
-      server.on('request', (request, response) => {
-        underWay.set(request.socket, response);
-        response.once('close', () => underWay.delete(request.socket));
+      server.on('request', ({ socket }: { socket: Watched }, response) => {
+        socket[ANSWER] = response;
+        response.once('close', forget);
       });
     },
 
-    answer: (error: Error & { code?: string }, socket: Socket): void => {
-      const earlier = underWay.get(socket);
+    answer: (error: Error & { code?: string }, socket: Watched): void => {
+      const earlier = socket[ANSWER];
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
       // Answers come in the order of the requests: this one must not be taken for that of a whole one before.
       else if (earlier?.req.complete) earlier.once('close', () => socket.destroy());

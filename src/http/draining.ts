@@ -11,11 +11,12 @@ const PATIENCE_MS = 8_000;
  */
 export const createDrain = (server: Server) => {
   let underWay = 0;
+  const ended = () => {
+    underWay -= 1;
+  };
   server.on('request', (_request, response) => {
     underWay += 1;
-    response.once('close', () => {
-      underWay -= 1;
-    });
+    response.once('close', ended);
   });
 
   return async (closeServer: () => Promise<unknown>): Promise<void> => {

@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Browser, Context, ToldPage } from '../../routers/context.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Browser, Context } from '../../routers/context.ts';
 import { invalid, Problem } from '../core/problems.ts';
 import type { Actor } from '../services/actor.ts';
 import type { Origin } from '../services/audit/audit.ts';
@@ -33,41 +33,25 @@ const NO_STREAM = {
   detail: 'A streamed answer cannot log a browser in: call this by a link that does not stream.',
 };
 
-const replies = new WeakMap<FastifyRequest, FastifyReply>();
-const contexts = new WeakMap<FastifyRequest, Context>();
-const pages = new WeakMap<FastifyRequest, ToldPage>();
-
 /**
  * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
  * @throws Problem `cross-site`
  */
 export const guardSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
-  app.addHook('onRequest', async (request) => {
-    if (SAFE_METHODS.has(request.method)) return;
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (SAFE_METHODS.has(request.method)) return done();
     if (presentedSession(request, isHttps(baseUrl)) !== null) refuseCrossSite(request);
+    done();
   });
 };
-
-/** Lets `contextOf` find the answer that belongs to a request: logging in and out sets its cookies. */
-export const rememberReplies = (app: Pick<FastifyInstance, 'addHook'>): void => {
-  app.addHook('onRequest', async (request, reply) => {
-    replies.set(request, reply);
-  });
-};
-
-/** Which page of a list the answer is, if it is one. */
-export const toldPage = (request: FastifyRequest): ToldPage | undefined => pages.get(request);
 
 /**
  * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
  * of a batch, which are as many as said here.
  */
 export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = 1): Context => {
-  const known = contexts.get(request);
-  if (known) return known;
-  const context = newContext(request, deps, calls);
-  contexts.set(request, context);
-  return context;
+  request.state.context ??= newContext(request, deps, calls);
+  return request.state.context;
 };
 
 const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): Context => {
@@ -95,7 +79,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
     once: () => onceOf(request, calls),
     precondition: () => preconditionOf(request, calls, context),
     tellPage: (page) => {
-      pages.set(request, page);
+      request.state.page = page;
     },
     baseUrl: deps.baseUrl,
     host: request.host.toLowerCase(),
@@ -108,7 +92,7 @@ const onceOf = (request: FastifyRequest, calls: number): Once | null => {
   const key = idempotencyKeyOf(request.headers);
   if (key === null) return null;
   if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });
-  return { key, replayed: () => replyOf(request).header('idempotency-replayed', 'true') };
+  return { key, replayed: () => request.state.reply.header('idempotency-replayed', 'true') };
 };
 
 /**
@@ -147,18 +131,12 @@ const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Bro
         throw new Problem('not-acceptable', NO_STREAM);
     },
     keepSession: (secret) => {
-      const reply = replyOf(request);
+      const reply = request.state.reply;
       reply.setCookie(sessionCookie(secure), secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });
       return csrf.renew(reply, secret);
     },
     forgetSession: () => {
-      replyOf(request).clearCookie(sessionCookie(secure), cookie);
+      request.state.reply.clearCookie(sessionCookie(secure), cookie);
     },
   };
-};
-
-const replyOf = (request: FastifyRequest): FastifyReply => {
-  const reply = replies.get(request);
-  if (!reply) throw new Error('rememberReplies was not called for this request');
-  return reply;
 };

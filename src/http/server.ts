@@ -17,7 +17,9 @@ import { servePages } from './pages/serve-pages.ts';
 import { sendProblem } from './problem-document.ts';
 import { limitRequests } from './rate-limit.ts';
 import { serveReference } from './reference/serve-reference.ts';
-import { type ContextDeps, guardSessions, isHttps, rememberReplies } from './request-context.ts';
+import { type ContextDeps, guardSessions, isHttps } from './request-context.ts';
+import { laterLogger } from './request-logger.ts';
+import { keepRequestStates } from './request-state.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
@@ -53,6 +55,7 @@ export const createServer = async (deps: ServerDeps) => {
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
+    childLoggerFactory: laterLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,
@@ -81,12 +84,12 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : answerProblem(request, reply, new Problem('not-found')),
   );
+  keepRequestStates(app);
   secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);
   await cors.register(app);
   identifyRequests(app);
-  rememberReplies(app);
   keepOutOfCaches(app);
   if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
   guardSessions(app, deps.baseUrl);
@@ -107,7 +110,7 @@ export const createServer = async (deps: ServerDeps) => {
 };
 
 export type Server = Awaited<ReturnType<typeof createServer>>;
-type Hookable = Pick<Server, 'addHook' | 'get'>;
+type Hookable = Pick<Server, 'addHook' | 'get' | 'log'>;
 
 /** Counted from the service outwards: what a caller writes into `X-Forwarded-For` stands beyond the last one. */
 const proxyRule = (trusted: number | string[]) =>
@@ -117,23 +120,26 @@ const wellFormedId = (header: string | string[] | undefined): string | undefined
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
 const identifyRequests = (app: Hookable): void => {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
 };
 
 /** Answers are for one caller, and as of now. Avatars and pages say for themselves what they are. */
 const keepOutOfCaches = (app: Hookable): void => {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
+    done();
   });
 };
 
 /** One line an answer. The query stays out: tRPC puts whole inputs there. */
 const logAnswers = (app: Hookable): void => {
-  app.addHook('onResponse', async (request, reply) => {
-    request.log.info(
+  app.addHook('onResponse', (request, reply, done) => {
+    app.log.info(
       {
+        reqId: request.id,
         method: request.method,
         path: request.url.replace(/\?.*$/s, ''),
         status: reply.statusCode,
@@ -141,6 +147,7 @@ const logAnswers = (app: Hookable): void => {
       },
       'answered',
     );
+    done();
   });
 };
 

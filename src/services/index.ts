@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/common-passwords.ts';
+import type { ReadRows } from '../adapters/database-rows.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
@@ -33,6 +34,7 @@ import { createAppVersions } from './packages/app-versions.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createRoles } from './people/roles.ts';
+import type { ReadUser } from './people/user-reading.ts';
 import { createUsers } from './people/users.ts';
 import { createResourceLocks } from './resource-locks.ts';
 import { createBranding } from './tenants/branding.ts';
@@ -59,11 +61,13 @@ export type ServiceDeps = {
   mailRoute: MailRoute;
   tokenIdleDays: number;
   ownerOf: CredentialOwners;
+  readUser: ReadUser;
   invitationDays: number;
   usageRetentionDays: number;
   usageWriters: UsageWriters;
   environment: Environment;
   answerSeal: AnswerSeal;
+  readRows: ReadRows;
   /** Requests that name themselves by the same key, one by one. */
   turns: Turns;
 };

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
@@ -13,8 +13,8 @@ import { inSeenClients, tables } from '../tables.ts';
 export const userRows = (em: SqlEntityManager, actor: Actor) => rowsSeenBy(tables(em), actor);
 
 export const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
-  const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
-  const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
+  const seenApp = isSeenOf(actor, sql`users.id`, sql`a.client_id`);
+  const seenAdmin = isSeenOf(actor, sql`users.id`, sql`m.client_id`);
   return db
     .selectFrom('users')
     .select([
@@ -46,6 +46,13 @@ export const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
 };
 export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
 
+/** SQL that holds where an actor may see what ties a user to a client. */
+export const isSeenOf = (
+  actor: Actor,
+  userId: RawBuilder<number>,
+  clientId: RawBuilder<number>,
+): RawBuilder<boolean> => sql`(${userId} = ${actor.id} or ${inSeenClients(actor, clientId)})`;
+
 /** SQL that holds for the users an actor may see: themselves, and those who share a client with their office. */
 export const isSeenUser = (actor: Actor) =>
   seesAll(actor)
@@ -55,19 +62,29 @@ export const isSeenUser = (actor: Actor) =>
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
 export const userRow = async (em: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> => {
-  const { id, adminOf } = actor;
-  const [row] = await (seesAll(actor) ? ANY_USER : USER_OF_OFFICE)(em, { id, adminOf, email });
+  const [row] = await usersSeen(em, actor, [email]);
+  return found(row);
+};
+
+/** @throws Problem `not-found` */
+export const found = (row: UserRow | undefined): UserRow => {
   if (!row) throw notFound('user');
   return row;
 };
 
-type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
+/** Those of these addresses whom the actor may see. */
+export const usersSeen = (em: SqlEntityManager, actor: Actor, emails: readonly string[]) =>
+  (seesAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { id: actor.id, adminOf: actor.adminOf, emails });
 
-const userSeenBy = (isStaff: boolean) =>
-  prepared((db, { id, adminOf, email }: Sought) => {
+type Sought = Pick<Actor, 'id' | 'adminOf'> & { emails: readonly string[] };
+
+const usersSeenBy = (isStaff: boolean) =>
+  prepared((db, { id, adminOf, emails }: Sought) => {
     const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', via: null };
-    return rowsSeenBy(db, actor).where('users.email', '=', email).where(isSeenUser(actor));
+    return rowsSeenBy(db, actor)
+      .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
+      .where(isSeenUser(actor));
   });
 
-const ANY_USER = userSeenBy(true);
-const USER_OF_OFFICE = userSeenBy(false);
+const ANY_USERS = usersSeenBy(true);
+const USERS_OF_OFFICE = usersSeenBy(false);
