@@ -1,18 +1,27 @@
-import { SuperJSON } from 'superjson';
 import { isShielded, shielded } from '../src/core/free-form.ts';
 
-const answers = new SuperJSON();
-answers.registerCustom<object, string>(
-  {
-    isApplicable: (value): value is object => isShielded(value),
-    serialize: (value) => JSON.stringify(value),
-    deserialize: (text) => shielded(JSON.parse(text)),
-  },
-  'free-form',
-);
+/** Keys that no view has: an object with one of them stands for what JSON has no word for. */
+const DATE = '\0date';
+const FREE_FORM = '\0free-form';
 
-/** The answer of a procedure as text, and back: dates are dates again, and free-form data is opaque to serializers. */
+/**
+ * The answer of a procedure as text, and back: dates are dates again, and free-form data is opaque to serializers. In one
+ * pass, for an answer may be a list of ten thousand: superjson would note the path of every date.
+ */
 export const answerText = {
-  write: (answer: unknown): string => answers.stringify(answer),
-  read: (text: string): unknown => answers.parse(text),
+  write: (answer: unknown): string => JSON.stringify({ answer }, tagged),
+  read: (text: string): unknown => JSON.parse(text, untagged).answer,
+};
+
+/** Dates have become texts by the time they are seen, but not where they stand. */
+function tagged(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  if (typeof value === 'string') return this[key] instanceof Date ? { [DATE]: value } : value;
+  // As text: its own keys, which may be any, are not to be taken for these.
+  return isShielded(value) ? { [FREE_FORM]: JSON.stringify(value) } : value;
+}
+
+const untagged = (_key: string, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (DATE in value) return new Date(String(value[DATE]));
+  return FREE_FORM in value ? shielded(JSON.parse(String(value[FREE_FORM]))) : value;
 };

@@ -15,7 +15,9 @@ type Key = Record<string, unknown>;
  * member, only makes sure that the app or client stays, and need not wait.
  */
 export const createResourceLocks = ({ em, clock }: Deps) => ({
-  'users.get': (actor: Actor, { email }: Key): Promise<void> => lockSeenUser(em, actor, String(email)),
+  'users.get': async (actor: Actor, { email }: Key): Promise<void> => {
+    await lockSeenUser(em, actor, String(email));
+  },
   'clients.get': async (_actor: Actor, { id }: Key): Promise<void> => {
     await tables(em)
       .selectFrom('clients')

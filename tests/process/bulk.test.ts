@@ -64,6 +64,24 @@ bulk('are made as one, in little memory', async (context) => {
   assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
 });
 
+bulk('are made once under a key, whose answer is kept in little memory', async (context) => {
+  const { service, token } = context;
+  const before = await countRows(context);
+  const body = INVITATIONS.map((one, index) => ({ ...one, email: `keyed-${index}@bulk.test` }));
+  const headers = { 'idempotency-key': 'bulk' };
+
+  const first = await service.send('POST /jb/users/invitations/', { token, body, headers });
+  const again = await service.send('POST /jb/users/invitations/', { token, body, headers });
+  const peakMb = await peakMemoryMb(service.pid);
+
+  console.log(`under a key, and again: peak memory ${peakMb ?? 'unknown'} MB`);
+  assert.is(first.status, 200, first.text.slice(0, 500));
+  assert.is(again.text, first.text);
+  const { invitations } = await countRows(context);
+  assert.is(invitations, before.invitations + SIZE);
+  assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
+});
+
 bulk('leave nothing behind when one of them is bad, which the answer names', async (context) => {
   const { service, token } = context;
   const before = await countRows(context);

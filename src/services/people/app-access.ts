@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { invalid } from '../../core/problems.ts';
-import { type Actor, seesAll } from '../actor.ts';
+import { type Actor, changesClient, seesAll } from '../actor.ts';
 import { inChangedClients, tables } from '../tables.ts';
 
 export type GrantableApp = { id: string; client_id: number };
@@ -48,38 +48,31 @@ export const joinClients = async (em: SqlEntityManager, userId: number, clientId
     .execute();
 };
 
+/** An app that a user has, or is to have. */
+export type KnownApp = GrantableApp & { is_granted: boolean };
+
 /**
- * Makes the user's apps, as far as the actor may change them, exactly these. Apps of other clients stay as
+ * What it takes to make a user's apps, as far as the actor may change them, exactly these. Apps of other clients stay as
  * they are, so that two admins at work on one user do not undo each other.
+ * @param known the user's apps, and those asked for that there are
+ * @throws Problem `invalid-input` on `apps`
  */
-export const replaceApps = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  userId: number,
-  appIds: readonly string[],
-): Promise<void> => {
-  const foreign = await foreignGrants(em, actor, userId);
-  const asked = appIds.filter((id) => !foreign.has(id));
-  const { apps: wanted, unknown } = await findGrantable(em, actor, asked);
-  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
-
-  await sql`
-    delete from app_grants g using apps a
-    where g.user_id = ${userId} and a.id = g.app_id
-      and ${inChangedClients(actor, sql`a.client_id`)}
-      and g.app_id <> all(${wanted.map(({ id }) => id)}::varchar[])`.execute(tables(em));
-  await grantApps(em, userId, wanted);
+export const replacement = (actor: Actor, known: readonly KnownApp[], appIds: readonly string[]) => {
+  const asked = new Set(appIds.filter((id) => !isForeign(actor, known, id)));
+  const changeable = known.filter((app) => changesClient(actor, app.client_id));
+  const wanted = changeable.filter(({ id }) => asked.has(id));
+  for (const { id } of wanted) asked.delete(id);
+  if (asked.size > 0) throw invalid({ apps: [...asked].map(unknownApp) });
+  return {
+    wanted,
+    granted: wanted.filter((app) => !app.is_granted),
+    revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
+  };
 };
 
-/** Apps the user has, that the actor is shown but may not change: echoing them back is no fault. */
-const foreignGrants = async (em: SqlEntityManager, actor: Actor, userId: number): Promise<Set<string>> => {
-  if (!seesAll(actor) || actor.isSuperuser) return new Set();
-  const rows = await tables(em)
-    .selectFrom('app_grants')
-    .innerJoin('apps', 'apps.id', 'app_grants.app_id')
-    .select('apps.id')
-    .where('app_grants.user_id', '=', userId)
-    .where(sql<boolean>`not ${inChangedClients(actor, sql`apps.client_id`)}`)
-    .execute();
-  return new Set(rows.map(({ id }) => id));
-};
+/** An app the user has, that the actor is shown but may not change: echoing it back is no fault. */
+const isForeign = (actor: Actor, known: readonly KnownApp[], appId: string): boolean =>
+  seesAll(actor) &&
+  known.some(({ id, client_id: client, is_granted: isGranted }) => {
+    return id === appId && isGranted && !changesClient(actor, client);
+  });

@@ -24,9 +24,21 @@ export const appEvents = async (
     .where(sql<boolean>`id = any(${[...granted, ...revoked]}::varchar[])`)
     .orderBy('client_id')
     .execute();
+  return eventsByClient(actor, target, apps, { granted, revoked });
+};
+
+type Apps = readonly { id: string; client_id: number }[];
+
+/** As `appEvents`, where it is known which clients the apps belong to. */
+export const eventsByClient = (
+  actor: Actor,
+  target: string,
+  apps: Apps,
+  { granted, revoked }: { granted: readonly string[]; revoked: readonly string[] },
+): AuditEvent[] => {
   const byClient = Map.groupBy(apps, (app) => app.client_id);
   return [...byClient].map(([client, ofClient]) => {
-    const these = (ids: string[]) => ids.filter((id) => ofClient.some((app) => app.id === id));
+    const these = (ids: readonly string[]) => ids.filter((id) => ofClient.some((app) => app.id === id));
     const details = { granted: these(granted), revoked: these(revoked) };
     return { action: 'user.change-apps', actor, target, clients: [client], details };
   });

@@ -2,8 +2,9 @@ import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
+import { type Actor, changesClient, seesAll } from '../actor.ts';
 import { endCredentials } from '../logins/credentials.ts';
+import { prepared } from '../prepared.ts';
 import { tables } from '../tables.ts';
 import { isSeenUser } from './user-rows.ts';
 
@@ -15,7 +16,7 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
  * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`, `not-signed-in`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
-  const id = await approachUser(tx, actor, email);
+  const id = await lockSeenUser(tx, actor, email);
   const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
   const memberships = await tables(tx)
@@ -28,25 +29,43 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
     clientIds: memberships.map((row) => row.client_id),
     adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
   };
-  if (!mayChangeUser(actor, locked)) throw new Problem('not-allowed');
+  requireChangeable(actor, { isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
   return locked;
 };
 
 /**
- * Locks a user that the actor may see, for whoever is to look at them before they are changed.
+ * Locks a user that the actor may see, and answers their id. What was read before it waited may be out of date.
  * @throws Problem `not-found`, `not-signed-in`
  */
-export const lockSeenUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<void> => {
-  const id = await approachUser(tx, actor, email);
-  await tables(tx).selectFrom('users').select('id').where('id', '=', id).forUpdate().execute();
+export const lockSeenUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
+  const { id, adminOf } = actor;
+  const [locked] = await (seesAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE)(tx, { id, adminOf, email });
+  return locked ? locked.id : lockSuperuser(tx, actor, email);
 };
 
+type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
+
+/** One who is no superuser: those have an order in which they are locked. */
+const lockOrdinary = (isStaff: boolean) =>
+  prepared((db, { id, adminOf, email }: Sought) =>
+    db
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', email)
+      .where('is_superuser', '=', false)
+      .where(isSeenUser({ id, adminOf, isStaff, isSuperuser: false, email: '', via: null }))
+      .forUpdate(),
+  );
+
+const LOCK_ANY = lockOrdinary(true);
+const LOCK_OF_OFFICE = lockOrdinary(false);
+
 /**
- * What has to be locked before a user: of superusers all, always in the order of their ids. Two who deactivate each
- * other take turns, neither waits for the other for ever, and whoever comes second sees what the first has done.
+ * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take turns,
+ * neither waits for the other for ever, and whoever comes second sees what the first has done.
  * @throws Problem `not-found`, `not-signed-in`
  */
-const approachUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
+const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const seen = await tables(tx)
     .selectFrom('users')
     .select(['id', 'is_superuser'])
@@ -55,6 +74,7 @@ const approachUser = async (tx: SqlEntityManager, actor: Actor, email: string): 
     .executeTakeFirst();
   if (!seen) throw notFound('user');
   if (seen.is_superuser) await lockSuperusers(tx, actor);
+  await tables(tx).selectFrom('users').select('id').where('id', '=', seen.id).forUpdate().execute();
   return seen.id;
 };
 
@@ -70,11 +90,21 @@ export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<
   return locked !== undefined;
 };
 
-/** Nobody ends or alters the access of somebody who holds an office that they do not hold themselves. */
-const mayChangeUser = (actor: Actor, { user, clientIds, adminOf }: LockedUser): boolean => {
-  if (actor.isSuperuser) return true;
-  if (user.isSuperuser || user.isStaff) return false;
-  return clientIds.some((id) => changesClient(actor, id)) && adminOf.every((id) => changesClient(actor, id));
+/** What says who may change a user. */
+export type Standing = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
+
+/**
+ * Nobody ends or alters the access of somebody who holds an office that they do not hold themselves.
+ * @throws Problem `not-allowed`
+ */
+export const requireChangeable = (
+  actor: Actor,
+  { isSuperuser, isStaff, clientIds, adminOf }: Standing,
+): void => {
+  if (actor.isSuperuser) return;
+  const isTheirs = clientIds.some((id) => changesClient(actor, id));
+  if (isSuperuser || isStaff || !isTheirs || !adminOf.every((id) => changesClient(actor, id)))
+    throw new Problem('not-allowed');
 };
 
 /** @throws Problem `not-signed-in` when the actor was one, and was ended while this waited for the lock */

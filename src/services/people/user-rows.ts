@@ -12,7 +12,7 @@ import { inSeenClients, tables } from '../tables.ts';
  */
 export const userRows = (em: SqlEntityManager, actor: Actor) => rowsSeenBy(tables(em), actor);
 
-const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
+export const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
   const seenApp = isSeenOf(actor, sql`users.id`, sql`a.client_id`);
   const seenAdmin = isSeenOf(actor, sql`users.id`, sql`m.client_id`);
   return db

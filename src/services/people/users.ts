@@ -7,11 +7,10 @@ import { type FieldErrors, invalid, Problem, userExists } from '../../core/probl
 import { type Actor, changesClient, mayList, onlyOffice } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 import { listText } from '../text-pieces.ts';
-import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
+import { findGrantable, grantApps, joinClients, unknownApp } from './app-access.ts';
 import { appEvents } from './app-changes.ts';
 import { addUser } from './new-user.ts';
 import { endAccess, lockUser } from './user-changes.ts';
@@ -19,6 +18,7 @@ import { type UserFilter, usersMatching } from './user-lists.ts';
 import type { ReadUser } from './user-reading.ts';
 import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
 import { type UserColumns, userReading } from './user-texts.ts';
+import { type UserChanges, updateUser } from './user-update.ts';
 
 export type UserInput = {
   email: string;
@@ -31,19 +31,7 @@ export type UserInput = {
   send_email: boolean;
 };
 
-export type UserChanges = {
-  first_name?: string | undefined;
-  last_name?: string | undefined;
-  extra?: Record<string, unknown> | undefined;
-  is_active?: boolean | undefined;
-  is_demo_user?: boolean | undefined;
-  apps?: string[] | undefined;
-};
-
 type AppUserFilter = UserFilter & { app?: string | undefined };
-
-/** What an update may change, `extra` and `apps` apart. */
-const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readUser: ReadUser; readRows: ReadRows };
 
@@ -112,29 +100,7 @@ export const createUsers = ({ em, clock, audit, readUser, readRows }: Deps) => (
    * `invalid-input` on `apps`
    */
   update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
-    em.transactional(async (tx) => {
-      const locked = await lockUser(tx, actor, email);
-      if (locked.adminOf.length > 0) throw new Problem('client-admin-locked');
-
-      const { user } = locked;
-      const before = await userRow(tx, actor, email);
-      user.firstName = changes.first_name ?? user.firstName;
-      user.lastName = changes.last_name ?? user.lastName;
-      user.extra = changes.extra ?? user.extra;
-      user.isDemoUser = changes.is_demo_user ?? user.isDemoUser;
-      if (changes.is_active === true) user.activate(clock.now());
-      if (changes.is_active === false) await endAccess(tx, actor, locked, clock.now());
-      if (changes.apps !== undefined) await replaceApps(tx, actor, user.id, changes.apps);
-      await tx.flush();
-      const after = await userRow(tx, actor, email);
-      const details = changesBetween(before, after, CHANGEABLE);
-      // Free-form data may be anything, and large: that it changed is all the trail tells.
-      if (changes.extra !== undefined) details.extra = { from: null, to: null };
-      const event = { action: 'user.update', actor, target: email, clients: locked.clientIds, details };
-      const appChanges = await appEvents(tx, actor, email, { before: before.apps, after: after.apps });
-      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...appChanges]);
-      return after;
-    }),
+    em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes)),
 
   /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { answerText } from '../../routers/answer-text.ts';
+import { isShielded, shielded } from '../../src/core/free-form.ts';
+
+const answers = suite('answerText');
+
+const again = (answer: unknown): unknown => answerText.read(answerText.write(answer));
+const date = fc.date({ noInvalidDate: true });
+const leaf = fc.oneof(date, fc.string({ unit: 'binary' }), fc.integer(), fc.boolean(), fc.constant(null));
+const view = fc.dictionary(fc.constantFrom('email', 'at', 'items', 'id'), fc.oneof(leaf, fc.array(leaf)), {
+  noNullPrototype: true,
+});
+
+answers('give back dates as dates, and all else as it was', () => {
+  fc.assert(
+    fc.property(fc.oneof(leaf, view, fc.array(view)), (answer) => {
+      assert.equal(again(answer), answer);
+    }),
+  );
+  assert.is(again(undefined), undefined);
+});
+
+answers('give back free-form data with any keys, opaque to serializers', () => {
+  const keys = fc.constantFrom('\0date', '\0free-form', '__proto__', 'constructor', 'x');
+  const data = fc.dictionary(keys, fc.jsonValue()).map((given) => JSON.stringify(given));
+  fc.assert(
+    fc.property(data, (text) => {
+      const answer = { extra: shielded(JSON.parse(text)), at: new Date(0) };
+      const { extra, at } = again(answer) as typeof answer; // its own kind, see above
+
+      assert.is(JSON.stringify(extra), JSON.stringify(JSON.parse(text)));
+      assert.ok(isShielded(extra) && at instanceof Date);
+    }),
+  );
+});
+
+answers.run();

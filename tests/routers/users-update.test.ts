@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
+
+const updating = appSuite('users.update');
+
+const PATH = `/jb/users/${ADA}/`;
+const NAMES = ['"quoted"\\', 'tab\tand\u0001', '🎉 é\u2028', ''];
+const CHANGES: { [field: string]: unknown }[] = [
+  ...NAMES.map((name) => ({ first_name: name, last_name: name })),
+  { extra: { '\u0000': '\ud800', deep: [{ a: null }] }, is_demo_user: true },
+  { apps: [] },
+  { apps: [CHURN, SALES, FLEET], is_active: false },
+  { apps: [SALES], is_active: true },
+  {},
+];
+
+const logOf = async (app: TestApp) => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from audit_entries where target = ${ADA}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+for (const as of [ROOT, ACME]) {
+  updating(`answers to ${as}, byte for byte, what reading shows then`, async ({ app }) => {
+    for (const changes of CHANGES) {
+      const own = as === ACME && changes.apps ? { ...changes, apps: [SALES] } : changes;
+      const answer = await app.send(`PATCH ${PATH}`, { as, payload: own });
+      const read = await app.send(`GET ${PATH}`, { as });
+
+      assert.is(answer.statusCode, 200, answer.body);
+      assert.is(answer.body, read.body);
+    }
+  });
+}
+
+updating('leaves free-form data that it is not given to the letter', async ({ app }) => {
+  const text = '{"big": 12345678901234567890,  "twice": 1, "twice": 1.0}';
+  await sql`update users set extra = ${text}::json where email = ${ADA}`.execute(app.db());
+  await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name: 'Other', apps: [CHURN] } });
+
+  const { rows } = await sql<{ extra: string }>`
+    select extra::text from users where email = ${ADA}`.execute(app.db());
+  assert.equal(rows, [{ extra: text }]);
+});
+
+updating('writes neither user nor trail when nothing changes', async ({ app }) => {
+  const row = () => sql`select xmin::text, ctid::text from users where email = ${ADA}`.execute(app.db());
+  const { first_name, apps } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
+  const before = [(await row()).rows, await logOf(app)];
+  // A lock leaves its mark in `xmax` alone.
+  await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name, apps } });
+
+  assert.equal([(await row()).rows, await logOf(app)], before);
+});
+
+updating.run();
