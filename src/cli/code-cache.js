@@ -1,3 +1,4 @@
+// @ts-check
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -13,8 +14,10 @@ const OTHERS_MAY_WRITE = 0o022;
  * called before the modules are loaded that are to be kept, and so before the settings are read. What lies there is run:
  * so it is used only where nobody else can write, which the system's folder for temporary files, Node's own choice, cannot
  * promise. Without such a place everything is compiled anew; whatever is wrong with it is told by who needs it.
+ * @param {string | undefined} command
+ * @param {NodeJS.ProcessEnv} env
  */
-export const keepCompiledCode = (command: string | undefined, env: NodeJS.ProcessEnv): void => {
+export const keepCompiledCode = (command, env) => {
   // NODE_COMPILE_CACHE has named a place.
   if (getCompileCacheDir() !== undefined) return;
   const dataDir = resolve(env.DATA_DIR || '.steward');
@@ -27,10 +30,14 @@ export const keepCompiledCode = (command: string | undefined, env: NodeJS.Proces
   }
 };
 
-/** One at a time: a recursive `mkdir` never ends where a file system refuses a folder with ENOENT, as /proc does. */
-const makePrivate = (path: string): void => {
+/**
+ * One at a time: a recursive `mkdir` never ends where a file system refuses a folder with ENOENT, as /proc does.
+ * @param {string} path
+ */
+const makePrivate = (path) => {
   if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
 };
 
-const isOurs = (stats: { isDirectory: () => boolean; uid: number; mode: number }): boolean =>
+/** @param {import('node:fs').Stats} stats */
+const isOurs = (stats) =>
   stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & OTHERS_MAY_WRITE) === 0;
