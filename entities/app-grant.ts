@@ -7,9 +7,10 @@ export const AppGrantSchema = defineEntity({
   name: 'AppGrant',
   tableName: 'app_grants',
   primaryKeys: ['user', 'app'],
+  indexes: [{ properties: ['app', 'user'] }],
   properties: {
     user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
-    app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
   },
 });
 

@@ -7,6 +7,12 @@ export const MembershipSchema = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
   primaryKeys: ['client', 'user'],
+  indexes: [
+    {
+      name: 'memberships_admins',
+      expression: `create index memberships_admins on memberships (user_id, client_id) where is_admin`,
+    },
+  ],
   properties: {
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),

@@ -9,6 +9,7 @@ import { PackageHistory } from './0008-package-history.ts';
 import { IdempotentAnswers } from './0009-idempotent-answers.ts';
 import { UserSearch } from './0010-user-search.ts';
 import { SealedAnswers } from './0011-sealed-answers.ts';
+import { ListsByUser } from './0012-lists-by-user.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   { name: '0009-idempotent-answers', class: IdempotentAnswers },
   { name: '0010-user-search', class: UserSearch },
   { name: '0011-sealed-answers', class: SealedAnswers },
+  { name: '0012-lists-by-user', class: ListsByUser },
 ];

@@ -7,7 +7,9 @@ import { listOf } from './lists.ts';
 import { partOf, partOfList } from './paging.ts';
 import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas.ts';
 import { SiteView, siteView } from './sites.ts';
+import { isWantedAsText } from './text-lists.ts';
 import { administrator, overseer, router, signedIn, superuser } from './trpc.ts';
+import { clientUserColumns } from './user-texts.ts';
 import { ClientUserView, clientUserView, userFilter } from './user-views.ts';
 
 const tags = ['Clients'];
@@ -50,6 +52,9 @@ export const clientsRouter = router({
     .input(OneClient.extend(userFilter))
     .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
+      if (isWantedAsText(ctx, input)) {
+        return ctx.services.clients.usersText(ctx.actor, input.id, input, clientUserColumns(ctx.baseUrl));
+      }
       const users = await ctx.services.clients.users(ctx.actor, input.id, input, partOf(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));
     }),

@@ -24,6 +24,8 @@ export type Context = {
   precondition: () => Precondition | null;
   /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
   tellPage: (page: ToldPage) => void;
+  /** Whether the answer goes out as JSON text, so that a list may be made as text in the first place. */
+  takesText?: boolean | undefined;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */

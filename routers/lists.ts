@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ListText } from '../src/core/list-text.ts';
+import { checkedText } from './text-lists.ts';
 
 /** Writes the items of a list as text, for a wire that knows no objects. */
 export type ItemWriter<T = never> = {
@@ -8,12 +10,14 @@ export type ItemWriter<T = never> = {
 
 /**
  * The output of a procedure that answers many items at once, all made by one view from rows of one query: the first is
- * held against the schema, and they are passed on as they are.
+ * held against the schema, and they are passed on as they are. To those who take text it may be text already.
  */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<z.output<T>[]>(Array.isArray)
-    .transform((items) => {
+    .custom<z.output<T>[] | ListText>((items) => Array.isArray(items) || items instanceof ListText)
+    .transform((items): z.output<T>[] => {
+      // Those who asked for text know what they get; for all others it is an array.
+      if (items instanceof ListText) return checkedText(item, items) as never;
       if (items.length > 0) item.parse(items[0]);
       return items;
     })

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { type KeptExtra, keptExtra } from '../src/services/usage/usage-extra.ts';
-import type { UsageElement as Element } from '../src/services/usage/usage-reports.ts';
+import { reportsOf, type UsageElement } from '../src/services/usage/usage-reports.ts';
 import { fieldErrors } from './errors.ts';
 import { Email, Instant, Text } from './schemas.ts';
+import { ACTION, MAX_LENGTHS, usualReport } from './usual-usage-report.ts';
 
 const Action = z
   .string()
-  .max(64)
-  .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
+  .max(MAX_LENGTHS.action)
+  .regex(ACTION, 'Must be upper-case words, such as STACK_ACCESS.');
 
 /** A `Date` over tRPC, ISO 8601 with its offset over REST. */
 const Moment = z
@@ -32,25 +33,31 @@ const UsageExtra = z
   .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
 
 /** `null` is what many serializers send for what there is not. */
-const UsageReport = z.object({
+export const UsageReport = z.object({
   /** The platform's own id of it: sent again with the same timestamp, it is not written again. */
-  id: Text(128).min(1).nullable().default(null),
+  id: Text(MAX_LENGTHS.id).min(1).nullable().default(null),
   email: Email,
   /** Absent: the name that the user has now. */
-  full_name: Text(301).nullable().default(null),
+  full_name: Text(MAX_LENGTHS.full_name).nullable().default(null),
   /** Absent: now. */
   timestamp: Moment.nullable().default(null),
   action: Action,
-  action_description: Text(10_000)
+  action_description: Text(MAX_LENGTHS.action_description)
     .nullish()
     .transform((text) => text ?? ''),
   extra: UsageExtra,
 });
 
 /** A bad element does not hide the faults of the others: they are told together, each by its index. */
-export const UsageElement = UsageReport.transform((value): Element => ({ value, faults: {} })).catch(
-  ({ error }) => ({
-    value: null,
-    faults: fieldErrors(error),
-  }),
-);
+const readElement = (element: unknown): UsageElement => {
+  const usual = usualReport(element);
+  if (usual !== null) return { value: usual, faults: null };
+  const { data, error } = UsageReport.safeParse(element);
+  return data ? { value: data, faults: null } : { value: null, faults: fieldErrors(error) };
+};
+
+export const usageReports = (maxEntries: number) =>
+  z
+    .array(z.custom<z.input<typeof UsageReport>>().meta({ sent: UsageReport }))
+    .max(maxEntries)
+    .transform((elements) => reportsOf(elements, readElement));

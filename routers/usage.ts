@@ -5,7 +5,7 @@ import { pagesOf, viewPages } from './lists.ts';
 import { numberedPage, partOf } from './paging.ts';
 import { EmailKey, InstantKey } from './schemas.ts';
 import { overseer, router } from './trpc.ts';
-import { UsageElement } from './usage-report.ts';
+import { usageReports } from './usage-report.ts';
 import {
   UsageCursorKey,
   UsageEntryView,
@@ -118,7 +118,7 @@ export const usageRouter = router({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
       rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, keepsOnce: true, extension },
     })
-    .input(z.object({ app_id: AppKey, entries: z.array(UsageElement).max(MAX_ENTRIES) }))
+    .input(z.object({ app_id: AppKey, entries: usageReports(MAX_ENTRIES) }))
     .output(z.object({ recorded: z.int(), repeated: z.int() }))
     .mutation(({ ctx, input }) =>
       ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.once()),

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
+import { isWantedAsText } from './text-lists.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
+import { userColumns } from './user-texts.ts';
 import { UserView, userFilter, userView } from './user-views.ts';
 
 const PersonName = Text(150);
@@ -14,6 +16,9 @@ export const usersRouter = router({
     .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserView))
     .query(async ({ ctx, input }) => {
+      if (isWantedAsText(ctx, input)) {
+        return ctx.services.users.listText(ctx.actor, input, userColumns(ctx.baseUrl));
+      }
       const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),

@@ -1,6 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import manifest from '../package.json' with { type: 'json' };
+import type { Argon2Cost } from './adapters/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
+import { createRowReader } from './adapters/database-rows.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -35,14 +38,17 @@ type AppDeps = {
   secretKey: string;
   logger: Logger;
   clock?: Clock;
+  /** Of the hashes of passwords, where they protect nobody; no setting leads here. */
+  hashCost?: Argon2Cost;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** The composition root: the one place where everything is made and wired. The database must be migrated. */
-export const createApp = async ({ config, connection, secretKey, logger, clock = systemClock }: AppDeps) => {
+export const createApp = async (deps: AppDeps) => {
+  const { config, connection, secretKey, logger, clock = systemClock, hashCost } = deps;
   const orm = await openDatabase(connection, (line) => logger.warn(line));
-  const hasher = await createPasswordHasher(config.argon2Concurrency);
+  const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
@@ -68,6 +74,7 @@ export const createApp = async ({ config, connection, secretKey, logger, clock =
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
+    readRows: createRowReader(pool, QUERY_TIMEOUT_MS),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>

@@ -2,7 +2,7 @@
 export type StatementNames = (text: string, values: readonly unknown[]) => string | undefined;
 
 /** Texts remembered, seen or named: a few hundred are all that the service has; lists of values make more. */
-const MAX_TEXTS = 1_000;
+const MAX_TEXTS = 500;
 /** Longer ones hold lists of values, and hardly come again. */
 const MAX_LENGTH = 20_000;
 

@@ -53,13 +53,13 @@ test('shows the output of a failing file and counts each test', async () => {
 
 const FALSE_GREENS: [fixture: string, fault: string, lastLine: string][] = [
   ['throwing-before', '1 of 1 did not pass', '0 passed, 1 failed'],
-  ['never-run', 'ended without a summary', '0 passed, 1 failed'],
+  ['never-run', 'has no tests', '0 passed, 1 failed'],
   ['exits-early', 'ended without a summary', '0 passed, 1 failed'],
   ['wrong-import', 'ended without a summary', '0 passed, 1 failed'],
   ['no-tests', 'has no tests', '0 passed, 1 failed'],
   ['forgotten-only', '1 left out by skip or only', '1 passed, 1 failed'],
   ['skipped', '1 left out by skip or only', '1 passed, 1 failed'],
-  ['bad-exit', 'exit status 3', '1 passed, 1 failed'],
+  ['bad-exit', 'has left changed: listener ', '1 passed, 1 failed'],
 ];
 
 for (const [fixture, fault, expected] of FALSE_GREENS) {

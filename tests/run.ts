@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
 import { CHROMIUM } from './support/chromium.ts';
-import { runTestProcess, type TestProcessOptions } from './support/test-process.ts';
+import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
 
@@ -49,9 +50,9 @@ const findFiles = async (): Promise<string[]> => {
 /** What a test tells also when all went well: a figure, as comments stand in TAP, or what it has left out. */
 const REMARK = /^(# |Left out ).*$/gm;
 
-const runFile = async (file: string, options: TestProcessOptions): Promise<Verdict> => {
+const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict> => {
   const started = performance.now();
-  const ending = await runTestProcess(join(PROJECT, file), options);
+  const ending = await testProcess.run(join(PROJECT, file));
   const verdict = judge(ending);
 
   const seconds = ((performance.now() - started) / 1000).toFixed(2);
@@ -63,26 +64,37 @@ const runFile = async (file: string, options: TestProcessOptions): Promise<Verdi
   return verdict;
 };
 
+/** Takes one file after the other to the same process, and to a new one after a fault: what is left of it may go wrong. */
+const runInTurn = async (
+  queue: Iterator<string>,
+  verdicts: Verdict[],
+  options: TestProcessOptions,
+): Promise<void> => {
+  for (;;) {
+    await using testProcess = await startTestProcess(options);
+    for (let isSound = true; isSound; ) {
+      const { value: file, done } = queue.next();
+      if (done || options.signal.aborted) return await testProcess.end();
+      const verdict = await runFile(file, testProcess);
+      verdicts.push(verdict);
+      isSound = verdict.faults.length === 0;
+    }
+  }
+};
+
 const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal): Promise<void> => {
   const server = await startTestServer();
   const env = {
     ...process.env,
     NODE_ENV: 'test',
-    // Every file is a process of its own, and loads much the same modules.
+    ...AWS_ENVIRONMENT,
     NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'tests'),
     [SERVER_VARIABLE]: server.variable,
   };
   const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
-  // The workers take their files from one iterator.
   const queue = files.values();
-  const work = async () => {
-    for (const file of queue) {
-      if (signal.aborted) return;
-      verdicts.push(await runFile(file, options));
-    }
-  };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all(Array.from({ length: AT_ONCE }, () => runInTurn(queue, verdicts, options)));
   } finally {
     await server.stop();
   }

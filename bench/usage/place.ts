@@ -16,6 +16,7 @@ import type { Plan } from '../data/plan.ts';
 export type Place = {
   service: Service;
   token: string;
+  connection: Connection;
   /** A session of our own on the service's database. */
   database: Client;
   /** null for a server that is not ours. */
@@ -48,9 +49,10 @@ export const openPlace = async (
   closing.defer(async () => {
     await service.kill('SIGTERM');
   });
-  const database = await openSession(config, folder, closing);
+  const { connection, database } = await openSession(config, folder, closing);
   const { token } = await service.logIn(ROOT, PASSWORD);
-  return { service, token, database, postmaster: config.database ? null : await postmasterOf(folder) };
+  const postmaster = config.database ? null : await postmasterOf(folder);
+  return { service, token, connection, database, postmaster };
 };
 
 const makeFolder = async (closing: AsyncDisposableStack): Promise<string> => {
@@ -72,15 +74,19 @@ const openSession = async (
   config: Config,
   folder: string,
   closing: AsyncDisposableStack,
-): Promise<Client> => {
+): Promise<Pick<Place, 'connection' | 'database'>> => {
   const joined = config.database ? null : await joinEmbeddedPostgres(folder);
   if (joined) closing.defer(joined.leave);
   const connection = config.database ?? joined?.connection;
   if (!connection) throw new Error('The database takes no logins.');
-  const client = new Client({ ...connection, application_name: 'steward bench', options: '-c TimeZone=UTC' });
-  await client.connect();
-  closing.defer(() => client.end());
-  return client;
+  const database = new Client({
+    ...connection,
+    application_name: 'steward bench',
+    options: '-c TimeZone=UTC',
+  });
+  await database.connect();
+  closing.defer(() => database.end());
+  return { connection, database };
 };
 
 const postmasterOf = async (folder: string): Promise<number> => {

@@ -7,8 +7,11 @@ export type PasswordCheck = {
   verify(password: string): Promise<boolean>;
 };
 
+/** Memory in KiB, passes over it, and lanes. */
+export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: number };
+
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane; about 40 ms. */
-const COST = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+export const COST: Argon2Cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** What argon2 fills of memory in a millisecond. */
 const KIB_PER_MS = 850;
@@ -49,8 +52,9 @@ export const readArgon2Hash = (encoded: string): PasswordCheck | null => {
 
 const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
 
-export const makeArgon2Hash = (password: string): Promise<string> => argon2.hash(password, COST);
+export const makeArgon2Hash = (password: string, cost: Argon2Cost): Promise<string> =>
+  argon2.hash(password, { type: argon2.argon2id, ...cost });
 
 /** Whether a hash that `readArgon2Hash` understands is not as `makeArgon2Hash` would make it. */
-export const isOutdatedArgon2Hash = (encoded: string): boolean =>
-  !encoded.startsWith('$argon2id$') || argon2.needsRehash(encoded, COST);
+export const isOutdatedArgon2Hash = (encoded: string, cost: Argon2Cost): boolean =>
+  !encoded.startsWith('$argon2id$') || argon2.needsRehash(encoded, cost);

@@ -1,6 +1,13 @@
 import pLimit from 'p-limit';
 import { Problem } from '../core/problems.ts';
-import { isOutdatedArgon2Hash, makeArgon2Hash, type PasswordCheck, readArgon2Hash } from './argon2-hash.ts';
+import {
+  type Argon2Cost,
+  COST,
+  isOutdatedArgon2Hash,
+  makeArgon2Hash,
+  type PasswordCheck,
+  readArgon2Hash,
+} from './argon2-hash.ts';
 import { readDjangoHash } from './django-hashes.ts';
 
 /** How much work may be ahead of anybody, for each one at work: 65 hashes of our own. */
@@ -11,17 +18,19 @@ export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
 /**
  * Argon2id, and the hashes of a Django service until their owners log in, with an upper bound on how much of it runs
  * at once, since each run takes a core and 19 MiB or more.
+ * @param cost other than that of the service only where hashes protect nobody
  * @throws Problem `overloaded` from `hash` and `verify` when the queue is full
  */
-export const createPasswordHasher = async (concurrency: number) => {
+export const createPasswordHasher = async (concurrency: number, cost: Argon2Cost = COST) => {
   const queued = createQueue(concurrency);
   // Verified in place of a missing hash, so that an unknown user takes as long as a wrong password.
-  const decoyHash = await makeArgon2Hash('no password has this hash');
+  const decoyHash = await makeArgon2Hash('no password has this hash', cost);
   const decoy = readArgon2Hash(decoyHash);
   if (!decoy) throw new Error('A hash made here was not understood here.');
 
   return {
-    hash: async (password: string): Promise<string> => queued(decoy.costMs, () => makeArgon2Hash(password)),
+    hash: async (password: string): Promise<string> =>
+      queued(decoy.costMs, () => makeArgon2Hash(password, cost)),
 
     /** No hash, or one of a kind that is not known here, never verifies, and takes as long as one of ours. */
     verify: async (hash: string | null, password: string): Promise<boolean> => {
@@ -32,7 +41,7 @@ export const createPasswordHasher = async (concurrency: number) => {
 
     /** Whether a hash that verifies should be replaced by one made here. */
     isOutdated: (hash: string): boolean =>
-      readArgon2Hash(hash) ? isOutdatedArgon2Hash(hash) : readDjangoHash(hash) !== null,
+      readArgon2Hash(hash) ? isOutdatedArgon2Hash(hash, cost) : readDjangoHash(hash) !== null,
   };
 };
 

@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../core/clock.ts';
-import type { UsageEntryInput } from '../services/usage/usage-log.ts';
+import type { UsageEntryInput } from '../services/usage/usage-columns.ts';
 import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 
 /** Minutes between two actions of one day: all of them stay within the day that ends now. */

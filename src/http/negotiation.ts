@@ -4,9 +4,10 @@ import { Problem } from '../core/problems.ts';
 
 /** The form for people: every answer that has a body has it, after those for programs. */
 export const PAGE_FORM = 'text/html';
+export const JSON_FORM = 'application/json';
 /** First choice first. Further forms of an answer are to be added here. */
-export const JSON_FORMS: readonly string[] = ['application/json', PAGE_FORM];
-export const LIST_FORMS: readonly string[] = ['application/json', 'text/csv', PAGE_FORM];
+export const JSON_FORMS: readonly string[] = [JSON_FORM, PAGE_FORM];
+export const LIST_FORMS: readonly string[] = [JSON_FORM, 'text/csv', PAGE_FORM];
 
 /** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
 export const negotiate = async (app: FastifyInstance): Promise<void> => {

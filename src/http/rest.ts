@@ -2,13 +2,15 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
+import { ListText } from '../core/list-text.ts';
 import { Problem } from '../core/problems.ts';
 import { readBody, takeOverBodies } from './body.ts';
 import { answerProblem, sendResult } from './browsable/browsable-answers.ts';
 import { inputForPage } from './browsable/list-notes.ts';
 import { csvFileName } from './csv-file-name.ts';
+import { sendListText } from './list-text.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm, PAGE_FORM } from './negotiation.ts';
+import { chooseForm, JSON_FORM, PAGE_FORM } from './negotiation.ts';
 import { offersOf } from './offers.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { preferredReturn } from './preferences.ts';
@@ -64,7 +66,9 @@ const answer = async (
       router: appRouter,
       path: endpoint.procedure,
       type: endpoint.type,
-      ctx: contextOf(request, deps),
+      ctx: takesText(endpoint, request)
+        ? { ...contextOf(request, deps), takesText: true }
+        : contextOf(request, deps),
       getRawInput: async () => (isForPage(endpoint, request) ? inputForPage(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
@@ -76,6 +80,9 @@ const answer = async (
     return answerProblem(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
+
+const takesText = (endpoint: Endpoint, request: FastifyRequest): boolean =>
+  endpoint.csv !== null && chooseForm(request, offersOf(endpoint)) === JSON_FORM;
 
 const isForPage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
   endpoint.method === 'GET' && chooseForm(request, offersOf(endpoint)) === PAGE_FORM;
@@ -96,6 +103,7 @@ const send = (
   if (location !== null) reply.header('location', location);
   if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, page, writer: items });
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
+  if (content instanceof ListText) return sendListText(request, reply, content);
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   const text = textOf(content, form, endpoint);
   const etag = tagOf(endpoint, status, content, text);

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/common-passwords.ts';
+import type { ReadRows } from '../adapters/database-rows.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
@@ -66,6 +67,7 @@ export type ServiceDeps = {
   usageWriters: UsageWriters;
   environment: Environment;
   answerSeal: AnswerSeal;
+  readRows: ReadRows;
   /** Requests that name themselves by the same key, one by one. */
   turns: Turns;
 };

@@ -31,6 +31,7 @@ outages.before.each(async ({ server }) => {
   server.struck.length = 0;
 });
 outages.after(async ({ server, sources }) => {
+  provideKeys();
   await server[Symbol.asyncDispose]();
   await sources[Symbol.asyncDispose]();
 });

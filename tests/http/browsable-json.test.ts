@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { jsonLines } from '../../src/http/browsable/json-lines.ts';
 import { valueLinks } from '../../src/http/browsable/value-links.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 const json = suite('JSON on a page');
 
@@ -20,7 +21,7 @@ const read = (html: string): string =>
 
 /** Text of the kind that leaves its place where it can, or turns around what stands beside it. */
 const hostile = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc
     .array(
       fc.constantFrom(

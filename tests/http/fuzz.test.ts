@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { anyCharacter } from '../support/any-character.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { type Operation, openApi, type Parameter, parametersOf } from '../support/openapi.ts';
 import { allowedBy } from '../support/schema-values.ts';
@@ -13,7 +14,7 @@ const RUNS_PER_OPERATION = Number(process.env.FUZZ_RUNS ?? 30);
 /** Text that has broken services before, among whatever else there is. */
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom(
     '\0',
     '\ud800',

@@ -7,6 +7,10 @@ export const appSuite = (name: string, settings: Record<string, string> = {}): T
   tests.before(async (context) => {
     context.app = await startTestApp(settings);
   });
-  tests.after(({ app }) => app.close());
+  tests.after(async (context) => {
+    await context.app.close();
+    // The file stays loaded, and would keep it.
+    Object.assign(context, { app: undefined });
+  });
   return tests;
 };

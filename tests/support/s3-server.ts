@@ -5,9 +5,8 @@ import { type Conduct, heedConditions, misbehave } from './s3-server-conduct.ts'
 import { listByPages } from './s3-server-lists.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 
+export { KEYS } from './aws-environment.ts';
 export const BUCKET = 'packages';
-/** The one pair that the server knows. */
-export const KEYS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
 

@@ -1,10 +1,11 @@
 import type { S3StorePatience } from '../../src/adapters/s3-package-store.ts';
 import { createS3PackageStore } from '../../src/adapters/s3-package-store.ts';
-import { BUCKET, KEYS } from './s3-server.ts';
+import { AWS_ENVIRONMENT } from './aws-environment.ts';
+import { BUCKET } from './s3-server.ts';
 
-/** The AWS client finds keys in the environment, before it looks for them where a test must not. */
-export const provideKeys = (keys: Record<string, string> = KEYS): void => {
-  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', ...keys });
+/** Those that the server knows are there in every run; whoever provides others has to provide them again. */
+export const provideKeys = (keys: Record<string, string> = {}): void => {
+  Object.assign(process.env, { ...AWS_ENVIRONMENT, ...keys });
 };
 
 /** Long enough for a busy machine, where nothing is to fail. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { createCaller } from '../../routers/index.ts';
+import type { Argon2Cost } from '../../src/adapters/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/core/config.ts';
 import { newToken } from '../../src/core/ids.ts';
@@ -12,6 +13,7 @@ import { tables } from '../../src/services/tables.ts';
 import { refuseUndocumented } from './openapi.ts';
 import { createTestClock } from './test-clock.ts';
 import { createTestDatabase } from './test-database.ts';
+import { CHEAP_HASH } from './test-server.ts';
 
 export { DEMO_PASSWORD } from './test-server.ts';
 
@@ -40,12 +42,19 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
   const clock = createTestClock();
   const logger = createLogger(config.logLevel);
-  const deps = { config, connection: database.connection, secretKey: SECRET_KEY, logger, clock };
+  const deps = {
+    config,
+    connection: database.connection,
+    secretKey: SECRET_KEY,
+    logger,
+    clock,
+    hashCost: CHEAP_HASH,
+  };
   const app = await createApp(deps);
   const em = () => app.orm.em.fork();
 
   const tokens = new Map<string, Promise<string>>();
-  /** A token as a login would give it, without the 40 ms that a password takes. */
+  /** A token as a login would give it, without the work that a password is. */
   const tokenOf = (email: string): Promise<string> => {
     const token = tokens.get(email) ?? addToken(email);
     tokens.set(email, token);
@@ -74,8 +83,8 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     packagesDir,
     connection: database.connection,
     tokenOf,
-    /** Another instance over the same database; whoever starts it closes it. */
-    startTwin: () => createApp(deps),
+    /** Another instance over the same database, on which passwords may be dear; whoever starts it closes it. */
+    startTwin: (hashCost: Argon2Cost = CHEAP_HASH) => createApp({ ...deps, hashCost }),
     /** The tables of the database, for what only they can tell. */
     db: () => tables(em()),
 

@@ -1,13 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Report } from './test-worker.ts';
 import type { Ending } from './uvu-totals.ts';
 
 export type TestProcessOptions = { env: NodeJS.ProcessEnv; timeoutMs: number; signal: AbortSignal };
 
-/** A process that outlived the file may hold the pipe open; its output is of no interest. */
-const LAST_OUTPUT_MS = 1000;
+export type TestProcess = Awaited<ReturnType<typeof startTestProcess>>;
 
-/** Ends the file's process and whatever it has started in its group. */
+type Told = Omit<Ending, 'output' | 'timedOut'>;
+
+const WORKER = join(import.meta.dirname, 'test-worker.ts');
+
+/** Ends the process and whatever it has started in its group. */
 const killGroup = ({ pid }: ChildProcess): void => {
   if (pid === undefined) return;
   try {
@@ -18,31 +25,85 @@ const killGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-const collectOutput = (child: ChildProcess): (() => string) => {
-  const chunks: Buffer[] = [];
-  child.stdout?.on('data', (chunk) => chunks.push(chunk));
-  child.stderr?.on('data', (chunk) => chunks.push(chunk));
-  return () => Buffer.concat(chunks).toString();
+/** A file, so that all that was written is there once the process says that it has done: a pipe may lag behind. */
+const openOutput = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'steward-output-'));
+  const file: FileHandle = await open(join(folder, 'output'), 'w+');
+  let position = 0;
+  return {
+    fd: file.fd,
+    /** What was written since the last call. */
+    next: async (): Promise<string> => {
+      const { size } = await file.stat();
+      const { buffer } = await file.read({ buffer: Buffer.alloc(size - position), position });
+      position = size;
+      return buffer.toString();
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await file.close();
+      await rm(folder, { recursive: true });
+    },
+  };
 };
 
-/** Runs one test file in a process group of its own, with a time limit. */
-export const runTestProcess = async (file: string, options: TestProcessOptions): Promise<Ending> => {
-  const { env, timeoutMs, signal } = options;
-  const child = spawn(process.execPath, [file], { detached: true, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = collectOutput(child);
-  const closed = once(child, 'close');
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    killGroup(child);
-  }, timeoutMs);
+/** Starts a process, in a group of its own, that runs one test file after the other. */
+export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOptions) => {
+  const output = await openOutput();
+  const child = spawn(process.execPath, [WORKER], {
+    detached: true,
+    env,
+    stdio: ['ignore', output.fd, output.fd, 'ipc'],
+  });
+  const ended = once(child, 'exit').then(([status]) => status as number | null); // of node's `exit` event
   const abort = () => killGroup(child);
   signal.addEventListener('abort', abort, { once: true });
 
-  const [status] = await once(child, 'exit');
-  clearTimeout(timer);
-  signal.removeEventListener('abort', abort);
-  killGroup(child);
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS).unref())]);
-  return { status, timedOut, output: output() };
+  /** Resolves once the file has done, or the process with it. */
+  const follow = (file: string): Promise<Told> =>
+    new Promise((resolve) => {
+      const told: Told = { changed: [] };
+      const finish = () => {
+        child.off('message', listen);
+        resolve(told);
+      };
+      const listen = (report: Report): void => {
+        Object.assign(told, report);
+        if ('changed' in report) finish();
+      };
+      child.on('message', listen);
+      ended.then((status) => {
+        told.status = status;
+        finish();
+      });
+      // That it cannot be told means that it has ended, which is told already.
+      child.send(file, () => undefined);
+    });
+
+  return {
+    run: async (file: string): Promise<Ending> => {
+      let timedOut = false;
+      const timer = setTimeout(() => {
+        timedOut = true;
+        killGroup(child);
+      }, timeoutMs);
+      const ending = await follow(file);
+      clearTimeout(timer);
+      return { ...ending, timedOut, output: await output.next() };
+    },
+    /** Tells it that there are no more files. @throws when it ends badly */
+    end: async (): Promise<void> => {
+      if (child.connected) child.disconnect();
+      const timer = setTimeout(abort, timeoutMs);
+      const status = await ended;
+      clearTimeout(timer);
+      if (status !== 0)
+        throw new Error(`A test process ended badly: status ${status ?? 'none'}\n${await output.next()}`);
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      signal.removeEventListener('abort', abort);
+      killGroup(child);
+      await ended;
+      await output[Symbol.asyncDispose]();
+    },
+  };
 };

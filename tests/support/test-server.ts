@@ -13,6 +13,9 @@ export type TestServer = { connection: Connection; template: string };
 
 export const DEMO_PASSWORD = 'steward-demo-1';
 
+/** The least that argon2 can do: most tests want to log in, and not to wait for it. */
+export const CHEAP_HASH = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+
 /** Carries the server, as JSON, from the runner to the test files. */
 export const SERVER_VARIABLE = 'STEWARD_TEST_SERVER';
 
@@ -64,7 +67,7 @@ const fillTemplate = async (connection: Connection): Promise<void> => {
   const { fillDemo } = await import('../../src/demo/fill.ts');
   const orm = await openDatabase(connection);
   try {
-    const hasher = await createPasswordHasher(2);
+    const hasher = await createPasswordHasher(2, CHEAP_HASH);
     await fillDemo({ em: orm.em.fork(), hasher, password: DEMO_PASSWORD, now: NOON });
   } finally {
     await orm.close(true);

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../src/core/clock.ts';
-import type { UsageEntryInput } from '../../src/services/usage/usage-log.ts';
+import type { UsageEntryInput } from '../../src/services/usage/usage-columns.ts';
 import { NOON } from './test-clock.ts';
 
 /** Apps of the demo workspace. */

@@ -12,11 +12,13 @@ export const partsOf = ({ method, input, pathKeys, rest }: Endpoint) => {
 
 type Def = { type: string; innerType?: z.ZodType; in?: z.ZodType };
 
-/** Elements of a bulk are parsed into a value or its faults: what callers send lies inside. */
-export const sentElement = (schema: z.ZodType): z.ZodType => {
+/** A bulk and its elements are parsed into values or their faults: what callers send lies inside, or is said. */
+export const sentSchema = (schema: z.ZodType): z.ZodType => {
+  const said: unknown = z.globalRegistry.get(schema)?.sent;
+  if (said instanceof z.ZodType) return said;
   const { type, innerType, in: before }: Def = schema.def as unknown as Def; // the defs of both kinds, of which the type says which
-  if (type === 'catch' && innerType) return sentElement(innerType);
-  if (type === 'pipe' && before) return sentElement(before);
+  if (type === 'catch' && innerType) return sentSchema(innerType);
+  if (type === 'pipe' && before) return sentSchema(before);
   return schema;
 };
 

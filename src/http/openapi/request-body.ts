@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Endpoint } from '../rest-endpoints.ts';
-import { partsOf, sentElement } from './endpoint-parts.ts';
+import { partsOf, sentSchema } from './endpoint-parts.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
 
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data'];
@@ -15,8 +15,8 @@ export const requestBodyOf = (
   if (bodyKeys.length === 0) return undefined;
   const name = `${nameOf(endpoint.procedure)}Input`;
   if (rest.many !== undefined) {
-    const array = input.shape[rest.many] as z.ZodArray<z.ZodType>; // elements under this key: see RestMeta
-    const element = sentElement(array.element);
+    const array = sentSchema(input.shape[rest.many] as z.ZodType) as z.ZodArray<z.ZodType>; // elements under this key: see RestMeta
+    const element = sentSchema(array.element);
     return body(endpoint, {
       oneOf: [convert(element, 'input', name), convert(bounded(element, array), 'input')],
     });

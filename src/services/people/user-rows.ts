@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
@@ -13,8 +13,8 @@ import { inSeenClients, tables } from '../tables.ts';
 export const userRows = (em: SqlEntityManager, actor: Actor) => rowsSeenBy(tables(em), actor);
 
 const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
-  const seenApp = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`a.client_id`)})`;
-  const seenAdmin = sql<boolean>`(users.id = ${actor.id} or ${inSeenClients(actor, sql`m.client_id`)})`;
+  const seenApp = isSeenOf(actor, sql`users.id`, sql`a.client_id`);
+  const seenAdmin = isSeenOf(actor, sql`users.id`, sql`m.client_id`);
   return db
     .selectFrom('users')
     .select([
@@ -45,6 +45,13 @@ const rowsSeenBy = (db: Kysely<Database>, actor: Actor) => {
     .orderBy('users.id');
 };
 export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
+
+/** SQL that holds where an actor may see what ties a user to a client. */
+export const isSeenOf = (
+  actor: Actor,
+  userId: RawBuilder<number>,
+  clientId: RawBuilder<number>,
+): RawBuilder<boolean> => sql`(${userId} = ${actor.id} or ${inSeenClients(actor, clientId)})`;
 
 /** SQL that holds for the users an actor may see: themselves, and those who share a client with their office. */
 export const isSeenUser = (actor: Actor) =>

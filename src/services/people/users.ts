@@ -1,13 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import type { ReadRows } from '../../adapters/database-rows.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ListText } from '../../core/list-text.ts';
 import { type FieldErrors, invalid, Problem, userExists } from '../../core/problems.ts';
-import { type Actor, changesClient, onlyOffice } from '../actor.ts';
+import { type Actor, changesClient, mayList, onlyOffice } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
+import { listText } from '../text-pieces.ts';
 import { findGrantable, grantApps, joinClients, replaceApps, unknownApp } from './app-access.ts';
 import { appEvents } from './app-changes.ts';
 import { addUser } from './new-user.ts';
@@ -15,6 +18,7 @@ import { endAccess, lockUser } from './user-changes.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
 import type { ReadUser } from './user-reading.ts';
 import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
+import { type UserColumns, userReading } from './user-texts.ts';
 
 export type UserInput = {
   email: string;
@@ -41,18 +45,25 @@ type AppUserFilter = UserFilter & { app?: string | undefined };
 /** What an update may change, `extra` and `apps` apart. */
 const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readUser: ReadUser };
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readUser: ReadUser; readRows: ReadRows };
 
-export const createUsers = ({ em, clock, audit, readUser }: Deps) => ({
+export const createUsers = ({ em, clock, audit, readUser, readRows }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
-  list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> => {
-    const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
-    if (filter.app === undefined) return readPart(rows, 'users.id', part);
-    const appId = await overseenAppId(em, actor, filter.app);
-    const ofApp = rows
-      .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
-      .where('app_grants.app_id', '=', appId);
-    return readPart(ofApp, 'users.id', part);
+  list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> =>
+    readPart(await seenUsers(em, actor, filter), 'users.id', part),
+
+  /**
+   * All that `list` would answer, as text.
+   * @throws Problem as `list`
+   */
+  listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<ListText> => {
+    const of = filter.app === undefined ? 'everything' : 'app_grants';
+    const prepare = async (reader: Actor) => {
+      if (!mayList(reader)) throw new Problem('not-allowed');
+      const users = await seenUsers(em, reader, filter);
+      return userReading({ em, actor: reader, users, columns, of });
+    };
+    return listText({ em, readRows, actor, prepare });
   },
 
   /** @throws Problem `not-found` */
@@ -135,6 +146,16 @@ export const createUsers = ({ em, clock, audit, readUser }: Deps) => ({
       await audit.record(tx, [event]);
     }),
 });
+
+const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
+  const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
+  if (filter.app === undefined) return rows;
+  const appId = await overseenAppId(em, actor, filter.app);
+  const ofApp = rows
+    .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
+    .where('app_grants.app_id', '=', appId);
+  return ofApp as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+};
 
 /**
  * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.

@@ -2,14 +2,18 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
+import type { ReadRows } from '../../adapters/database-rows.ts';
+import type { ListText } from '../../core/list-text.ts';
 import { notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
+import { type Actor, changesClient, mayList } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { behind, type Part, type PartBehindId, readPart } from '../paging.ts';
 import { type UserFilter, usersMatching } from '../people/user-lists.ts';
 import type { UserRow } from '../people/user-rows.ts';
+import { type UserColumns, userReading } from '../people/user-texts.ts';
 import { givenColumns, inSeenClients, tables } from '../tables.ts';
+import { listText } from '../text-pieces.ts';
 
 /** Of the column. */
 const MAX_LINE_LENGTH = 255;
@@ -51,7 +55,9 @@ const CHANGEABLE = [
   'password_expiration_days',
 ] as const;
 
-export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
+type Deps = { em: SqlEntityManager; audit: Audit; readRows: ReadRows };
+
+export const createClients = ({ em, audit, readRows }: Deps) => ({
   list: (actor: Actor, part: PartBehindId): Promise<ClientRow[]> =>
     readPart(behind(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
@@ -79,12 +85,20 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
     }),
 
   /** @throws Problem `not-found`, `invalid-input` on `cursor` */
-  users: async (actor: Actor, id: number, filter: UserFilter, part: Part): Promise<UserRow[]> => {
-    await clientRow(em, actor, id);
-    const rows = (await usersMatching(em, actor, filter))
-      .innerJoin('memberships', 'memberships.user_id', 'users.id')
-      .where('memberships.client_id', '=', id);
-    return readPart(rows, 'users.id', part);
+  users: async (actor: Actor, id: number, filter: UserFilter, part: Part): Promise<UserRow[]> =>
+    readPart(await usersOfClient(em, actor, id, filter), 'users.id', part),
+
+  /**
+   * All that `users` would answer, as text.
+   * @throws Problem as `users`
+   */
+  usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<ListText> => {
+    const prepare = async (reader: Actor) => {
+      if (!mayList(reader)) throw new Problem('not-allowed');
+      const users = await usersOfClient(em, reader, id, filter);
+      return userReading({ em, actor: reader, users, columns, of: 'memberships' });
+    };
+    return listText({ em, readRows, actor, prepare });
   },
 
   /** @throws Problem `invalid-input` on `name`, `site` */
@@ -99,6 +113,15 @@ export const createClients = ({ em, audit }: { em: SqlEntityManager; audit: Audi
       return clientRow(tx, actor, client.id);
     }),
 });
+
+const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, filter: UserFilter) => {
+  await clientRow(em, actor, id);
+  const rows = await usersMatching(em, actor, filter);
+  const members = rows
+    .innerJoin('memberships', 'memberships.user_id', 'users.id')
+    .where('memberships.client_id', '=', id);
+  return members as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+};
 
 const seenClients = (em: SqlEntityManager, actor: Actor) =>
   tables(em)

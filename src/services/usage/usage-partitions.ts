@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { DAY_MS } from '../../core/clock.ts';
 import { tables } from '../tables.ts';
 
 /** The tables that are partitioned by month, and what their partitions are bounded by. */
@@ -28,21 +29,21 @@ export const partitionOf = (table: string, month: Date): string =>
   `${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 
 /** The first days of the months of these moments, as `YYYY-MM-DD`. */
-const monthsOf = (moments: Iterable<Date>): string[] => {
-  const numbers = new Set<number>();
-  for (const at of moments) numbers.add(at.getUTCFullYear() * 12 + at.getUTCMonth());
-  return [...numbers]
-    .map((number) => new Date(Date.UTC(Math.floor(number / 12), number % 12)).toISOString().slice(0, 10))
-    .sort();
+const monthsOf = (moments: Iterable<Date | number>): string[] => {
+  const days = new Set<number>();
+  for (const moment of moments) days.add(Math.floor(Number(moment) / DAY_MS));
+  const months = new Set<string>();
+  for (const day of days) months.add(`${new Date(day * DAY_MS).toISOString().slice(0, 7)}-01`);
+  return [...months].sort();
 };
 
 type Missing = { table: string; month: string };
 
 /**
- * Makes the partitions of these months that are not there yet. They are attached, which waits for nobody who reads
+ * Makes the partitions that are not there yet of the months of these moments, as dates or in milliseconds since 1970. They are attached, which waits for nobody who reads
  * or writes; `create table … partition of` would lock the whole log.
  */
-export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date>): Promise<void> => {
+export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date | number>): Promise<void> => {
   const months = monthsOf(moments);
   if ((await missingOf(tx, months)).length === 0) return;
 

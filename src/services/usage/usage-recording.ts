@@ -4,8 +4,9 @@ import { type FieldErrors, invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import type { Idempotency, Once } from '../idempotency.ts';
-import { writeUsage } from './usage-log.ts';
-import { completed, type UsageElement, type UsageReport } from './usage-reports.ts';
+import { completed } from './usage-completion.ts';
+import { writeColumns } from './usage-log.ts';
+import type { UsageReports } from './usage-reports.ts';
 import type { UsageWriters } from './usage-writers.ts';
 
 /** `repeated` were in the log already. */
@@ -39,37 +40,45 @@ export const createUsageRecording = ({
   record: async (
     actor: Actor,
     appId: string,
-    elements: readonly UsageElement[],
+    reports: UsageReports,
     once: Once | null,
   ): Promise<Recorded> => {
     await overseenApp(em, actor, appId);
-    const input = elements.map(({ value }) => value);
-    if (input.includes(null)) throw invalid(faultsOf(elements, clock.now(), usageRetentionDays));
+    if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
     const operation = `usage.record ${appId}`;
-    const request = once && { once, operation, input: JSON.stringify(input) };
+    const request = once && { once, operation, input: textOf(reports) };
+    const count = reports.times.length;
     const record = async (tx: SqlEntityManager): Promise<Recorded> => {
       const now = clock.now();
       // Not before: a repeat gets the first answer, however old its entries have become.
-      const faults = faultsOf(elements, now, usageRetentionDays);
+      const faults = faultsOf(reports, now, usageRetentionDays);
       if (Object.keys(faults).length > 0) throw invalid(faults);
-      const reports = input.filter((report) => report !== null);
-      const entries = await completed(tx, { actor, appId, now }, reports);
-      const recorded = await writeUsage(tx, appId, entries, now);
-      return { recorded, repeated: reports.length - recorded };
+      const recorded = await writeColumns(
+        tx,
+        appId,
+        await completed(tx, { actor, appId, now }, reports),
+        now,
+      );
+      return { recorded, repeated: count - recorded };
     };
-    return writers.within(appId, elements.length, () =>
+    return writers.within(appId, count, () =>
       idempotency.once<Recorded>(actor, request, (write) => write(record)),
     );
   },
 });
 
+/** Text that is the same for the same reports. */
+const textOf = ({ extras, faults: _, ...columns }: UsageReports): string =>
+  JSON.stringify({ ...columns, extras: extras.toString('base64') });
+
 /** All faults of all elements at once. */
-const faultsOf = (elements: readonly UsageElement[], now: Date, retentionDays: number): FieldErrors => {
+const faultsOf = ({ times, faults }: UsageReports, now: Date, retentionDays: number): FieldErrors => {
   const fields: FieldErrors = {};
   let count = 0;
-  for (const [index, { value, faults }] of elements.entries()) {
-    const all = value ? timeFaults(value, now, retentionDays) : faults;
+  for (const [index, time] of times.entries()) {
+    const all = faults.get(index) ?? timeFaults(time, now, retentionDays);
+    if (all === null) continue;
     for (const [field, messages] of Object.entries(all)) {
       fields[`entries.${index}.${field}`] = messages;
       count += 1;
@@ -79,10 +88,10 @@ const faultsOf = (elements: readonly UsageElement[], now: Date, retentionDays: n
   return fields;
 };
 
-const timeFaults = ({ timestamp }: UsageReport, now: Date, retentionDays: number): FieldErrors => {
-  if (!timestamp) return {};
-  const ageMs = now.getTime() - timestamp.getTime();
+const timeFaults = (time: number, now: Date, retentionDays: number): FieldErrors | null => {
+  const ageMs = now.getTime() - time;
   if (ageMs < -MAX_AHEAD_MS) return { timestamp: ['Must not be more than 5 minutes ahead.'] };
-  const isKept = ageMs <= retentionDays * DAY_MS;
-  return isKept ? {} : { timestamp: [`Must not be older than the ${retentionDays} days that are kept.`] };
+  return ageMs > retentionDays * DAY_MS
+    ? { timestamp: [`Must not be older than the ${retentionDays} days that are kept.`] }
+    : null;
 };

@@ -7,6 +7,7 @@ import {
   type PasswordPolicy,
   strictest,
 } from '../../../src/services/passwords/password-policy.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const common = createCommonPasswords();
 
@@ -23,13 +24,13 @@ const anyPolicies = fc.array(anyPolicy, { minLength: 1, maxLength: 4 });
 
 /** Half of them such as people type, so that rules are kept as well as broken. */
 const anyPassword = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.string({ unit: fc.constantFrom(...'abcXYZ019!# é'), minLength: 8, maxLength: 24 }),
 );
 const anyPerson = fc.record({
-  email: fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })),
-  firstName: fc.string({ unit: 'binary' }),
-  lastName: fc.string({ unit: 'binary' }),
+  email: fc.oneof(fc.emailAddress(), fc.string({ unit: anyCharacter })),
+  firstName: fc.string({ unit: anyCharacter }),
+  lastName: fc.string({ unit: anyCharacter }),
 });
 const NOBODY = { email: '', firstName: '', lastName: '' };
 

@@ -1,0 +1,82 @@
+import { GOALS, type Goal } from './goals.ts';
+import { KINDS } from './kinds.ts';
+import type { Figures } from './summary.ts';
+
+const HEAD = ['request', 'peer', 'a second', 'p50 ms', 'p99 ms', 'CPU ms: server', 'PostgreSQL', 'peak MB'];
+const GOALS_HEAD = ['request', 'what', 'is', 'goal', ''];
+
+/** Three digits, which is more than two runs agree in. */
+const digits = (number: number): string =>
+  number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
+
+const table = (head: readonly string[], rows: readonly string[][]): string[] =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+
+const nameOf = ({ kind, connections }: Figures): string => `${kind}, ${connections} at a time`;
+
+const figureRow = (figures: Figures): string[] => [
+  nameOf(figures),
+  figures.peer,
+  ...[figures.perSecond, figures.p50, figures.p99, figures.server, figures.postgres].map(digits),
+  digits(Math.round(figures.peakMb)),
+];
+
+/** What each peer did. */
+export const figuresTable = (all: readonly Figures[]): string[] => table(HEAD, all.map(figureRow));
+
+type Finding = { what: string; is: number; goal: number | undefined; isMost: boolean };
+
+const findingsOf = (steward: Figures, others: readonly Figures[], goal: Goal): Finding[] => {
+  const ratios = others.flatMap((other): Finding[] => {
+    const least = other.peer === 'floor' ? goal.ofFloor : other.peer === 'django' ? goal.ofDjango : undefined;
+    const cpu = (other.server + other.postgres) / (steward.server + steward.postgres);
+    return [
+      {
+        what: `requests a second / ${other.peer}`,
+        is: steward.perSecond / other.perSecond,
+        goal: least,
+        isMost: false,
+      },
+      { what: `requests for the same CPU / ${other.peer}`, is: cpu, goal: undefined, isMost: false },
+    ];
+  });
+  const bounds: Finding[] = [
+    { what: 'first byte, ms', is: steward.firstByte, goal: goal.firstByteMs, isMost: true },
+    { what: 'peak MB', is: steward.peakMb, goal: goal.peakMb, isMost: true },
+    {
+      what: 'p99 of light requests meanwhile, ms',
+      is: steward.besideP99,
+      goal: goal.besideP99Ms,
+      isMost: true,
+    },
+  ];
+  return [...ratios, ...bounds.filter((bound) => bound.goal !== undefined)];
+};
+
+const verdict = ({ is, goal, isMost }: Finding): string => {
+  if (goal === undefined) return '';
+  return (isMost ? is <= goal : is >= goal) ? 'met' : '**not met**';
+};
+
+/** How Steward stands to the others, and to what it is to reach. Goals are those of the usual number of connections. */
+export const goalsTable = (all: readonly Figures[]): string[] => {
+  const rows = all
+    .filter(({ peer }) => peer === 'steward')
+    .flatMap((steward) => {
+      const kind = KINDS.find(({ name }) => name === steward.kind);
+      const isUsual = kind?.connections[0] === steward.connections;
+      const others = all.filter(
+        ({ kind: name, connections, peer }) =>
+          name === steward.kind && connections === steward.connections && peer !== 'steward',
+      );
+      const goal = kind && isUsual ? GOALS[kind.name] : {};
+      return findingsOf(steward, others, goal).map((finding) => [
+        nameOf(steward),
+        finding.what,
+        digits(finding.is),
+        finding.goal === undefined ? '' : `${finding.isMost ? '≤' : '≥'} ${finding.goal}`,
+        verdict(finding),
+      ]);
+    });
+  return table(GOALS_HEAD, rows);
+};

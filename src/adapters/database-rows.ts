@@ -1,0 +1,111 @@
+import type pg from 'pg';
+import { RawRow } from '../core/raw-row.ts';
+import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './database-row-bytes.ts';
+
+export type Statement = { sql: string; parameters: readonly unknown[] };
+
+export type RowsOf = {
+  onRow: (row: RawRow) => void;
+  /** Asked before the first rows and after each lot of them: how many are wanted next; 0 ends it. */
+  wanted: () => number;
+};
+
+/** Reads rows as bytes, lot by lot, and answers whether there were no more. The statement is prepared under a name. */
+export type ReadRows = (statement: Statement, rows: RowsOf) => Promise<boolean>;
+
+const NAME_PREFIX = 'rows_';
+/** Texts of statements are few, and come from the code; should that ever be wrong, they go without a name. */
+const MAX_NAMES = 500;
+
+/** @param limitMs as for other queries: past it the server no longer answers, and the connection is cut; null: none */
+export const createRowReader = (pool: pg.Pool, limitMs: number | null): ReadRows => {
+  leaveRowsAsBytes();
+  const names = new Map<string, string>();
+  const nameOf = (sql: string): string | undefined => {
+    const name = names.get(sql);
+    if (name !== undefined || names.size >= MAX_NAMES) return name;
+    names.set(sql, `${NAME_PREFIX}${names.size}`);
+    return names.get(sql);
+  };
+  return async (statement, rows) => {
+    const client = await pool.connect();
+    // The query is told as well; without a listener it would end the process.
+    client.on('error', ignore);
+    const name = nameOf(statement.sql);
+    const reading = readOn(client, { ...statement, name }, rows, limitMs);
+    const [outcome] = await Promise.allSettled([reading]);
+    client.off('error', ignore);
+    client.release(outcome.status === 'rejected' && !isOfStatement(outcome.reason));
+    return reading;
+  };
+};
+
+const ignore = (): void => {};
+
+/** Whether a failure leaves the connection as good as it was. */
+const isOfStatement = (error: object): boolean => 'severity' in error && error.severity === 'ERROR';
+
+const readOn = (
+  client: pg.PoolClient,
+  { sql, parameters, name }: Statement & { name: string | undefined },
+  rows: RowsOf,
+  limitMs: number | null,
+): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const giveUp = () => {
+      reject(new Error('Query read timeout'));
+      // `pg` has no word for it but `end`, which would wait for the server.
+      (client as unknown as { connection: { stream: { destroy: () => void } } }).connection.stream.destroy();
+    };
+    const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
+    const callback = (error: Error | null) => {
+      clearTimeout(timer);
+      const failure = error ?? query.failure;
+      if (failure) reject(failure);
+      else resolve(query.isWhole);
+    };
+    const query = new RowQuery({ text: sql, values: parameters, name, binary: true, callback }, rows);
+    client.query(query as unknown as pg.Submittable); // it is one, by the class that it is made of
+  });
+
+class RowQuery extends QueryClass {
+  isWhole = false;
+  failure: Error | null = null;
+  #row = new RawRow();
+  #rows: RowsOf;
+
+  constructor(config: object, rows: RowsOf) {
+    super({ ...config, rows: rows.wanted() });
+    this.#rows = rows;
+  }
+
+  handleRowDescription(): void {}
+
+  handleDataRow({ bytes, offset }: RowMessage): void {
+    if (this.failure) return;
+    try {
+      this.#row.begin(bytes, offset);
+      this.#rows.onRow(this.#row);
+    } catch (error) {
+      // The connection is to be read to its end all the same.
+      this.failure = error as Error; // what code throws
+    }
+  }
+
+  handlePortalSuspended(connection: Wire): void {
+    const wanted = this.failure ? 0 : this.#rows.wanted();
+    if (wanted === 0) connection.sync();
+    else this._getRows(connection, wanted);
+  }
+
+  handleCommandComplete(_message: object, connection: Wire): void {
+    this.isWhole = true;
+    connection.sync();
+  }
+
+  override handleError(error: Error, connection: Wire): void {
+    // After a failure the server waits for this; one of the connection itself has no server any more.
+    if ('severity' in error) connection.sync();
+    super.handleError(error, connection);
+  }
+}

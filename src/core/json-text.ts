@@ -1,0 +1,108 @@
+import { INSTANT_BYTES, isFourDigitYear, writeInstant } from './instant-text.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
+const ZERO = 0x30;
+const FIRST_PRINTABLE = 0x20;
+/** Control characters that JSON has a letter for (RFC 8259 §7): \b \t \n \f \r. */
+const LETTERS: Readonly<Record<number, number>> = { 8: 0x62, 9: 0x74, 10: 0x6e, 12: 0x66, 13: 0x72 };
+const HEX = '0123456789abcdef';
+/** `\u001f` */
+const LONGEST_ESCAPE = 6;
+/** Below, a loop is faster than asking the system to copy. */
+const LONG_BYTES = 64;
+
+/**
+ * JSON as bytes of UTF-8, written from bytes of UTF-8: no string is made on the way. What it writes is byte for byte what
+ * `JSON.stringify` makes of the same values.
+ */
+export class JsonText {
+  length = 0;
+  #bytes: Buffer;
+
+  constructor(sizeBytes: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(sizeBytes);
+  }
+
+  /** What was written so far, without a copy. */
+  take(): Buffer {
+    return this.#bytes.subarray(0, this.length);
+  }
+
+  byte(value: number): void {
+    this.#room(1);
+    this.#bytes[this.length++] = value;
+  }
+
+  /** As it is: JSON already. */
+  put(bytes: Uint8Array, from = 0, to = bytes.length): void {
+    this.#room(to - from);
+    const own = this.#bytes;
+    if (to - from >= LONG_BYTES) {
+      own.set(bytes.subarray(from, to), this.length);
+      this.length += to - from;
+      return;
+    }
+    let at = this.length;
+    for (let index = from; index < to; index += 1) own[at++] = bytes[index] as number; // inside of the array
+    this.length = at;
+  }
+
+  /** Text in quotes. */
+  quoted(bytes: Uint8Array, from = 0, to = bytes.length): void {
+    this.#room((to - from) * LONGEST_ESCAPE + 2);
+    const own = this.#bytes;
+    let at = this.length;
+    own[at++] = QUOTE;
+    for (let index = from; index < to; index += 1) {
+      const byte = bytes[index] as number; // inside of the array
+      if (byte >= FIRST_PRINTABLE && byte !== QUOTE && byte !== BACKSLASH) own[at++] = byte;
+      else at = writeEscape(own, at, byte);
+    }
+    own[at++] = QUOTE;
+    this.length = at;
+  }
+
+  number(value: number): void {
+    this.ascii(String(value));
+  }
+
+  /** A moment in quotes, by `Date.toISOString`. */
+  instant(ms: number): void {
+    if (!isFourDigitYear(ms)) {
+      this.ascii(`"${new Date(ms).toISOString()}"`);
+      return;
+    }
+    this.#room(INSTANT_BYTES);
+    this.length = writeInstant(this.#bytes, this.length, ms);
+  }
+
+  ascii(text: string): void {
+    this.#room(text.length);
+    this.length += this.#bytes.write(text, this.length, 'latin1');
+  }
+
+  #room(count: number): void {
+    if (this.length + count <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.length + count));
+    this.#bytes.copy(larger, 0, 0, this.length);
+    this.#bytes = larger;
+  }
+}
+
+const writeEscape = (own: Buffer, start: number, byte: number): number => {
+  let at = start;
+  own[at++] = BACKSLASH;
+  const letter = byte === QUOTE || byte === BACKSLASH ? byte : LETTERS[byte];
+  if (letter !== undefined) {
+    own[at++] = letter;
+    return at;
+  }
+  own[at++] = LOWER_U;
+  own[at++] = ZERO;
+  own[at++] = ZERO;
+  own[at++] = HEX.charCodeAt(byte >> 4);
+  own[at++] = HEX.charCodeAt(byte & 15);
+  return at;
+};

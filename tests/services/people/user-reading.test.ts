@@ -1,0 +1,51 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../../support/app-suite.ts';
+import { rejectsWith } from '../../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF } from '../../support/test-app.ts';
+
+const reading = appSuite('reading users');
+
+/** What everybody sees of everybody, one by one. */
+const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
+  [ADA, GRACE, EDSGER, ROOT, 'nobody@acme.test'].map((email) => ({ caller, email })),
+);
+
+reading('gives each of many callers at once what they would see alone', async ({ app }) => {
+  const read = async ({ caller, email }: (typeof PAIRS)[number]) => {
+    const answer = await app.send(`GET /jb/users/${email}/`, { as: caller });
+    return answer.statusCode === 200 ? answer.body : answer.statusCode;
+  };
+  const alone: unknown[] = [];
+  for (const pair of PAIRS) alone.push(await read(pair));
+  const together = await Promise.all(PAIRS.map(read));
+
+  assert.equal(together, alone);
+  assert.ok(alone.includes(404) && alone.some((body) => String(body).includes(EDSGER)));
+});
+
+reading('knows every one of many callers at once, and nobody by a token that is none', async ({ app }) => {
+  const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
+  const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
+  const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
+  const actors = await Promise.all(tokens.map((token) => app.openServices().identity.ofToken(token)));
+
+  assert.equal(
+    actors.map((actor) => actor?.email ?? null),
+    callers,
+  );
+});
+
+reading('sees in a transaction what nobody else does as yet', async ({ app }) => {
+  const root = await app.openServices().identity.ofToken(await app.tokenOf(ROOT));
+  assert.ok(root);
+  const names = await app.inTransaction({ requestId: null, address: null }, async ({ users }) => {
+    await users.update(root, GRACE, { first_name: 'Rear Admiral' });
+    const [inside, outside] = [users, app.openServices().users].map((all) => all.get(root, GRACE));
+    return [(await inside)?.first_name, (await outside)?.first_name];
+  });
+
+  assert.equal(names, ['Rear Admiral', 'Grace']);
+  await rejectsWith(app.openServices().users.get(root, 'nobody@acme.test'), 'not-found');
+});
+
+reading.run();
