@@ -36,10 +36,10 @@ const copyFrom = async (from: string, pattern: string): Promise<void> => {
 
 const buildPrograms = async (): Promise<void> => {
   compile('tsconfig.programs.json', DIST);
-  // Style sheets and templates lie beside the modules that read them.
+  // Style sheets, templates and what browsers run lie beside the modules that read them.
   await cp(join(PROJECT, 'src'), join(DIST, 'src'), {
     recursive: true,
-    filter: (file) => !file.endsWith('.ts'),
+    filter: (file) => !/\.ts$|\/cli(\/[^/]+)?\.js$/.test(file),
   });
   await chmod(join(DIST, 'src', 'cli.js'), 0o755);
 };

@@ -58,6 +58,8 @@ export const migrateDatabase = async (connection: Connection): Promise<string[]>
   lock.on('error', () => {});
   await lock.connect();
   try {
+    // As at most starts: what is there already needs no lock to be seen, and no second pool to be done.
+    if (await hasAllMigrations(lock)) return [];
     await lock.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const orm = await openDatabase(connection);
     try {
@@ -68,6 +70,16 @@ export const migrateDatabase = async (connection: Connection): Promise<string[]>
   } finally {
     await lock.end();
   }
+};
+
+const MIGRATIONS_TABLE = 'mikro_orm_migrations';
+
+const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
+  const { rows } = await client.query('select to_regclass($1) is not null as exists', [MIGRATIONS_TABLE]);
+  if (!rows[0]?.exists) return false;
+  const names = migrations.map(({ name }) => name);
+  const { rowCount } = await client.query(`select from ${MIGRATIONS_TABLE} where name = any($1)`, [names]);
+  return rowCount === names.length;
 };
 
 /** Whether every migration that this version knows has run. @throws when the database is away */

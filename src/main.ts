@@ -1,21 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { createApp } from './app.ts';
 import type { Config } from './core/config.ts';
 import { createLogger } from './core/logger.ts';
-import { migrateDatabase } from './database.ts';
-import { fillDemo, isEmpty } from './demo/fill.ts';
-import { publishDemoPackages } from './demo/packages.ts';
-import { listening, withFreeAddress } from './listening.ts';
-import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
-import { prepareFirstStart } from './services/people/first-start.ts';
+import { withFreeAddress } from './listening.ts';
+import { say } from './saying.ts';
 import { openWorkplace } from './workplace.ts';
 
-type App = Awaited<ReturnType<typeof createApp>>;
-
-/** For people at a terminal; the log, for machines, is JSON on the same stream. */
-const say = (line: string): void => {
-  process.stdout.write(`${line}\n`);
-};
+/** Most of a start is loading this, so it is begun while PostgreSQL, a process of its own, starts. */
+const loadServing = () => import('./serving.ts');
 
 /** How long running requests get to finish; past it the process ends all the same. */
 const STOP_TIMEOUT_MS = 10_000;
@@ -29,16 +19,12 @@ export const serve = async (settings: Config): Promise<void> => {
   // From the beginning: a container's first process would not hear a signal that it has no handler for.
   const signal = stopSignal();
 
-  const place = await openWorkplace(settings);
+  const place = await openWorkplace(settings, { meanwhile: loadServing });
   const closing = [place.stop];
   try {
     const config = await withFreeAddress(settings);
-    await migrateDatabase(place.connection);
-    const app = await createApp({ config, ...place, logger });
-    closing.push(app.close);
-    await (config.demo ? startDemo(app, config) : startFirst(app, config));
-    await listening(app.server.listen({ port: config.port, host: config.host }));
-    app.startWork();
+    const { startServing } = await loadServing();
+    closing.push(await startServing({ config, place, logger }));
     say(`Steward listens on ${config.baseUrl}`);
 
     const reason = await Promise.race([signal, place.lost.then(() => 'the embedded database ended')]);
@@ -65,25 +51,3 @@ const stopSignal = (): Promise<string> =>
       });
     }
   });
-
-const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<void> => {
-  const password = config.adminPassword ?? randomBytes(12).toString('base64url');
-  const { adminEmail } = config;
-  const domain = new URL(config.baseUrl).host;
-  const audit = createAudit(NO_ORIGIN, clock);
-  const first = { domain, adminEmail, now: clock.now() };
-  const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
-  if (!isMade) return;
-  say(`Made the first superuser: ${adminEmail}`);
-  if (!config.adminPassword) say(`Its password, shown this once: ${password}`);
-};
-
-const startDemo = async (app: App, config: Config): Promise<void> => {
-  const { orm, hasher, clock, store } = app;
-  const password = config.demoPassword;
-  // The packages first: a start that is cut short in between leaves the database empty, and the next one does both.
-  if (await isEmpty(orm.em.fork())) await publishDemoPackages(store);
-  const isFilled = await fillDemo({ em: orm.em.fork(), hasher, password, now: clock.now() });
-  if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
-  say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
-};

@@ -24,7 +24,11 @@ const NEVER = new Promise<never>(() => {});
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
-export const openWorkplace = async (config: Config): Promise<Workplace> => {
+/** @param meanwhile is called while the embedded server, once it is launched, makes itself ready */
+export const openWorkplace = async (
+  config: Config,
+  { meanwhile }: { meanwhile?: () => unknown } = {},
+): Promise<Workplace> => {
   if (config.database) {
     // The settings were refused unless a key goes with a database of one's own.
     return {
@@ -34,7 +38,7 @@ export const openWorkplace = async (config: Config): Promise<Workplace> => {
       lost: NEVER,
     };
   }
-  const { connection, stop, exited } = await startEmbeddedPostgres({ dataDir: config.dataDir });
+  const { connection, stop, exited } = await startEmbeddedPostgres({ dataDir: config.dataDir, meanwhile });
   const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
   return { connection, secretKey, stop, lost: exited };
 };

@@ -17,7 +17,12 @@ import { makeTempDir } from './embedded-postgres/temp-dir.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './embedded-postgres/errors.ts';
 export { awaitGuests, joinEmbeddedPostgres } from './embedded-postgres/joining.ts';
 
-export type EmbeddedPostgresOptions = { dataDir: string; postgresSettings?: Record<string, string> };
+export type EmbeddedPostgresOptions = {
+  dataDir: string;
+  postgresSettings?: Record<string, string>;
+  /** Called when the server is launched, to do other things while it makes itself ready. */
+  meanwhile?: (() => unknown) | undefined;
+};
 
 export type EmbeddedPostgres = {
   connection: Connection;
@@ -29,13 +34,19 @@ export type EmbeddedPostgres = {
 /** How long a start waits for the server of a killed owner to end. */
 const FORMER_SERVER_PATIENCE_MS = 10_000;
 
-type Place = InitdbOptions & { dataDir: string; clusterDir: string; settings: Record<string, string> };
+type Place = InitdbOptions & {
+  dataDir: string;
+  clusterDir: string;
+  settings: Record<string, string>;
+  meanwhile: () => unknown;
+};
 
 const launch = async (place: Place, password: string, closing: AsyncDisposableStack) => {
   const socketDir = await makeTempDir(place.account);
   closing.defer(() => rm(socketDir, { recursive: true, force: true }));
   const server = spawnServer({ ...place, socketDir });
   closing.defer(() => stopServer(server));
+  place.meanwhile();
   const connection = { host: socketDir, port: 5432, user: USER, password, database: 'steward' };
   await awaitReady(server, connection, place.log);
   return { connection, server };
@@ -55,7 +66,11 @@ const launchAfterFormer = async (place: Place, password: string, closing: AsyncD
   }
 };
 
-const start = async (dataDir: string, settings: Record<string, string>, closing: AsyncDisposableStack) => {
+const start = async (
+  dataDir: string,
+  { postgresSettings: settings = {}, meanwhile = () => undefined }: EmbeddedPostgresOptions,
+  closing: AsyncDisposableStack,
+) => {
   const lock = await acquireInstanceLock(dataDir);
   closing.defer(lock.release);
   const log = await openLogFile(dataDir);
@@ -64,7 +79,7 @@ const start = async (dataDir: string, settings: Record<string, string>, closing:
   const clusterDir = join(dataDir, 'postgres');
   const account = await serverAccount(clusterDir);
   const binaries = await locateBinaries(account, dataDir);
-  const place = { dataDir, clusterDir, account, binaries, log, settings };
+  const place = { dataDir, clusterDir, account, binaries, log, settings, meanwhile };
   const password = await ensureCluster(place);
   return launchAfterFormer(place, password, closing);
 };
@@ -81,7 +96,7 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   });
   const closing = new AsyncDisposableStack();
   try {
-    const { connection, server } = await start(dataDir, options.postgresSettings ?? {}, closing);
+    const { connection, server } = await start(dataDir, options, closing);
     let stopping: Promise<void> | undefined;
     const stop = (): Promise<void> => {
       stopping ??= closing.disposeAsync();

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orMissing } from '../core/file-errors.ts';
 import { makeFolder } from '../core/make-folder.ts';
 
 const KEY_BYTES = 32;
@@ -11,6 +12,8 @@ const KEY_BYTES = 32;
  */
 export const keptSecretKey = async (dataDir: string): Promise<string> => {
   const file = join(dataDir, 'secret-key');
+  const kept = await orMissing(readFile(file, 'utf8'));
+  if (kept) return kept;
   await makeFolder(dataDir, 0o700);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, randomBytes(KEY_BYTES).toString('hex'), { mode: 0o600, flush: true });

@@ -7,7 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 export const npmScript = (name: 'start' | 'demo') => {
   const script = manifest.scripts[name];
   const [, threshold, options] =
-    /^MALLOC_MMAP_THRESHOLD_=(\d+) exec node (--.+) src\/cli\.ts \w+$/.exec(script) ?? [];
+    /^MALLOC_MMAP_THRESHOLD_=(\d+) exec node (--.+) src\/cli\.js \w+$/.exec(script) ?? [];
   if (threshold === undefined || options === undefined) throw new Error(`Cannot read the script: ${script}`);
   return { settings: { MALLOC_MMAP_THRESHOLD_: threshold }, nodeOptions: options.split(' ') };
 };

@@ -8,7 +8,7 @@ export type Settings = Record<string, string>;
 /** How a command ended. */
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
-const CLI = join(import.meta.dirname, '../../src/cli.ts');
+const CLI = join(import.meta.dirname, '../../src/cli.js');
 const LISTENS = /^Steward listens on (\S+)$/m;
 /** A first start takes about 3 s on an idle machine. */
 const START_TIMEOUT_MS = 60_000;

@@ -11,7 +11,6 @@ import { keepFetched, lockPackages, newestFetched } from './fetched-packages.ts'
 import { clientOfNewApp, loadableApp, makeApp } from './loadable-app.ts';
 import { loadedBefore, loadedVersion } from './loaded-packages.ts';
 import { describeChanges } from './package-changes.ts';
-import { inspectPackage } from './package-inspection.ts';
 import { applyPackage } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 
@@ -23,6 +22,9 @@ type Deps = {
   logger: Pick<Logger, 'info'>;
   idempotency: Idempotency;
 };
+
+/** Loaded when a package is fetched: reading tar and YAML takes 40 ms and 6 MB that most instances never need. */
+const loadInspection = () => import('./package-inspection.ts');
 
 type Version = { slug: string; version: string };
 
@@ -40,6 +42,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   ): Promise<Version> => {
     const request = once && { once, operation: 'appPackages.fetch', input: JSON.stringify([slug, wanted]) };
     return idempotency.once(actor, request, async (write) => {
+      const { inspectPackage } = await loadInspection();
       const version = pickVersion(await store.versions(slug), wanted);
       const stored = version === null ? null : await store.open(slug, version);
       if (version === null || !stored) throw notFound('package version in the store');

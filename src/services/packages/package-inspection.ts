@@ -7,7 +7,8 @@ import type { PackageName } from '../../core/package-name.ts';
 import { Problem } from '../../core/problems.ts';
 import { createArchiveReader } from './package-archive.ts';
 import { badPackage, refuseOversize } from './package-limits.ts';
-import { MANIFEST_FILE, type PackageManifest, parseManifest } from './package-manifest.ts';
+import { MANIFEST_FILE, type PackageManifest } from './package-manifest.ts';
+import { parseManifest } from './package-manifest-parsing.ts';
 
 export type InspectedPackage = { manifest: PackageManifest; sha256: string; sizeBytes: number };
 

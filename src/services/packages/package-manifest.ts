@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { isSlug, isVersion } from '../../core/package-name.ts';
-import { type FieldErrors, Problem } from '../../core/problems.ts';
-import { parseYaml } from './package-yaml.ts';
 
 export const MANIFEST_FILE = 'app.yaml';
 
@@ -9,8 +7,6 @@ const MAX_STACKS = 200;
 const MAX_METADATA_CHARACTERS = 64 * 1024;
 /** Ids are PostgreSQL integers: a larger one would fail in the query, not here. */
 const MAX_ID = 2 ** 31 - 1;
-/** More faults than anyone mends in one go; keeps the answer to a hostile file small. */
-const MAX_FAULTS = 50;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
@@ -21,7 +17,7 @@ const Text = (maxLength: number) =>
     .max(maxLength, `is longer than ${maxLength} characters`)
     .refine(isStorable, 'holds a NUL or half a character');
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether it survives the way through JSON into the database as it is. `value` has no cycles. */
@@ -66,47 +62,3 @@ export const PackageManifest = z.object({
   metadata: Metadata.default({}),
 });
 export type PackageManifest = z.output<typeof PackageManifest>;
-
-/**
- * Reads and checks the content of an `app.yaml`.
- * @throws Problem `bad-package`, with every invalid field in `fields`
- */
-export const parseManifest = (bytes: Uint8Array): PackageManifest => {
-  const { data, error } = PackageManifest.safeParse(withoutNulls(parseYaml(MANIFEST_FILE, bytes)), {
-    error: describe,
-  });
-  if (data) return data;
-  throw invalidManifest(error);
-};
-
-/** `description:` with nothing after it reads as null in YAML and means what leaving it out means. */
-const withoutNulls = (value: unknown): unknown =>
-  isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null)) : value;
-
-const TYPES: Record<string, string> = {
-  string: 'text (put it in quotes)',
-  boolean: 'true or false',
-  number: 'a number',
-  int: 'a whole number',
-  array: 'a list',
-  object: 'a mapping',
-};
-
-/** Predicates, so that field and message together read as a sentence. */
-const describe = (issue: z.core.$ZodRawIssue): string | undefined => {
-  if (issue.code !== 'invalid_type') return undefined;
-  return issue.input === undefined ? 'is required' : `must be ${TYPES[issue.expected] ?? issue.expected}`;
-};
-
-const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
-  const faults = issues.slice(0, MAX_FAULTS).map(({ path, message }) => ({ field: path.join('.'), message }));
-  const fields: FieldErrors = {};
-  for (const { field, message } of faults) {
-    const key = field === '' ? 'app_yaml' : field;
-    fields[key] ??= [];
-    fields[key].push(message);
-  }
-  const told = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
-  const more = issues.length > told.length ? `, and ${issues.length - told.length} more` : '';
-  return new Problem('bad-package', { detail: `${MANIFEST_FILE}: ${told.join('; ')}${more}.`, fields });
-};

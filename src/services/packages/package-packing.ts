@@ -12,7 +12,8 @@ import { archiveOf, withoutSystem } from './package-archive-writer.ts';
 import { listFiles, openRegular } from './package-files.ts';
 import { type InspectedPackage, inspectPackage } from './package-inspection.ts';
 import { badPackage } from './package-limits.ts';
-import { MANIFEST_FILE, parseManifest } from './package-manifest.ts';
+import { MANIFEST_FILE } from './package-manifest.ts';
+import { parseManifest } from './package-manifest-parsing.ts';
 import { MAX_YAML_BYTES } from './package-yaml.ts';
 
 export type PackageFile = PackageName & { sha256: string; sizeBytes: number };

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { type App, createApp } from './app.ts';
+import type { Config } from './core/config.ts';
+import type { Logger } from './core/logger.ts';
+import { migrateDatabase } from './database.ts';
+import { listening } from './listening.ts';
+import { say } from './saying.ts';
+import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
+import { prepareFirstStart } from './services/people/first-start.ts';
+import type { Workplace } from './workplace.ts';
+
+type Deps = { config: Config; place: Pick<Workplace, 'connection' | 'secretKey'>; logger: Logger };
+
+/** Migrations → first start → listen. Returns what finishes the requests under way and ends it all. */
+export const startServing = async ({ config, place, logger }: Deps): Promise<() => Promise<void>> => {
+  await migrateDatabase(place.connection);
+  const app = await createApp({ config, ...place, logger });
+  try {
+    await (config.demo ? startDemo(app, config) : startFirst(app, config));
+    await listening(app.server.listen({ port: config.port, host: config.host }));
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  app.startWork();
+  return app.close;
+};
+
+const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<void> => {
+  const password = config.adminPassword ?? randomBytes(12).toString('base64url');
+  const { adminEmail } = config;
+  const domain = new URL(config.baseUrl).host;
+  const audit = createAudit(NO_ORIGIN, clock);
+  const first = { domain, adminEmail, now: clock.now() };
+  const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
+  if (!isMade) return;
+  say(`Made the first superuser: ${adminEmail}`);
+  if (!config.adminPassword) say(`Its password, shown this once: ${password}`);
+};
+
+const startDemo = async (app: App, config: Config): Promise<void> => {
+  const { orm, hasher, clock } = app;
+  const password = config.demoPassword;
+  const { fillDemo, isEmpty } = await import('./demo/fill.ts');
+  // The packages first: a start that is cut short in between leaves the database empty, and the next one does both.
+  if (await isEmpty(orm.em.fork())) await publishDemoPackages(app);
+  const isFilled = await fillDemo({ em: orm.em.fork(), hasher, password, now: clock.now() });
+  if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
+  say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
+};
+
+/** Loaded for an empty database alone: packing needs a library for YAML and one for tar. */
+const publishDemoPackages = async ({ store }: App): Promise<void> =>
+  (await import('./demo/packages.ts')).publishDemoPackages(store);
