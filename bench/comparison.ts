@@ -39,7 +39,7 @@ const measure = async (options: Options, closing: AsyncDisposableStack): Promise
 
   const figures = summarize(measurements);
   const machine = await describeMachine(stand.place.database, stand.versions);
-  const about = `${machine} Medians of ${rounds} rounds of ${seconds} s.`;
+  const about = `${machine} Rounds: ${rounds}, in turns of ${seconds} s.`;
   const lines = [about, '', ...figuresTable(figures), '', ...goalsTable(figures)];
   say(['', ...lines].join('\n'));
   if (json) await writeFile(json, `${JSON.stringify({ about, measurements }, null, 2)}\n`);

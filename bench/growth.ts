@@ -15,7 +15,8 @@ that are removed; a million users and ten million entries take some 10 GB and te
 const readCounts = (text: string): number[] => text.split(',').map(readCount);
 
 const sizesOf = ({ users, entries }: Options): Size[] => {
-  if (users.length !== entries.length) throw new InvalidArgumentError('There are not as many of both.');
+  if (users.length !== entries.length)
+    throw new InvalidArgumentError('There must be as many numbers of users as of entries.');
   return users.map((count, index) => ({ users: count, entries: entries[index] ?? 0 }));
 };
 

@@ -51,10 +51,10 @@ export const closingAfter = async (work: (closing: AsyncDisposableStack) => Prom
   await Promise.race([work(closing), interruption()]);
 };
 
-/** What was found to be wrong gets a line; everything else is told as the service's commands tell it. */
+/** What was found to be wrong, or asked for wrongly, gets a line; everything else is told as the service's commands tell it. */
 export const reportEnd = (error: unknown): void => {
   if (error instanceof Interrupted) process.exit(130);
-  if (error instanceof DifferentAnswers) {
+  if (error instanceof DifferentAnswers || error instanceof InvalidArgumentError) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
   } else reportFailure(error);
