@@ -143,6 +143,30 @@ comparison('holds medians against the goals', () => {
   );
 });
 
+comparison('holds a crowd against the longest waits of the floor, and batches against single calls', () => {
+  const figures = (peer: string, changes: Partial<Measurement>) => ({
+    ...measured(peer, 1, 600),
+    ...changes,
+  });
+  const table = goalsTable(
+    summarize([
+      figures('steward', { connections: 32, p99: 50 }),
+      figures('floor', { connections: 32, p99: 20 }),
+      figures('steward', {}),
+      figures('steward', { kind: 'trpc-10', perSecond: 480 }),
+    ]),
+  );
+
+  assert.ok(
+    table.includes('| one, 32 at a time | p99 / floor | 2.5 |  | ≤ 2 | **not met** |'),
+    table.join('\n'),
+  );
+  assert.ok(
+    table.includes('| trpc-10, 8 at a time | / one by REST | 0.8 |  | ≥ 0.7 | met |'),
+    table.join('\n'),
+  );
+});
+
 comparison('finds by how much something grows, whatever its ups and downs', () => {
   const points = Array.from({ length: 101 }, (_, x) => ({ x, y: 200 + 0.5 * x + (x % 2 === 0 ? 10 : -10) }));
 

@@ -33,12 +33,12 @@ const SPEAKS: Record<Exclude<PeerName, 'bare'>, Record<Kind['dialect'], Dialect 
   trpc: { own: plainTrpc, trpc: plainTrpc },
 };
 
-/** The floor without audit trail and mails, under a path of its own. */
+/** The floor without audit trail and mails, and with windows of usage as Steward keeps them, under a path of its own. */
 const bareDialect: Dialect = {
   ...rest,
   write: (calls, token) => rest.write(calls, token).replace(' /api/', ' /bare/api/'),
 };
-const BARE_KINDS = ['patch', 'bulk'];
+const BARE_KINDS = ['apps', 'patch', 'bulk'];
 
 const peer = (name: Exclude<PeerName, 'bare'>, address: string, pid: number): Peer => ({
   name,

@@ -1,5 +1,6 @@
 import type { Plan } from '../data/plan.ts';
 import { openPlace, type Place } from '../usage/place.ts';
+import { addCountedWindows } from './counted-windows.ts';
 import { djangoVersions } from './django-peer.ts';
 import { type Generator, startGenerator } from './generator.ts';
 import type { Kind } from './kinds.ts';
@@ -46,6 +47,7 @@ export const openStand = async (
   const emails = samples.members.map(({ email }) => email);
   const state = await keepState(place.database, emails);
   const versions = names.includes('django') ? await djangoVersions() : null;
+  await addCountedWindows(place, closing);
   const peers: Peer[] = [stewardAsPeer(place)];
   for (const name of names) {
     if (name === 'django' && versions === null) say(NO_DJANGO);

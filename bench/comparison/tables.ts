@@ -30,8 +30,19 @@ export const figuresTable = (all: readonly Figures[]): string[] => table(HEAD, a
 
 type Finding = { what: string; is: number; forSameCpu?: number; goal: number | undefined; isMost: boolean };
 
-const findingsOf = (steward: Figures, others: readonly Figures[], goal: Goal): Finding[] => {
-  const goals: Record<string, number | undefined> = { floor: goal.ofFloor, django: goal.ofDjango };
+/** Requests at a time of `one`, the second time. */
+const CROWD = 32;
+
+const findingsOf = (
+  steward: Figures,
+  others: readonly Figures[],
+  one: Figures | undefined,
+  goal: Goal,
+): Finding[] => {
+  const isCrowd = steward.connections === CROWD;
+  const goals: Record<string, number | undefined> = isCrowd
+    ? {}
+    : { floor: goal.ofFloor, django: goal.ofDjango };
   const ratios = others.map(
     (other): Finding => ({
       what: `/ ${other.peer}`,
@@ -41,7 +52,22 @@ const findingsOf = (steward: Figures, others: readonly Figures[], goal: Goal): F
       isMost: false,
     }),
   );
+  const floor = others.find(({ peer }) => peer === 'floor');
+  const crowd: Finding = {
+    what: 'p99 / floor',
+    is: steward.p99 / (floor?.p99 ?? Number.NaN),
+    goal: isCrowd && floor ? goal.crowdedP99OfFloor : undefined,
+    isMost: true,
+  };
+  const ofOne: Finding = {
+    what: '/ one by REST',
+    is: steward.perSecond / (one?.perSecond ?? Number.NaN),
+    goal: one && goal.ofOne,
+    isMost: false,
+  };
   const bounds: Finding[] = [
+    crowd,
+    ofOne,
     { what: 'first byte, ms', is: steward.firstByte, goal: goal.firstByteMs, isMost: true },
     { what: 'peak MB', is: steward.peakMb, goal: goal.peakMb, isMost: true },
     { what: 'p99 of light requests, ms', is: steward.besideP99, goal: goal.besideP99Ms, isMost: true },
@@ -60,13 +86,12 @@ export const goalsTable = (all: readonly Figures[]): string[] => {
     .filter(({ peer }) => peer === 'steward')
     .flatMap((steward) => {
       const kind = KINDS.find(({ name }) => name === steward.kind);
-      const isUsual = kind?.connections[0] === steward.connections;
       const others = all.filter(
         ({ kind: name, connections, peer }) =>
           name === steward.kind && connections === steward.connections && peer !== 'steward',
       );
-      const goal = kind && isUsual ? GOALS[kind.name] : {};
-      return findingsOf(steward, others, goal).map((finding) => [
+      const one = all.find((m) => m.peer === 'steward' && m.kind === 'one' && m.connections < CROWD);
+      return findingsOf(steward, others, one, kind ? GOALS[kind.name] : {}).map((finding) => [
         nameOf(steward),
         finding.what,
         digits(finding.is),

@@ -34,7 +34,7 @@ export const apps = router({
     .query(async ({ ctx }) => {
       const rows = await ctx.db
         .selectFrom('apps as a')
-        .leftJoin('usage_windows as w', 'w.app_id', 'a.id')
+        .leftJoin('bench_peers.counted_windows as w', 'w.app_id', 'a.id')
         .selectAll('a')
         .select(['actions30', 'users30', 'actions60', 'users60', 'actions90', 'users90'])
         .orderBy('a.created_at')

@@ -44,7 +44,7 @@ export type Tables = {
   api_tokens: { user_id: number; digest: string };
   app_grants: { user_id: number; app_id: string };
   memberships: { user_id: number; client_id: number; is_admin: Generated<boolean> };
-  usage_windows: Windows & { app_id: string };
+  'bench_peers.counted_windows': Windows & { app_id: string };
   usage_entries: {
     id: number;
     app_id: string;

@@ -150,4 +150,4 @@ class UsageWindow(models.Model):
     users90 = models.IntegerField()
 
     class Meta:
-        managed, db_table = False, 'usage_windows'
+        managed, db_table = False, 'counted_windows'

@@ -30,7 +30,7 @@ DATABASES = {
         'PASSWORD': _connection['password'],
         'NAME': _connection['database'],
         'CONN_MAX_AGE': None,
-        'OPTIONS': {'options': '-c search_path=public,bench_django'},
+        'OPTIONS': {'options': '-c search_path=public,bench_django,bench_peers'},
     }
 }
 AUTH_USER_MODEL = 'peer.User'
