@@ -64,7 +64,7 @@ const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict>
   return verdict;
 };
 
-/** Takes one file after the other to the same process, and to a new one after a fault: what is left of it may go wrong. */
+/** Takes one file after the other to the same process, and to a new one after a fault, which may have left anything. */
 const runInTurn = async (
   queue: Iterator<string>,
   verdicts: Verdict[],
@@ -73,6 +73,10 @@ const runInTurn = async (
   for (;;) {
     await using testProcess = await startTestProcess(options);
     for (let isSound = true; isSound; ) {
+      if (testProcess.isFull()) {
+        await testProcess.end();
+        break;
+      }
       const { value: file, done } = queue.next();
       if (done || options.signal.aborted) return await testProcess.end();
       const verdict = await runFile(file, testProcess);
