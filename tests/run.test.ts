@@ -59,6 +59,10 @@ const FALSE_GREENS: [fixture: string, fault: string, lastLine: string][] = [
   ['no-tests', 'has no tests', '0 passed, 1 failed'],
   ['forgotten-only', '1 left out by skip or only', '1 passed, 1 failed'],
   ['skipped', '1 left out by skip or only', '1 passed, 1 failed'],
+  ['throwing-after', 'ended without a summary', '0 passed, 1 failed'],
+  ['waits-in-vain', 'ended without a summary', '0 passed, 1 failed'],
+  ['leaves-environment', 'has left changed: process.env.STEWARD_LEFT', '1 passed, 1 failed'],
+  ['replaces-clock', 'has left changed: Date.now', '1 passed, 1 failed'],
   ['bad-exit', 'has left changed: listener ', '1 passed, 1 failed'],
 ];
 
@@ -79,6 +83,14 @@ test('ends a file that takes too long, with the processes it has started', async
   assert.match(output, 'took too long');
   assert.is(lastLine, '1 passed, 1 failed');
   assert.ok(await endsSoon(Number(/started (\d+)/.exec(output)?.[1])));
+});
+
+test('runs the files behind those with faults, whatever became of their process', async () => {
+  const { status, output, lastLine } = await run('exits-early', 'bad-exit', 'fails.test', 'passes.test');
+
+  assert.is(status, 1);
+  assert.match(output, /ok +tests\/fixtures\/runner\/passes\.test\.ts: 2 passed/);
+  assert.is(lastLine, '4 passed, 3 failed');
 });
 
 test('fails when no file matches', async () => {

@@ -8,10 +8,14 @@ import { startTestProcess, type TestProcess, type TestProcessOptions } from './s
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
 
-/** `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all of them. */
+/**
+ * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or every quick one; `--all` the
+ * slow ones too.
+ */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
   options: {
+    all: { type: 'boolean', default: false },
     dir: { type: 'string', default: import.meta.dirname },
     'timeout-seconds': { type: 'string', default: '120' },
   },
@@ -30,18 +34,25 @@ const hasBrowser = existsSync(CHROMIUM);
 
 /** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
 const PACKAGE_TESTS = join('tests', 'package');
+
+/** They start services and browsers, and take longer than all the others: left to `--all`, and to who asks for a part. */
+const SLOW_TESTS = [BROWSER_TESTS, join('tests', 'process')];
+const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
+
 const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
+const leftOut = [...(isPackageWanted ? [] : [PACKAGE_TESTS]), ...(isBrief ? SLOW_TESTS : [])];
 
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
-  (isPackageWanted || !file.startsWith(PACKAGE_TESTS)) &&
+  !leftOut.some((folder) => file.startsWith(folder)) &&
   (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
 const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
+  if (isBrief) console.log(`Left out ${SLOW_TESTS.join(' and ')}: npm run test:all runs them too.`);
   const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
   if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
   return runnable.sort();
@@ -64,7 +75,7 @@ const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict>
   return verdict;
 };
 
-/** Takes one file after the other to the same process, and to a new one after a fault: what is left of it may go wrong. */
+/** Takes one file after the other to the same process, and to a new one after a fault, which may have left anything. */
 const runInTurn = async (
   queue: Iterator<string>,
   verdicts: Verdict[],
@@ -73,6 +84,10 @@ const runInTurn = async (
   for (;;) {
     await using testProcess = await startTestProcess(options);
     for (let isSound = true; isSound; ) {
+      if (testProcess.isFull()) {
+        await testProcess.end();
+        break;
+      }
       const { value: file, done } = queue.next();
       if (done || options.signal.aborted) return await testProcess.end();
       const verdict = await runFile(file, testProcess);

@@ -12,6 +12,9 @@ export type TestProcess = Awaited<ReturnType<typeof startTestProcess>>;
 
 type Told = Omit<Ending, 'output' | 'timedOut'>;
 
+/** Files stay loaded, with much of what they have made. */
+const FULL_HEAP_BYTES = 500 * 1024 * 1024;
+
 const WORKER = join(import.meta.dirname, 'test-worker.ts');
 
 /** Ends the process and whatever it has started in its group. */
@@ -55,6 +58,7 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
     stdio: ['ignore', output.fd, output.fd, 'ipc'],
   });
   const ended = once(child, 'exit').then(([status]) => status as number | null); // of node's `exit` event
+  let heapBytes = 0;
   const abort = () => killGroup(child);
   signal.addEventListener('abort', abort, { once: true });
 
@@ -67,8 +71,13 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
         resolve(told);
       };
       const listen = (report: Report): void => {
-        Object.assign(told, report);
-        if ('changed' in report) finish();
+        if ('totals' in report) {
+          told.totals = report.totals;
+        } else {
+          told.changed = report.changed;
+          heapBytes = report.heapBytes;
+          finish();
+        }
       };
       child.on('message', listen);
       ended.then((status) => {
@@ -90,6 +99,8 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
       clearTimeout(timer);
       return { ...ending, timedOut, output: await output.next() };
     },
+    /** Whether another process had better take the next file. */
+    isFull: (): boolean => heapBytes > FULL_HEAP_BYTES,
     /** Tells it that there are no more files. @throws when it ends badly */
     end: async (): Promise<void> => {
       if (child.connected) child.disconnect();

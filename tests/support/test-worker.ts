@@ -2,8 +2,8 @@ import { pathToFileURL } from 'node:url';
 import { changesSince, readProcessState, withLibraries } from './process-state.ts';
 import type { Totals } from './uvu-totals.ts';
 
-/** What a worker tells: the totals once all suites of the file have run, then that nothing of it goes on any more. */
-export type Report = { totals: Totals } | { changed: string[] };
+/** What it tells: the totals once all suites of the file have run, then that nothing of the file goes on any more. */
+export type Report = { totals: Totals } | { changed: string[]; heapBytes: number };
 
 /** What uvu queues for each suite: runs it and tells its errors, and how many passed, were left out, were there. */
 type QueuedSuite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>;
@@ -56,5 +56,5 @@ process.on('beforeExit', () => {
   if (!isAtWork) return;
   isAtWork = false;
   process.channel?.ref();
-  tell({ changed: changesSince(state) });
+  tell({ changed: changesSince(state), heapBytes: process.memoryUsage().heapUsed });
 });
