@@ -6,7 +6,7 @@ import { migrations } from './migrations/index.ts';
 import type { Connection } from './src/core/connection.ts';
 import { parseDatabaseUrl } from './src/core/database-url.ts';
 
-const POOL_SIZE = 10;
+const DEFAULT_POOL_SIZE = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** For a server that no longer answers at all: its own limit cannot end such a wait. */
@@ -45,7 +45,7 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
     user: connection.user,
     password: connection.password,
     dbName: connection.database,
-    pool: { min: 0, max: POOL_SIZE },
+    pool: { min: 0, max: connection.poolSize ?? DEFAULT_POOL_SIZE },
     driverOptions: {
       types,
       application_name: 'steward',

@@ -74,7 +74,7 @@ export const createApp = async (deps: AppDeps) => {
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
-    readRows: createRowReader(pool, QUERY_TIMEOUT_MS),
+    readRows: createRowReader(pool, QUERY_TIMEOUT_MS, connection.preparesStatements),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>

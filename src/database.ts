@@ -19,7 +19,8 @@ export const openDatabase = async (
   const orm = await MikroORM.init(ormConfig(connection, warn));
   const pool = await orm.em.getConnection().getNativeClient();
   releaseLost(pool);
-  promiseQueries(pool, { limitMs: queryLimitMs, nameOf: createStatementNames() });
+  const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
+  promiseQueries(pool, { limitMs: queryLimitMs, nameOf });
   await orm.em.getConnection().execute('select 1');
   return orm;
 };

@@ -29,17 +29,23 @@ export const openWorkplace = async (
   config: Config,
   { meanwhile }: { meanwhile?: () => unknown } = {},
 ): Promise<Workplace> => {
+  const { preparesStatements } = config;
   if (config.database) {
     // The settings were refused unless a key goes with a database of one's own.
     return {
-      connection: config.database,
+      connection: { ...config.database, preparesStatements },
       secretKey: config.secretKey ?? '',
       stop: async () => {},
       lost: NEVER,
     };
   }
-  const { connection, stop, exited } = await startEmbeddedPostgres({ dataDir: config.dataDir, meanwhile });
+  const {
+    connection: socket,
+    stop,
+    exited,
+  } = await startEmbeddedPostgres({ dataDir: config.dataDir, meanwhile });
   const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
+  const connection = { ...socket, preparesStatements };
   return { connection, secretKey, stop, lost: exited };
 };
 
@@ -59,7 +65,8 @@ const openCommandPlace = async (config: Config, patienceMs: number): Promise<Wor
     const joined = await joinEmbeddedPostgres(config.dataDir);
     if (joined) {
       const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
-      return { connection: joined.connection, secretKey, stop: joined.leave, lost: NEVER };
+      const connection = { ...joined.connection, preparesStatements: config.preparesStatements };
+      return { connection, secretKey, stop: joined.leave, lost: NEVER };
     }
     // Its owner is starting or stopping.
     if (Date.now() > deadline) throw own;

@@ -17,8 +17,15 @@ const NAME_PREFIX = 'rows_';
 /** Texts of statements are few, and come from the code; should that ever be wrong, they go without a name. */
 const MAX_NAMES = 500;
 
-/** @param limitMs as for other queries: past it the server no longer answers, and the connection is cut; null: none */
-export const createRowReader = (pool: pg.Pool, limitMs: number | null): ReadRows => {
+/**
+ * @param limitMs as for other queries: past it the server no longer answers, and the connection is cut; null: none
+ * @param preparesStatements false where a pooler in between cannot keep them by their names
+ */
+export const createRowReader = (
+  pool: pg.Pool,
+  limitMs: number | null,
+  preparesStatements = true,
+): ReadRows => {
   leaveRowsAsBytes();
   const names = new Map<string, string>();
   const nameOf = (sql: string): string | undefined => {
@@ -31,7 +38,7 @@ export const createRowReader = (pool: pg.Pool, limitMs: number | null): ReadRows
     const client = await pool.connect();
     // The query is told as well; without a listener it would end the process.
     client.on('error', ignore);
-    const name = nameOf(statement.sql);
+    const name = preparesStatements ? nameOf(statement.sql) : undefined;
     const reading = readOn(client, { ...statement, name }, rows, limitMs);
     const [outcome] = await Promise.allSettled([reading]);
     client.off('error', ignore);

@@ -17,10 +17,11 @@ const wholeNumber = (min: number, max: number, fallback: number) =>
     .pipe(z.number().min(min).max(max))
     .default(fallback);
 
-const flag = z
-  .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
-  .transform((text) => text === '1' || text === 'true')
-  .default(false);
+const flag = (fallback: boolean) =>
+  z
+    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+    .transform((text) => text === '1' || text === 'true')
+    .default(fallback);
 
 /** A number of proxies in front, or the addresses of those that are to be believed (`10.0.0.0/8,127.0.0.1`). */
 const trustedProxies = z
@@ -54,11 +55,12 @@ const Settings = z.object({
   CORS_ORIGINS: originList.default([]),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
   DATABASE_URL: databaseUrl.optional(),
+  PREPARED_STATEMENTS: flag(true),
   DATA_DIR: z.string().default('.steward'),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   ADMIN_EMAIL: emailAddress.default('admin@localhost'),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
-  DEMO: flag,
+  DEMO: flag(false),
   DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
   INVITATION_DAYS: wholeNumber(1, 3650, 14),
@@ -105,6 +107,7 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
+    preparesStatements: read.PREPARED_STATEMENTS,
     dataDir,
     secretKey: read.SECRET_KEY,
     adminEmail: read.ADMIN_EMAIL.toLowerCase(),
