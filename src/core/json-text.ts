@@ -11,7 +11,7 @@ const HEX = '0123456789abcdef';
 /** `\u001f` */
 const LONGEST_ESCAPE = 6;
 /** How many times larger a text gets that has outgrown its room. */
-export const GROWTH = 4;
+const GROWTH = 2;
 /** Below, a loop is faster than asking the system to copy. */
 const LONG_BYTES = 64;
 
@@ -23,8 +23,9 @@ export class JsonText {
   length = 0;
   #bytes: Buffer;
 
-  constructor(sizeBytes: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(sizeBytes);
+  /** @param room that is written into as long as it suffices */
+  constructor(room: Buffer) {
+    this.#bytes = room;
   }
 
   /** What was written so far, without a copy. */

@@ -6,7 +6,7 @@ import { JsonText } from '../../src/core/json-text.ts';
 const texts = suite('JSON text');
 
 const written = (write: (out: JsonText) => void): string => {
-  const out = new JsonText(1);
+  const out = new JsonText(Buffer.alloc(1));
   write(out);
   return out.take().toString();
 };

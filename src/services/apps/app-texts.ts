@@ -2,8 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type AliasedRawBuilder, sql } from 'kysely';
 import { type Columns, type ColumnWriter, objectOf } from '../../core/json-columns.ts';
 import type { Actor } from '../actor.ts';
+import type { Reading } from '../piece-reader.ts';
 import { inSeenClients } from '../tables.ts';
-import { mostRows, type Reading } from '../text-pieces.ts';
+import { mostRows } from '../text-pieces.ts';
 import { type AppRow, appsBehind } from './app-rows.ts';
 
 export type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Columns, objectOf } from '../../core/json-columns.ts';
-import { mostRows, type Reading } from '../text-pieces.ts';
+import type { Reading } from '../piece-reader.ts';
+import { mostRows } from '../text-pieces.ts';
 import { type UsageCursor, type UsageFilter, usageRows } from './usage-pages.ts';
 
 export type UsageColumn =
