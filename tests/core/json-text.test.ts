@@ -28,6 +28,20 @@ texts('quotes any text as JSON.stringify does', () => {
   );
 });
 
+texts('writes moments of one day after another', () => {
+  const inThreeDays = fc.integer({ min: -86_400_000, max: 2 * 86_400_000 });
+  fc.assert(
+    fc.property(fc.array(inThreeDays), (moments) => {
+      assert.is(
+        written((out) => {
+          for (const ms of moments) out.instant(ms);
+        }),
+        moments.map((ms) => JSON.stringify(new Date(ms))).join(''),
+      );
+    }),
+  );
+});
+
 texts('writes any moment as Date does', () => {
   const moments = fc.date({ noInvalidDate: true });
   fc.assert(
