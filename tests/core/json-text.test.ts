@@ -42,6 +42,17 @@ texts('writes moments of one day after another', () => {
   );
 });
 
+texts('writes any number as JSON.stringify does', () => {
+  const numbers = fc.oneof(
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
+  const of = (value: number) => written((out) => out.number(value));
+  fc.assert(fc.property(numbers, (value) => assert.is(of(value), JSON.stringify(value))));
+  for (const value of [0, 9, 10, 99, 100, 999_999_999, 1_000_000_000, -1]) assert.is(of(value), `${value}`);
+});
+
 texts('writes any moment as Date does', () => {
   const moments = fc.date({ noInvalidDate: true });
   fc.assert(
