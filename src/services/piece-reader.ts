@@ -26,8 +26,8 @@ const FULL_BYTES = PIECE_BYTES * 0.9;
 const STATEMENT_BYTES = 4 * FULL_BYTES;
 /** Of one statement: the planner is to look for the first of them, and not for the fastest way to all. */
 export const MOST_ROWS = 2_000;
-/** How many rows are asked for before it is known how large they are: each may have 64 KiB and more. */
-const FIRST_ROWS = 100;
+/** Of a row, before it is known. Each lot costs both sides a turn, so it pays to have short lists in one; but rows may have 64 KiB. */
+const USUAL_ROW_BYTES = 1024;
 
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
@@ -104,5 +104,5 @@ class Piece {
 }
 
 /** As many as fit if they are like those before. */
-const rowsFor = (roomBytes: number, rowBytes: number | undefined): number =>
-  rowBytes === undefined ? FIRST_ROWS : Math.max(1, Math.ceil(roomBytes / rowBytes));
+const rowsFor = (roomBytes: number, rowBytes = USUAL_ROW_BYTES): number =>
+  Math.max(1, Math.ceil(roomBytes / rowBytes));
