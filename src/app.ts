@@ -23,7 +23,7 @@ import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
 import { createCredentialOwners } from './services/logins/credential-owners.ts';
-import { pruneCredentials } from './services/logins/credential-pruning.ts';
+import { pruneCounts, pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
@@ -108,6 +108,7 @@ export const createApp = async (deps: AppDeps) => {
           retentionDays: config.usageRetentionDays,
         }),
       answers: () => pruneAnswers(orm.em.fork(), clock.now()),
+      counts: () => pruneCounts(orm.em.fork(), clock.now()),
       logins: () =>
         pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
     },
