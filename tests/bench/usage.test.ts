@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fillDatabase } from '../bench/data/fill.ts';
-import { BATCH_ENTRIES, makeBatch, makeBodies, stampBatch } from '../bench/usage/batches.ts';
-import { cpuSeconds, residentMb, serverCpuSeconds, watchingMemory } from '../bench/usage/processes.ts';
-import { differencesOf } from '../bench/usage/recount.ts';
-import { createTestDatabase } from './support/test-database.ts';
+import { fillDatabase } from '../../bench/data/fill.ts';
+import { BATCH_ENTRIES, makeBatch, makeBodies, stampBatch } from '../../bench/usage/batches.ts';
+import { cpuSeconds, residentMb, serverCpuSeconds, watchingMemory } from '../../bench/usage/processes.ts';
+import { differencesOf } from '../../bench/usage/recount.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 type Context = { database: Client; appId: string; close(): Promise<void> };
 
