@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { flag, json, text } from '../src/core/json-columns.ts';
 import { type Actor, mayOperate } from '../src/services/actor.ts';
 import type { AppStatus } from '../src/services/apps/app-status.ts';
-import type { AppColumns } from '../src/services/apps/app-texts.ts';
+import { appTexts } from '../src/services/apps/app-texts.ts';
 import type { AppWithUsage } from '../src/services/apps/apps.ts';
 import type { AppVersion } from '../src/services/packages/app-versions.ts';
 import { parsed, TEXT } from './json-text.ts';
@@ -59,7 +59,7 @@ export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
 });
 
 /** As `appView`, column by column. */
-export const appColumns: AppColumns = (usage) => ({
+export const appText = appTexts((usage) => ({
   id: ['id', text],
   slug: ['slug', text],
   label: ['label', text],
@@ -72,7 +72,7 @@ export const appColumns: AppColumns = (usage) => ({
   package_info: ['package_info', json],
   in_maintenance: ['in_maintenance', flag],
   maintenance_message: ['maintenance_message', text],
-});
+}));
 
 const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);
 

@@ -4,8 +4,8 @@ import {
   AppStatusView,
   AppVersionView,
   AppView,
-  appColumns,
   appStatusView,
+  appText,
   appVersionView,
   appView,
   appWriter,
@@ -28,7 +28,7 @@ export const appsRouter = router({
     .output(listOf(AppView))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
-      if (isWantedAsText(ctx, input)) return apps.listText(ctx.actor, input.cursor, appColumns);
+      if (isWantedAsText(ctx, input)) return apps.listText(ctx.actor, input.cursor, appText);
       return (await apps.list(ctx.actor, partOf(ctx, input))).map(appView);
     }),
 

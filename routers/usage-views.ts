@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instant, json, text } from '../src/core/json-columns.ts';
 import type { UsageCursor, UsageRow } from '../src/services/usage/usage-pages.ts';
-import type { UsageColumns } from '../src/services/usage/usage-texts.ts';
+import { usageTexts } from '../src/services/usage/usage-texts.ts';
 import { parsed, TEXT } from './json-text.ts';
 import type { ItemWriter } from './lists.ts';
 import { AnyObject, Instant } from './schemas.ts';
@@ -33,14 +33,14 @@ const textOf = (entry: UsageEntryView & { [TEXT]?: string }): string =>
   entry[TEXT] ?? JSON.stringify(entry.extra);
 
 /** As `usageEntryView`, column by column. */
-export const usageColumns: UsageColumns = {
+export const usageText = usageTexts({
   action_description: ['action_description', text],
   email: ['email', text],
   full_name: ['full_name', text],
   timestamp: ['occurred_at', instant],
   action: ['action', text],
   extra: ['usage_entries.extra', json],
-};
+});
 
 const HEADER = ['timestamp', 'email', 'full_name', 'action', 'action_description', 'extra'];
 

@@ -10,11 +10,11 @@ import {
   UsageCursorKey,
   UsageEntryView,
   UsageItemView,
-  usageColumns,
   usageCursor,
   usageEntryView,
   usageEntryWriter,
   usageItemView,
+  usageText,
 } from './usage-views.ts';
 
 const MAX_PAGE = 1_000;
@@ -42,7 +42,7 @@ export const usageRouter = router({
     .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input: { app_id: appId, window } }) => {
       const { usage } = ctx.services;
-      if (ctx.takesText) return usage.ofAppText(ctx.actor, appId, window, usageColumns);
+      if (ctx.takesText) return usage.ofAppText(ctx.actor, appId, window, usageText);
       return viewPages(await usage.ofApp(ctx.actor, appId, window), usageEntryView);
     }),
 
@@ -60,7 +60,7 @@ export const usageRouter = router({
       }
       if (ctx.takesText) {
         const subject = { email, appId, windowDays: window };
-        return ctx.services.usage.ofUserText(ctx.actor, subject, usageColumns);
+        return ctx.services.usage.ofUserText(ctx.actor, subject, usageText);
       }
       return viewPages(await ctx.services.usage.ofUser(ctx.actor, email, appId, window), usageEntryView);
     }),

@@ -54,7 +54,7 @@ class Row implements RowMessage {
 }
 
 /** What `pg` has of a query and its types do not tell. */
-export type Wire = { sync: () => void };
+export type Wire = { sync: () => void; stream: { cork: () => void; uncork: () => void } };
 type QueryInside = {
   new (
     config: object,

@@ -101,8 +101,14 @@ class RowQuery extends QueryClass {
 
   handlePortalSuspended(connection: Wire): void {
     const wanted = this.failure ? 0 : this.#rows.wanted();
-    if (wanted === 0) connection.sync();
-    else this._getRows(connection, wanted);
+    if (wanted === 0) {
+      connection.sync();
+      return;
+    }
+    // It is two messages, which go in one write: the server would wake up for each.
+    connection.stream.cork();
+    this._getRows(connection, wanted);
+    connection.stream.uncork();
   }
 
   handleCommandComplete(_message: object, connection: Wire): void {

@@ -5,13 +5,20 @@ const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 const ZERO = 0x30;
 const FIRST_PRINTABLE = 0x20;
+/** Bytes that do not stand for themselves. */
+const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+/** So many are looked at together: that takes little more than half the time. */
+const GROUP = 4;
+const SMALL_NUMBERS = 1_000_000_000;
 /** Control characters that JSON has a letter for (RFC 8259 §7): \b \t \n \f \r. */
 const LETTERS: Readonly<Record<number, number>> = { 8: 0x62, 9: 0x74, 10: 0x6e, 12: 0x66, 13: 0x72 };
 const HEX = '0123456789abcdef';
 /** `\u001f` */
 const LONGEST_ESCAPE = 6;
 /** How many times larger a text gets that has outgrown its room. */
-export const GROWTH = 4;
+const GROWTH = 2;
 /** Below, a loop is faster than asking the system to copy. */
 const LONG_BYTES = 64;
 
@@ -23,8 +30,9 @@ export class JsonText {
   length = 0;
   #bytes: Buffer;
 
-  constructor(sizeBytes: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(sizeBytes);
+  /** @param room that is written into as long as it suffices */
+  constructor(room: Buffer) {
+    this.#bytes = room;
   }
 
   /** What was written so far, without a copy. */
@@ -57,9 +65,13 @@ export class JsonText {
     const own = this.#bytes;
     let at = this.length;
     own[at++] = QUOTE;
-    for (let index = from; index < to; index += 1) {
-      const byte = bytes[index] as number; // inside of the array
-      if (byte >= FIRST_PRINTABLE && byte !== QUOTE && byte !== BACKSLASH) own[at++] = byte;
+    for (let index = from; index < to; ) {
+      if (index + GROUP <= to && isPlain(bytes, index)) {
+        for (const end = index + GROUP; index < end; index += 1) own[at++] = bytes[index] as number; // inside of the array
+        continue;
+      }
+      const byte = bytes[index++] as number; // as above
+      if (ESCAPED[byte] === 0) own[at++] = byte;
       else at = writeEscape(own, at, byte);
     }
     own[at++] = QUOTE;
@@ -67,7 +79,20 @@ export class JsonText {
   }
 
   number(value: number): void {
-    this.ascii(String(value));
+    if (!(Number.isInteger(value) && value >= 0 && value < SMALL_NUMBERS)) {
+      this.ascii(String(value));
+      return;
+    }
+    let digits = 1;
+    for (let rest = value; rest >= 10; rest = (rest / 10) | 0) digits += 1;
+    this.#room(digits);
+    const own = this.#bytes;
+    let rest = value;
+    for (let at = this.length + digits - 1; at >= this.length; at -= 1) {
+      own[at] = ZERO + (rest % 10);
+      rest = (rest / 10) | 0;
+    }
+    this.length += digits;
   }
 
   /** A moment in quotes, by `Date.toISOString`. */
@@ -92,6 +117,13 @@ export class JsonText {
     this.#bytes = larger;
   }
 }
+
+/** Whether none of a group is to be escaped. */
+const isPlain = (bytes: Uint8Array, at: number): boolean =>
+  ESCAPED[bytes[at] as number] === 0 && // all are inside of the array
+  ESCAPED[bytes[at + 1] as number] === 0 &&
+  ESCAPED[bytes[at + 2] as number] === 0 &&
+  ESCAPED[bytes[at + 3] as number] === 0;
 
 const writeEscape = (own: Buffer, start: number, byte: number): number => {
   let at = start;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ListText, TextPiece } from '../core/list-text.ts';
+import { PieceStream } from './piece-stream.ts';
 
 /**
  * Sends a list that is text already: as a whole where it is one piece, else piece by piece, as fast as the caller takes it.
@@ -10,21 +11,14 @@ export const sendListText = async (request: FastifyRequest, reply: FastifyReply,
   const iterator = pieces[Symbol.asyncIterator]();
   const { value: first } = (await iterator.next()) as IteratorYieldResult<TextPiece>; // there is always one
   reply.type('application/json; charset=utf-8');
-  if (first.isLast) return reply.send(first.text);
+  if (first.isLast) {
+    reply.raw.once('finish', first.release);
+    return reply.send(first.text);
+  }
   if (request.method === 'HEAD') {
     await iterator.return?.();
     // A stream, as GET has: an empty text would be told as a length of 0.
     return reply.send(Readable.from([]));
   }
-  return reply.send(Readable.from(textOf(first, iterator), { objectMode: false }));
+  return reply.send(new PieceStream(first, iterator));
 };
-
-async function* textOf(first: TextPiece, rest: AsyncIterator<TextPiece>): AsyncGenerator<Buffer> {
-  try {
-    yield first.text;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value.text;
-  } finally {
-    // Also when the caller hangs up: whoever makes the pieces stops.
-    await rest.return?.();
-  }
-}

@@ -17,18 +17,27 @@ const placeholders = <V extends object>(): V =>
   new Proxy({}, { get: (_target, key) => new Placeholder(String(key)) }) as V;
 
 /**
- * A statement that Kysely compiles when it is first run, and never again: for a small query that takes longer than all
+ * A statement that Kysely compiles when it is first wanted, and never again: for a small query that takes longer than all
  * else. What `build` is given may be bound and nothing else: there is nothing in it yet to decide by.
  */
-export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
+export const compiledOnce = <V extends object, O>(
+  build: (db: Kysely<Database>, values: V) => Compilable<O>,
+) => {
   let compiled: CompiledQuery<O> | undefined;
 
-  return async (em: SqlEntityManager, values: V): Promise<O[]> => {
-    const db = tables(em);
-    compiled ??= build(db, placeholders<V>()).compile();
+  return (em: SqlEntityManager, values: V): CompiledQuery<O> => {
+    compiled ??= build(tables(em), placeholders<V>()).compile();
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? values[parameter.key as keyof V] : parameter,
     );
-    return (await db.executeQuery<O>({ ...compiled, parameters })).rows;
+    return { ...compiled, parameters };
   };
+};
+
+/** As `compiledOnce`, and run. */
+export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
+  const compiled = compiledOnce(build);
+
+  return async (em: SqlEntityManager, values: V): Promise<O[]> =>
+    (await tables(em).executeQuery<O>(compiled(em, values))).rows;
 };

@@ -6,7 +6,7 @@ import { JsonText } from '../../src/core/json-text.ts';
 const texts = suite('JSON text');
 
 const written = (write: (out: JsonText) => void): string => {
-  const out = new JsonText(1);
+  const out = new JsonText(Buffer.alloc(1));
   write(out);
   return out.take().toString();
 };
@@ -26,6 +26,31 @@ texts('quotes any text as JSON.stringify does', () => {
     written((out) => out.quoted(Buffer.from(all))),
     JSON.stringify(all),
   );
+});
+
+texts('writes moments of one day after another', () => {
+  const inThreeDays = fc.integer({ min: -86_400_000, max: 2 * 86_400_000 });
+  fc.assert(
+    fc.property(fc.array(inThreeDays), (moments) => {
+      assert.is(
+        written((out) => {
+          for (const ms of moments) out.instant(ms);
+        }),
+        moments.map((ms) => JSON.stringify(new Date(ms))).join(''),
+      );
+    }),
+  );
+});
+
+texts('writes any number as JSON.stringify does', () => {
+  const numbers = fc.oneof(
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
+  const of = (value: number) => written((out) => out.number(value));
+  fc.assert(fc.property(numbers, (value) => assert.is(of(value), JSON.stringify(value))));
+  for (const value of [0, 9, 10, 99, 100, 999_999_999, 1_000_000_000, -1]) assert.is(of(value), `${value}`);
 });
 
 texts('writes any moment as Date does', () => {

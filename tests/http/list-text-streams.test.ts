@@ -58,6 +58,21 @@ streams('end when their reader has gone', async ({ app }) => {
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
 });
 
+streams('are each their own, however many there are and whoever hangs up', async ({ app }) => {
+  const whole = await outcomeOf(await open(app));
+  const readAndLeave = async () => {
+    const response = await open(app);
+    await once(response, 'readable');
+    response.destroy();
+    return whole;
+  };
+  const readings = Array.from({ length: 12 }, async (_, index) =>
+    index % 3 === 1 ? readAndLeave() : outcomeOf(await open(app)),
+  );
+
+  for (const text of await Promise.all(readings)) assert.ok(text === whole);
+});
+
 streams('show the apps of those who were given a new one meanwhile', async ({ app }) => {
   const response = await open(app);
   await sql`

@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { notFound, Problem } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
 import { cursorRow } from '../paging.ts';
+import { prepared } from '../prepared.ts';
 import { inSeenClients, tables } from '../tables.ts';
 
 /** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
@@ -13,8 +15,10 @@ export const isSeenApp = (actor: Actor) =>
         select from app_grants g where g.app_id = apps.id and g.user_id = ${actor.id}))`;
 
 /** Apps as an actor sees them, by age; `shows_usage` tells whether they may see how much it is used. */
-export const appRows = (em: SqlEntityManager, actor: Actor) =>
-  tables(em)
+export const appRows = (em: SqlEntityManager, actor: Actor) => appRowsIn(tables(em), actor);
+
+export const appRowsIn = (db: Kysely<Database>, actor: Actor) =>
+  db
     .selectFrom('apps')
     .select([
       'apps.id',
@@ -38,24 +42,52 @@ export const appRows = (em: SqlEntityManager, actor: Actor) =>
 
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
 
+/** Where an app stands among those that an actor sees. */
+export type AppPlace = { createdAt: Date; id: string };
+
+/** @throws Problem `invalid-input` on `cursor`, which is the id of the app */
+export const placeOf = async (em: SqlEntityManager, actor: Actor, cursor: string): Promise<AppPlace> => {
+  const found = appRows(em, actor).clearSelect().select(['apps.created_at', 'apps.id']);
+  const { created_at: createdAt, id } = await cursorRow(found.where('apps.id', '=', cursor));
+  return { createdAt, id };
+};
+
+export const isBehind = ({ createdAt, id }: AppPlace) =>
+  sql<boolean>`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
+
 /**
  * The apps that come after the one of this id; all of them without one.
- * @throws Problem `invalid-input` on `cursor`
+ * @throws Problem as `placeOf`
  */
 export const appsBehind = async (em: SqlEntityManager, actor: Actor, cursor: string | undefined) => {
   const rows = appRows(em, actor);
-  if (cursor === undefined) return rows;
-  const last = rows.clearSelect().select(['apps.created_at', 'apps.id']).where('apps.id', '=', cursor);
-  const { created_at: at, id } = await cursorRow(last);
-  return rows.where(sql<boolean>`(apps.created_at, apps.id) > (${at}, ${id})`);
+  return cursor === undefined ? rows : rows.where(isBehind(await placeOf(em, actor, cursor)));
 };
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
 export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {
-  const row = await appRows(em, actor).where('apps.id', '=', id).executeTakeFirst();
+  const [row] = await (seesAll(actor) ? ANY_APP : APP_OF_OFFICE)(em, {
+    userId: actor.id,
+    adminOf: actor.adminOf,
+    id,
+  });
   if (!row) throw notFound('app');
   return row;
 };
+
+type Sought = { userId: number; adminOf: readonly number[]; id: string };
+
+const appSeenBy = (isStaff: boolean) =>
+  prepared((db, { userId, adminOf, id }: Sought) =>
+    appRowsIn(db, { id: userId, adminOf, isStaff, isSuperuser: false, email: '', via: null }).where(
+      'apps.id',
+      '=',
+      id,
+    ),
+  );
+
+const ANY_APP = appSeenBy(true);
+const APP_OF_OFFICE = appSeenBy(false);
 
 /**
  * As `appRow`, for what only those who administer or oversee the app's client may see.

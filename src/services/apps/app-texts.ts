@@ -1,58 +1,77 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type AliasedRawBuilder, sql } from 'kysely';
 import { type Columns, type ColumnWriter, objectOf } from '../../core/json-columns.ts';
-import type { Actor } from '../actor.ts';
+import { type Actor, seesAll } from '../actor.ts';
+import type { Reading } from '../piece-reader.ts';
+import { compiledOnce } from '../prepared.ts';
 import { inSeenClients } from '../tables.ts';
-import { mostRows, type Reading } from '../text-pieces.ts';
-import { type AppRow, appsBehind } from './app-rows.ts';
+import { mostRows } from '../text-pieces.ts';
+import { type AppPlace, type AppRow, appRowsIn, isBehind } from './app-rows.ts';
 
 export type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
 /** The columns of the JSON of an app; `usage` is how its windows are written, which are columns of their own. */
 export type AppColumns = (usage: ColumnWriter) => Columns<AppColumn>;
 
-type Key = { createdAt: Date; id: string };
+/** Where a statement goes on. */
+type Key = { ms: number; id: string };
 type Options = {
   em: SqlEntityManager;
   actor: Actor;
-  cursor: string | undefined;
-  columns: AppColumns;
+  behind: AppPlace | undefined;
   /** `YYYY-MM-DD` in UTC */
   today: string;
 };
+type Bound = AppPlace & Pick<Options, 'today'> & { userId: number; adminOf: readonly number[] };
 
-/** How apps are read as text, by age. `stale` gets those whose windows are of a former day: then nothing else counts. */
-export const appReading = async (
-  { em, actor, cursor, columns, today }: Options,
-  stale: string[],
-): Promise<Reading<Key>> => {
+/** How apps are read as text, by age, by these columns. */
+export const appTexts = (columns: AppColumns) => {
   const shown = columns(writeUsage);
   const writeApp = objectOf(shown);
   const names = Object.values(shown).map(([column]) => column);
-  const apps = await appsBehind(em, actor, cursor);
-  const selected = apps
-    .clearSelect()
-    .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-    .select(['apps.created_at', 'apps.id as key', sql`usage_windows.day < ${today}::date`.as('is_stale')])
-    .select(names.flatMap((name) => selectionOf(name, actor)))
-    .limit(mostRows);
-  return {
-    statement: (after) =>
-      (after
-        ? selected.where(sql<boolean>`(apps.created_at, apps.id) > (${after.createdAt}, ${after.id})`)
-        : selected
-      ).compile(),
-    write: (row, out) => {
-      row.next();
-      const createdAt = new Date(row.instantMs());
-      row.next();
-      const id = row.bytes.toString('latin1', row.from, row.to);
-      if (row.next() && row.isTrue()) stale.push(id);
-      writeApp(row, out);
-      return { createdAt, id };
-    },
-    isOutdated: () => stale.length > 0,
+  const statementOf = (isStaff: boolean, isFurther: boolean) =>
+    compiledOnce((db, { userId, adminOf, today, createdAt, id }: Bound) => {
+      const actor = { id: userId, adminOf, isStaff, isSuperuser: false, email: '', via: null };
+      const rows = appRowsIn(db, actor)
+        .clearSelect()
+        .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
+        .select(['apps.created_at', 'apps.id as key', sql`usage_windows.day < ${today}::date`.as('is_stale')])
+        .select(names.flatMap((name) => selectionOf(name, actor)))
+        .limit(mostRows);
+      return isFurther ? rows.where(isBehind({ createdAt, id })) : rows;
+    });
+  const statementsFor = (isStaff: boolean) => ({
+    first: statementOf(isStaff, false),
+    further: statementOf(isStaff, true),
+  });
+  const ofAll = statementsFor(true);
+  const ofOffice = statementsFor(false);
+
+  /** `stale` gets those whose windows are of a former day: then nothing else counts. */
+  return ({ em, actor, behind, today }: Options, stale: string[]): Reading<Key> => {
+    const { first, further } = seesAll(actor) ? ofAll : ofOffice;
+    const seen = { userId: actor.id, adminOf: actor.adminOf, today };
+    return {
+      statement: (after) => {
+        const place = after ? { createdAt: new Date(after.ms), id: after.id } : behind;
+        return place
+          ? further(em, { ...seen, ...place })
+          : first(em, { ...seen, createdAt: new Date(0), id: '' });
+      },
+      write: (row, out) => {
+        row.next();
+        const ms = row.instantMs();
+        row.next();
+        const id = row.bytes.toString('latin1', row.from, row.to);
+        if (row.next() && row.isTrue()) stale.push(id);
+        writeApp(row, out);
+        return { ms, id };
+      },
+      isOutdated: () => stale.length > 0,
+    };
   };
 };
+
+export type AppTexts = ReturnType<typeof appTexts>;
 
 const WINDOWS = ['30', '60', '90'];
 

@@ -18,8 +18,8 @@ import {
   WINDOWS,
   windowsOf,
 } from '../usage/usage-windows.ts';
-import { type AppRow, appRow, appRows, appsBehind } from './app-rows.ts';
-import { type AppColumns, appReading } from './app-texts.ts';
+import { type AppRow, appRow, appRows, appsBehind, placeOf } from './app-rows.ts';
+import type { AppTexts } from './app-texts.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -86,13 +86,14 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
      * All that `list` would answer, as text.
      * @throws Problem as `list`
      */
-    listText: (actor: Actor, cursor: string | undefined, columns: AppColumns): Promise<ListText> => {
+    listText: (actor: Actor, cursor: string | undefined, texts: AppTexts): Promise<ListText> => {
       let stale: string[] = [];
       const prepare = async (reader: Actor) => {
         if (stale.length > 0) await bringForward(em, stale, clock.now());
         stale = [];
         const today = dayOf(clock.now());
-        return appReading({ em, actor: reader, cursor, columns, today }, stale);
+        const behind = cursor === undefined ? undefined : await placeOf(em, reader, cursor);
+        return texts({ em, actor: reader, behind, today }, stale);
       };
       return listText({ em, readRows, actor, prepare });
     },

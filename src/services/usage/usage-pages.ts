@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { tables } from '../tables.ts';
 
 /** Short, so that the first byte of an answer does not wait for the rest. */
@@ -21,8 +22,10 @@ export type UsageFilter = {
 };
 
 /** The newest entries first. `extra` is JSON text: whoever passes it on need not parse it. */
-export const usageRows = (em: SqlEntityManager, { appId, email, since, until, cursor }: UsageFilter) => {
-  let rows = tables(em)
+export const usageRows = (em: SqlEntityManager, filter: UsageFilter) => usageRowsIn(tables(em), filter);
+
+export const usageRowsIn = (db: Kysely<Database>, { appId, email, since, until, cursor }: UsageFilter) => {
+  let rows = db
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
     .select(sql<string>`extra::text`.as('extra'))

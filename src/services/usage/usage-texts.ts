@@ -1,7 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Columns, objectOf } from '../../core/json-columns.ts';
-import { mostRows, type Reading } from '../text-pieces.ts';
-import { type UsageCursor, type UsageFilter, usageRows } from './usage-pages.ts';
+import type { Reading } from '../piece-reader.ts';
+import { compiledOnce } from '../prepared.ts';
+import { mostRows } from '../text-pieces.ts';
+import { usageRowsIn } from './usage-pages.ts';
 
 export type UsageColumn =
   | 'action_description'
@@ -12,29 +14,60 @@ export type UsageColumn =
   | 'usage_entries.extra';
 export type UsageColumns = Columns<UsageColumn>;
 
-/** How entries of the log are read as text, the newest first. */
-export const usageReading = (
-  em: SqlEntityManager,
-  filter: UsageFilter,
-  columns: UsageColumns,
-): Reading<UsageCursor> => {
+/** `email`: only what this user did. */
+type Filter = { appId: string; email?: string; since: Date };
+/** Where a statement goes on. */
+type Key = { ms: number; id: number };
+type Bound = { appId: string; email: string; since: Date; occurredAt: Date; id: number };
+type Shape = { hasEmail: boolean; isFurther: boolean };
+
+/** How entries of the log are read as text, the newest first, by these columns. */
+export const usageTexts = (columns: UsageColumns) => {
   const writeEntry = objectOf(columns);
   const names = Object.values(columns).map(([column]) => column);
-  return {
-    statement: (cursor) =>
-      usageRows(em, { ...filter, cursor })
+  const statementOf = ({ hasEmail, isFurther }: Shape) =>
+    compiledOnce((db, { appId, email, since, occurredAt, id }: Bound) =>
+      usageRowsIn(db, {
+        appId,
+        since,
+        ...(hasEmail && { email }),
+        ...(isFurther && { cursor: { occurredAt, id } }),
+      })
         .clearSelect()
         .select(['usage_entries.id', 'usage_entries.occurred_at as at'])
         .select(names)
-        .limit(mostRows)
-        .compile(),
-    write: (row, out) => {
-      row.next();
-      const id = row.long();
-      row.next();
-      const occurredAt = new Date(row.instantMs());
-      writeEntry(row, out);
-      return { occurredAt, id };
-    },
+        .limit(mostRows),
+    );
+  const statementsOf = (hasEmail: boolean) => ({
+    first: statementOf({ hasEmail, isFurther: false }),
+    further: statementOf({ hasEmail, isFurther: true }),
+  });
+  const ofApp = statementsOf(false);
+  const ofUser = statementsOf(true);
+
+  return (em: SqlEntityManager, { appId, email, since }: Filter): Reading<Key> => {
+    const { first, further } = email === undefined ? ofApp : ofUser;
+    return {
+      statement: (after) => {
+        const { ms, id } = after ?? { ms: 0, id: 0 };
+        return (after ? further : first)(em, {
+          appId,
+          email: email ?? '',
+          since,
+          occurredAt: new Date(ms),
+          id,
+        });
+      },
+      write: (row, out) => {
+        row.next();
+        const id = row.long();
+        row.next();
+        const ms = row.instantMs();
+        writeEntry(row, out);
+        return { ms, id };
+      },
+    };
   };
 };
+
+export type UsageTexts = ReturnType<typeof usageTexts>;

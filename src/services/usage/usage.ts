@@ -9,7 +9,7 @@ import { actorAgain } from '../logins/identity.ts';
 import { userRow } from '../people/user-rows.ts';
 import { listText } from '../text-pieces.ts';
 import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
-import { type UsageColumns, usageReading } from './usage-texts.ts';
+import type { UsageTexts } from './usage-texts.ts';
 
 export const DEFAULT_WINDOW_DAYS = 30;
 
@@ -40,16 +40,11 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
      * The same as text.
      * @throws Problem as `ofApp`
      */
-    ofAppText: (
-      actor: Actor,
-      appId: string,
-      windowDays: number,
-      columns: UsageColumns,
-    ): Promise<ListText> => {
+    ofAppText: (actor: Actor, appId: string, windowDays: number, texts: UsageTexts): Promise<ListText> => {
       const filter = { appId, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
         await overseenApp(em, reader, appId);
-        return usageReading(em, filter, columns);
+        return texts(em, filter);
       };
       return listText({ em, readRows, actor, prepare });
     },
@@ -94,13 +89,13 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
     ofUserText: (
       actor: Actor,
       { email, appId, windowDays }: { email: string; appId: string; windowDays: number },
-      columns: UsageColumns,
+      texts: UsageTexts,
     ): Promise<ListText> => {
       const filter = { appId, email, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
         await userRow(em, reader, email);
         await overseenApp(em, reader, appId);
-        return usageReading(em, filter, columns);
+        return texts(em, filter);
       };
       return listText({ em, readRows, actor, prepare });
     },

@@ -1,0 +1,62 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { TextPiece } from '../../src/core/list-text.ts';
+import { PieceQueue } from '../../src/core/piece-queue.ts';
+
+const queues = suite('queues of pieces');
+
+const piece = (text: string): TextPiece => ({
+  text: Buffer.from(text),
+  isLast: false,
+  first: null,
+  release: () => undefined,
+});
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let settled = false;
+  promise.finally(() => (settled = true)).catch(() => undefined);
+  await new Promise(setImmediate);
+  return settled;
+};
+
+queues('give pieces in their order, also to who waits', async () => {
+  const queue = new PieceQueue();
+  const waiting = queue.take();
+  assert.not(await isSettled(waiting));
+  queue.add(piece('a'));
+  queue.add(piece('b'));
+
+  assert.is(`${(await waiting).text}`, 'a');
+  assert.is(`${(await queue.take()).text}`, 'b');
+});
+
+queues('tell a failure when what came before it has been taken', async () => {
+  const queue = new PieceQueue();
+  queue.add(piece('a'));
+  queue.fail(new RangeError('no more'));
+
+  assert.is(`${(await queue.take()).text}`, 'a');
+  const [outcome] = await Promise.allSettled([queue.take()]);
+  assert.match(String(outcome.status === 'rejected' && outcome.reason), /no more/);
+});
+
+queues('want more when two are left', async () => {
+  const queue = new PieceQueue();
+  for (const text of ['a', 'b', 'c', 'd']) queue.add(piece(text));
+  const wanted = queue.isWanted();
+  await queue.take();
+  assert.not(await isSettled(wanted));
+  await queue.take();
+
+  assert.is(await wanted, true);
+});
+
+queues('want nothing once they are closed', async () => {
+  const queue = new PieceQueue();
+  for (const text of ['a', 'b', 'c', 'd']) queue.add(piece(text));
+  const wanted = queue.isWanted();
+  queue.close();
+
+  assert.is(await wanted, false);
+});
+
+queues.run();
