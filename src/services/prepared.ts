@@ -23,12 +23,15 @@ const placeholders = <V extends object>(): V =>
 export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
   let compiled: CompiledQuery<O> | undefined;
 
-  return async (em: SqlEntityManager, values: V): Promise<O[]> => {
-    const db = tables(em);
-    compiled ??= build(db, placeholders<V>()).compile();
+  const bound = (em: SqlEntityManager, values: V): CompiledQuery<O> => {
+    compiled ??= build(tables(em), placeholders<V>()).compile();
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? values[parameter.key as keyof V] : parameter,
     );
-    return (await db.executeQuery<O>({ ...compiled, parameters })).rows;
+    return { ...compiled, parameters };
   };
+  const run = async (em: SqlEntityManager, values: V): Promise<O[]> =>
+    (await tables(em).executeQuery<O>(bound(em, values))).rows;
+  /** Not run, but to be sent along with others. */
+  return Object.assign(run, { bound });
 };
