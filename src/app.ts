@@ -4,6 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import type { Argon2Cost } from './adapters/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
 import { createRowReader } from './adapters/database-rows.ts';
+import { createTransactions } from './adapters/database-transactions.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -23,7 +24,7 @@ import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
 import { createCredentialOwners } from './services/logins/credential-owners.ts';
-import { pruneCredentials } from './services/logins/credential-pruning.ts';
+import { pruneCounts, pruneCredentials } from './services/logins/credential-pruning.ts';
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
@@ -75,6 +76,7 @@ export const createApp = async (deps: AppDeps) => {
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
     readRows: createRowReader(pool, QUERY_TIMEOUT_MS, connection.preparesStatements),
+    transact: createTransactions(pool, QUERY_TIMEOUT_MS),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>
@@ -108,6 +110,7 @@ export const createApp = async (deps: AppDeps) => {
           retentionDays: config.usageRetentionDays,
         }),
       answers: () => pruneAnswers(orm.em.fork(), clock.now()),
+      counts: () => pruneCounts(orm.em.fork(), clock.now()),
       logins: () =>
         pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
     },

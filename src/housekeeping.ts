@@ -1,7 +1,7 @@
-import { MINUTE_MS } from './core/clock.ts';
+import { HOUR_MS } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 
-const EVERY_MS = 60 * MINUTE_MS;
+const EVERY_MS = HOUR_MS;
 
 type Deps = { tasks: Record<string, () => Promise<void>>; logger: Pick<Logger, 'warn'>; everyMs?: number };
 

@@ -1,8 +1,17 @@
+import cluster from 'node:cluster';
 import type { Config } from './core/config.ts';
-import { createLogger } from './core/logger.ts';
+import { createLogger, type Logger } from './core/logger.ts';
 import { withFreeAddress } from './listening.ts';
+import { logUnhandled } from './process-faults.ts';
 import { say } from './saying.ts';
-import { openWorkplace } from './workplace.ts';
+import { serveAsWorker } from './worker.ts';
+import { startWorkers } from './workers.ts';
+import { openWorkplace, type Workplace } from './workplace.ts';
+
+/** `lost` resolves with the reason when it can serve no more. */
+type Serving = { stop: () => Promise<void>; lost: Promise<string> };
+
+const NEVER = new Promise<never>(() => {});
 
 /** Most of a start is loading this, so it is begun while PostgreSQL, a process of its own, starts. */
 const loadServing = () => import('./serving.ts');
@@ -13,27 +22,37 @@ const ECHO_MS = 1_000;
 
 /** Runs the service until it is told to stop: settings → database → migrations → first start → listen. */
 export const serve = async (settings: Config): Promise<void> => {
-  const logger = createLogger(settings.logLevel);
-  // A promise that nobody awaited is a bug of ours, and no reason to drop everybody's requests.
-  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   // From the beginning: a container's first process would not hear a signal that it has no handler for.
   const signal = stopSignal();
+  if (cluster.isWorker) return serveAsWorker(signal);
+  const logger = createLogger(settings.logLevel);
+  logUnhandled(logger);
 
-  const place = await openWorkplace(settings, { meanwhile: loadServing });
+  const isAlone = settings.workers === 1;
+  const place = await openWorkplace(settings, isAlone ? { meanwhile: loadServing } : {});
   const closing = [place.stop];
   try {
     const config = await withFreeAddress(settings);
-    const { startServing } = await loadServing();
-    closing.push(await startServing({ config, place, logger }));
-    say(`Steward listens on ${config.baseUrl}`);
+    const { stop, lost } = await (isAlone
+      ? serveAlone({ config, place, logger })
+      : startWorkers({ config, ...place }));
+    closing.push(stop);
+    const ended = Promise.race([lost, place.lost.then(() => 'the embedded database ended')]);
 
-    const reason = await Promise.race([signal, place.lost.then(() => 'the embedded database ended')]);
+    const reason = await Promise.race([signal, ended]);
     say(`Stopping: ${reason}`);
     if (!reason.startsWith('SIG')) process.exitCode = 1;
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
   } finally {
     for (const close of closing.reverse()) await close();
   }
+};
+
+const serveAlone = async (deps: { config: Config; place: Workplace; logger: Logger }): Promise<Serving> => {
+  const { startServing } = await loadServing();
+  const stop = await startServing(deps);
+  say(`Steward listens on ${deps.config.baseUrl}`);
+  return { stop, lost: NEVER };
 };
 
 /**

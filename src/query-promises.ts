@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { cutConnection } from './adapters/database-cut.ts';
 import type { StatementNames } from './prepared-statements.ts';
 
 type Callback = (error: Error | null, result: unknown) => void;
@@ -30,7 +31,7 @@ export const promiseQueries = (pool: pg.Pool, { limitMs, nameOf }: Options): voi
       new Promise((resolve, reject) => {
         const giveUp = () => {
           reject(new Error('Query read timeout'));
-          cut(client);
+          cutConnection(client);
         };
         const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
         query({ name: nameOf(text, values), text, values }, (error, result) => {
@@ -47,10 +48,4 @@ export const promiseQueries = (pool: pg.Pool, { limitMs, nameOf }: Options): voi
           : original(...all),
     });
   });
-};
-
-/** `pg` has no word for it but `end`, which would wait for the server. */
-const cut = (client: pg.PoolClient): void => {
-  const { connection } = client as unknown as { connection: { stream: { destroy: () => void } } }; // not in its types
-  connection.stream.destroy();
 };

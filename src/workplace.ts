@@ -8,6 +8,7 @@ import {
 import { keptSecretKey } from './adapters/secret-key.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
+import { connectionsOf } from './worker-connections.ts';
 
 /** The database that the settings name, started if it is the embedded one, and the key that goes with it. */
 export type Workplace = {
@@ -43,7 +44,11 @@ export const openWorkplace = async (
     connection: socket,
     stop,
     exited,
-  } = await startEmbeddedPostgres({ dataDir: config.dataDir, meanwhile });
+  } = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    postgresSettings: { max_connections: String(connectionsOf(config.workers).serverSize) },
+    meanwhile,
+  });
   const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
   const connection = { ...socket, preparesStatements };
   return { connection, secretKey, stop, lost: exited };

@@ -35,8 +35,10 @@ const hasBrowser = existsSync(CHROMIUM);
 /** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
 const PACKAGE_TESTS = join('tests', 'package');
 
-/** They start services and browsers, and take longer than all the others: left to `--all`, and to who asks for a part. */
-const SLOW_TESTS = [BROWSER_TESTS, join('tests', 'process')];
+/** They start programs, and take longer than all the others: left to `--all`, and to who asks for a part. */
+const SLOW_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-client'].map((name) =>
+  join('tests', name),
+);
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
 const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
@@ -52,7 +54,7 @@ const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
-  if (isBrief) console.log(`Left out ${SLOW_TESTS.join(' and ')}: npm run test:all runs them too.`);
+  if (isBrief) console.log(`Left out ${SLOW_TESTS.join(', ')}: npm run test:all runs them too.`);
   const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
   if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
   return runnable.sort();

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { RawRow } from '../core/raw-row.ts';
+import { cutConnection } from './database-cut.ts';
 import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './database-row-bytes.ts';
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
@@ -61,8 +62,7 @@ const readOn = (
   new Promise((resolve, reject) => {
     const giveUp = () => {
       reject(new Error('Query read timeout'));
-      // `pg` has no word for it but `end`, which would wait for the server.
-      (client as unknown as { connection: { stream: { destroy: () => void } } }).connection.stream.destroy();
+      cutConnection(client);
     };
     const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
     const callback = (error: Error | null) => {

@@ -50,6 +50,7 @@ const databaseUrl = z.string().transform((url, context) => {
 const Settings = z.object({
   PORT: wholeNumber(0, 65_535, 8000),
   HOST: z.string().default('127.0.0.1'),
+  WORKERS: wholeNumber(1, 64, 1),
   BASE_URL: httpUrl.optional(),
   TRUST_PROXY: trustedProxies,
   CORS_ORIGINS: originList.default([]),
@@ -101,6 +102,8 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     port: read.PORT,
     host: read.HOST,
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
+    /** Processes that serve; with 1 there is no other than this. */
+    workers: read.WORKERS,
     trustedProxies: read.TRUST_PROXY,
     corsOrigins: read.CORS_ORIGINS,
     /** Requests that a caller may make in a minute; 0 means no bound. */

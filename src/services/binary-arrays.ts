@@ -37,7 +37,7 @@ export const createTextArray = (type: 'text' | 'json' | 'varchar', count: number
   };
 };
 
-export const textArray = (type: 'text' | 'varchar', texts: readonly (string | null)[]): Buffer => {
+export const textArray = (type: 'text' | 'json' | 'varchar', texts: readonly (string | null)[]): Buffer => {
   const array = createTextArray(type, texts.length, 0);
   for (const text of texts) array.add(text);
   return array.bytes();

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/common-passwords.ts';
 import type { ReadRows } from '../adapters/database-rows.ts';
+import type { Transact } from '../adapters/database-transactions.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
@@ -68,6 +69,7 @@ export type ServiceDeps = {
   environment: Environment;
   answerSeal: AnswerSeal;
   readRows: ReadRows;
+  transact: Transact;
   /** Requests that name themselves by the same key, one by one. */
   turns: Turns;
 };

@@ -34,10 +34,10 @@ export const compiledOnce = <V extends object, O>(
   };
 };
 
-/** As `compiledOnce`, and run. */
+/** As `compiledOnce`, and run; `bound` is for a statement that is to be sent along with others. */
 export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
-  const compiled = compiledOnce(build);
-
-  return async (em: SqlEntityManager, values: V): Promise<O[]> =>
-    (await tables(em).executeQuery<O>(compiled(em, values))).rows;
+  const bound = compiledOnce(build);
+  const run = async (em: SqlEntityManager, values: V): Promise<O[]> =>
+    (await tables(em).executeQuery<O>(bound(em, values))).rows;
+  return Object.assign(run, { bound });
 };

@@ -146,7 +146,6 @@ rows('of a connection that is lost fail', async (context) => {
   const { rows: found } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   client.release();
   const reading = context.read({ sql: 'select pg_sleep(1)', parameters: [] }, keeping([]));
-  // At once: it may fail before the other connection has ended.
   const failing = failsWith(reading, /terminat/);
   const other = new pg.Client(context.pool.options);
   await other.connect();

@@ -23,11 +23,19 @@ const logOf = async (app: TestApp) => {
   return rows[0]?.count ?? 0;
 };
 
-for (const as of [ROOT, ACME]) {
-  updating(`answers to ${as}, byte for byte, what reading shows then`, async ({ app }) => {
-    for (const changes of CHANGES) {
+/** By a key, the change is part of a transaction that claims it: another way to the same rows. */
+const WAYS = [ROOT, ACME].flatMap((as) => [
+  { as, keys: false },
+  { as, keys: true },
+]);
+
+for (const { as, keys } of WAYS) {
+  const how = keys ? ', in the transaction of a key' : '';
+  updating(`answers to ${as}${how}, byte for byte, what reading shows then`, async ({ app }) => {
+    for (const [index, changes] of CHANGES.entries()) {
       const own = as === ACME && changes.apps ? { ...changes, apps: [SALES] } : changes;
-      const answer = await app.send(`PATCH ${PATH}`, { as, payload: own });
+      const headers = keys ? { 'idempotency-key': `change-${index}` } : {};
+      const answer = await app.send(`PATCH ${PATH}`, { as, payload: own, headers });
       const read = await app.send(`GET ${PATH}`, { as });
 
       assert.is(answer.statusCode, 200, answer.body);
@@ -35,6 +43,22 @@ for (const as of [ROOT, ACME]) {
     }
   });
 }
+
+updating('tells of changes that come together one after another', async ({ app }) => {
+  const names = Array.from({ length: 8 }, (_, index) => `Ada ${index}`);
+  const send = (first_name: string) => app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name } });
+  const { first_name: before } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
+  await Promise.all(names.map(send));
+
+  const { rows } = await sql<{ from: string; to: string }>`
+    select details->'first_name'->>'from' as from, details->'first_name'->>'to' as to
+    from audit_entries where target = ${ADA} and details->'first_name'->>'to' = any(${names})
+    order by id`.execute(app.db());
+  const steps = new Map(rows.map(({ from, to }) => [from, to]));
+  const told = [];
+  for (let at = steps.get(before); at !== undefined; at = steps.get(at)) told.push(at);
+  assert.equal(told.toSorted(), names);
+});
 
 updating('leaves free-form data that it is not given to the letter', async ({ app }) => {
   const text = '{"big": 12345678901234567890,  "twice": 1, "twice": 1.0}';

@@ -1,7 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Clock } from '../../core/clock.ts';
-import { tables } from '../tables.ts';
+import { textArray } from '../binary-arrays.ts';
+import { prepared } from '../prepared.ts';
 
 /** Where a unit of work comes from: null for what no request has caused. */
 export type Origin = { requestId: string | null; address: string | null };
@@ -24,21 +25,57 @@ export type AuditEvent = {
 export type Audit = ReturnType<typeof createAudit>;
 
 /** Writes the audit trail. Each entry stands in the transaction of what it tells: neither exists without the other. */
-export const createAudit = (origin: Origin, clock: Clock) => ({
-  /** One statement, however many events. */
-  record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
-    if (events.length === 0) return;
-    await sql`
+export const createAudit = (origin: Origin, clock: Clock) => {
+  const written = (events: readonly AuditEvent[]): Written => ({
+    ...origin,
+    now: clock.now(),
+    actions: textArray(
+      'varchar',
+      events.map(({ action }) => action),
+    ),
+    actors: textArray(
+      'varchar',
+      events.map(({ actor }) => actor?.email ?? ''),
+    ),
+    targets: textArray(
+      'varchar',
+      events.map(({ target }) => target),
+    ),
+    clients: textArray(
+      'text',
+      events.map(({ clients = [] }) => `{${clients.join(',')}}`),
+    ),
+    details: textArray(
+      'json',
+      events.map(({ details = {} }) => JSON.stringify(details)),
+    ),
+  });
+
+  return {
+    /** One statement, however many events. */
+    record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
+      if (events.length > 0) await WRITE(tx, written(events));
+    },
+
+    /** The same, to be sent along with other statements: one, or none where there is nothing to tell. */
+    statements: (em: SqlEntityManager, events: readonly AuditEvent[]) =>
+      events.length > 0 ? [WRITE.bound(em, written(events))] : [],
+  };
+};
+
+/** Arrays, one element for each event, as PostgreSQL reads them in binary form. */
+type Written = Origin & { now: Date } & Record<
+    'actions' | 'actors' | 'targets' | 'clients' | 'details',
+    Buffer
+  >;
+
+const WRITE = prepared((db, to: Written) => ({
+  compile: () =>
+    sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, ${origin.address}::varchar,
+      select ${to.now}::timestamptz, ${to.requestId}::varchar, ${to.address}::varchar,
         action, actor_email, target, client_ids::int[], details
-      from unnest(
-        ${events.map(({ action }) => action)}::varchar[],
-        ${events.map(({ actor }) => actor?.email ?? '')}::varchar[],
-        ${events.map(({ target }) => target)}::varchar[],
-        ${events.map(({ clients = [] }) => `{${clients.join(',')}}`)}::text[],
-        ${events.map(({ details = {} }) => JSON.stringify(details))}::json[])
-        as event (action, actor_email, target, client_ids, details)`.execute(tables(tx));
-  },
-});
+      from unnest(${to.actions}::varchar[], ${to.actors}::varchar[], ${to.targets}::varchar[], ${to.clients}::text[],
+        ${to.details}::json[]) as event (action, actor_email, target, client_ids, details)`.compile(db),
+}));

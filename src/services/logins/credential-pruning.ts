@@ -1,11 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { DAY_MS } from '../../core/clock.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { tables } from '../tables.ts';
 import { SESSION_IDLE_DAYS } from './identity.ts';
 
 /** Rows of one statement: few enough that nobody waits for their locks. */
 const BATCH = 1_000;
+
+/** Beyond the end of a count, should clocks of instances disagree. */
+const COUNT_GRACE_MS = HOUR_MS;
 
 /** Removes sessions and tokens that nobody has used for so long that they no longer let anybody in. */
 export const pruneCredentials = async (
@@ -16,13 +19,30 @@ export const pruneCredentials = async (
   if (tokenIdleDays > 0) await prune(em, 'api_tokens', new Date(now.getTime() - tokenIdleDays * DAY_MS));
 };
 
-const prune = async (em: SqlEntityManager, table: 'sessions' | 'api_tokens', before: Date): Promise<void> => {
-  let pruned = BATCH;
-  while (pruned === BATCH) {
-    const { numAffectedRows = 0n } = await sql`
+/** Removes counts of tries and of requests that are over. */
+export const pruneCounts = async (em: SqlEntityManager, now: Date): Promise<void> => {
+  const before = now.getTime() - COUNT_GRACE_MS;
+  await inBatches(
+    em,
+    sql`
+    delete from rate_limits where key in (
+      select key from rate_limits where expire < ${before} order by expire limit ${BATCH} for update skip locked)`,
+  );
+};
+
+const prune = (em: SqlEntityManager, table: 'sessions' | 'api_tokens', before: Date): Promise<void> =>
+  inBatches(
+    em,
+    sql`
       delete from ${sql.table(table)} where id in (
         select id from ${sql.table(table)} where last_used < ${before}::timestamptz
-        order by id limit ${BATCH} for update skip locked)`.execute(tables(em));
+        order by id limit ${BATCH} for update skip locked)`,
+  );
+
+const inBatches = async (em: SqlEntityManager, deletion: RawBuilder<unknown>): Promise<void> => {
+  let pruned = BATCH;
+  while (pruned === BATCH) {
+    const { numAffectedRows = 0n } = await deletion.execute(tables(em));
     pruned = Number(numAffectedRows);
   }
 };

@@ -11,7 +11,8 @@ export const createLimiter = (pool: Pool, { keyPrefix, points, seconds }: Bound)
     storeType: 'pool',
     tableName: 'rate_limits',
     tableCreated: true,
-    clearExpiredByTimeout: true,
+    // Its timer would outlive the pool, and hold all that belongs to it: housekeeping removes what is over.
+    clearExpiredByTimeout: false,
     keyPrefix,
     points,
     duration: seconds,

@@ -39,9 +39,13 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  */
 export const lockSeenUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const { id, adminOf } = actor;
-  const [locked] = await (seesAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE)(tx, { id, adminOf, email });
+  const [locked] = await lockFor(actor)(tx, { id, adminOf, email });
   return locked ? locked.id : lockSuperuser(tx, actor, email);
 };
+
+/** Locks a user that the actor may see, and answers their id; nobody, where that is a superuser. */
+export const ordinaryLock = (em: SqlEntityManager, actor: Actor, email: string) =>
+  lockFor(actor).bound(em, { id: actor.id, adminOf: actor.adminOf, email });
 
 type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
 
@@ -59,6 +63,7 @@ const lockOrdinary = (isStaff: boolean) =>
 
 const LOCK_ANY = lockOrdinary(true);
 const LOCK_OF_OFFICE = lockOrdinary(false);
+const lockFor = (actor: Actor) => (seesAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE);
 
 /**
  * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take turns,

@@ -26,14 +26,33 @@ export const userFacts = async (
   email: string,
   appIds: readonly string[],
 ): Promise<UserFacts> => {
-  const { id, adminOf } = actor;
-  const sought = { id, adminOf, email, appIds: [...appIds] };
-  const [found] = await (seesAll(actor) ? OF_ANY : BY_OFFICE)(tx, sought);
+  const [found] = await readFor(actor)(tx, soughtBy(actor, email, appIds));
   if (!found) throw notFound('user');
+  return factsOf(found);
+};
+
+/** The statement of `userFacts`, to be sent along with others. */
+export const factsStatement = (
+  em: SqlEntityManager,
+  actor: Actor,
+  email: string,
+  appIds: readonly string[],
+) => readFor(actor).bound(em, soughtBy(actor, email, appIds));
+
+export const factsOf = (found: FactsRow): UserFacts => {
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...row } = found;
   const standing = { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of };
   return { row, standing, apps: known_apps };
 };
+
+const readFor = (actor: Actor) => (seesAll(actor) ? OF_ANY : BY_OFFICE);
+
+const soughtBy = ({ id, adminOf }: Actor, email: string, appIds: readonly string[]): Sought => ({
+  id,
+  adminOf,
+  email,
+  appIds: [...appIds],
+});
 
 type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string; appIds: string[] };
 
@@ -59,3 +78,5 @@ const factsSeenBy = (isStaff: boolean) =>
 
 const OF_ANY = factsSeenBy(true);
 const BY_OFFICE = factsSeenBy(false);
+
+type FactsRow = Awaited<ReturnType<typeof OF_ANY>>[number];

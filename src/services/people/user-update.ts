@@ -1,27 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { Problem } from '../../core/problems.ts';
+import type { Steps } from '../../adapters/database-transactions.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
-import { prepared } from '../prepared.ts';
-import { replacement } from './app-access.ts';
-import { eventsByClient } from './app-changes.ts';
-import { endAccess, lockSeenUser, lockUser, requireChangeable } from './user-changes.ts';
-import { type UserFacts, userFacts } from './user-facts.ts';
+import { endAccess, lockSeenUser, lockUser, ordinaryLock } from './user-changes.ts';
+import { factsOf, factsStatement, userFacts } from './user-facts.ts';
+import { outcomeOf, requireUpdatable, type UserChanges, WRITE_USER } from './user-outcome.ts';
 import type { UserRow } from './user-rows.ts';
-
-export type UserChanges = {
-  first_name?: string | undefined;
-  last_name?: string | undefined;
-  extra?: Record<string, unknown> | undefined;
-  is_active?: boolean | undefined;
-  is_demo_user?: boolean | undefined;
-  apps?: string[] | undefined;
-};
-
-/** What an update may change, `extra` and `apps` apart. */
-const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
 
@@ -37,31 +21,33 @@ export const updateUser = async (
 ): Promise<UserRow> => {
   await lockSeenUser(tx, actor, email);
   const facts = await userFacts(tx, actor, email, changes.apps ?? []);
-  requireChangeable(actor, facts.standing);
-  if (facts.standing.adminOf.length > 0) throw new Problem('client-admin-locked');
-
-  const { row: before, standing } = facts;
+  requireUpdatable(actor, facts);
   const access = await switchAccess(tx, actor, email, changes.is_active, now);
-  const apps = appsAfter(actor, facts, changes.apps);
-  const after: UserRow = {
-    ...before,
-    ...access,
-    first_name: changes.first_name ?? before.first_name,
-    last_name: changes.last_name ?? before.last_name,
-    extra: changes.extra ?? before.extra,
-    is_demo_user: changes.is_demo_user ?? before.is_demo_user,
-    apps: apps.seen,
-  };
-  const { id, first_name, last_name, is_demo_user } = after;
-  const extra = changes.extra === undefined ? null : JSON.stringify(changes.extra);
-  const { granted, revoked, joined } = apps;
-  await WRITE(tx, { id, first_name, last_name, extra, is_demo_user, granted, revoked, joined });
+  const { after, written, events } = outcomeOf(actor, facts, changes, access);
+  await WRITE_USER(tx, written);
+  await audit.record(tx, events);
+  return after;
+};
 
-  const details = changesBetween(before, after, CHANGEABLE);
-  // Free-form data may be anything, and large: that it changed is all the trail tells.
-  if (changes.extra !== undefined) details.extra = { from: null, to: null };
-  const event = { action: 'user.update', actor, target: email, clients: standing.clientIds, details };
-  await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...apps.events(email)]);
+type StepDeps = { em: SqlEntityManager; steps: Steps; audit: Audit };
+
+/**
+ * The same in two exchanges with the database, for a user whose access stays. Null when there is no such user, or when it is
+ * a superuser, whose locks have an order: `updateUser` knows what to do about them.
+ */
+export const updateOrdinaryUser = async (
+  { em, steps, audit }: StepDeps,
+  actor: Actor,
+  email: string,
+  changes: Omit<UserChanges, 'is_active'>,
+): Promise<UserRow | null> => {
+  const lock = ordinaryLock(em, actor, email);
+  const [[locked], [found]] = await steps.send([lock, factsStatement(em, actor, email, changes.apps ?? [])]);
+  if (!locked || !found) return null;
+  const facts = factsOf(found);
+  requireUpdatable(actor, facts);
+  const { after, written, events } = outcomeOf(actor, facts, changes);
+  await steps.sendLast([WRITE_USER.bound(em, written), ...audit.statements(em, events)]);
   return after;
 };
 
@@ -85,55 +71,3 @@ const switchAccess = async (
     last_deactivated: lastDeactivated ?? null,
   };
 };
-
-const NO_CHANGE = { granted: [], revoked: [], joined: [], events: () => [] };
-
-const appsAfter = (actor: Actor, { row, standing, apps }: UserFacts, asked: string[] | undefined) => {
-  if (asked === undefined) return { ...NO_CHANGE, seen: row.apps };
-  const change = replacement(actor, apps, asked);
-  const granted = change.granted.map(({ id }) => id);
-  const revoked = change.revoked.map(({ id }) => id);
-  const seen = new Set([...row.apps, ...granted]);
-  for (const id of revoked) seen.delete(id);
-  const joined = new Set(change.wanted.map((app) => app.client_id));
-  for (const id of standing.clientIds) joined.delete(id);
-  const changed = [...change.granted, ...change.revoked].sort((a, b) => a.client_id - b.client_id);
-  return {
-    seen: apps.filter(({ id }) => seen.has(id)).map(({ id }) => id),
-    granted,
-    revoked,
-    joined: [...joined],
-    events: (email: string) => eventsByClient(actor, email, changed, { granted, revoked }),
-  };
-};
-
-type Written = Pick<UserRow, 'id' | 'first_name' | 'last_name' | 'is_demo_user'> & {
-  /** JSON text; null leaves it as it is, to the letter. */
-  extra: string | null;
-  /** Ids of apps. */
-  granted: string[];
-  revoked: string[];
-  /** Ids of clients. */
-  joined: number[];
-};
-
-/** A user who stays as they are is not written. */
-const WRITE = prepared((db, to: Written) => ({
-  compile: () =>
-    sql`
-      with named as (
-        update users set first_name = ${to.first_name}, last_name = ${to.last_name},
-          is_demo_user = ${to.is_demo_user}, extra = coalesce(${to.extra}::json, extra)
-        where id = ${to.id} and (${to.extra}::text is not null or (first_name, last_name, is_demo_user)
-          is distinct from (${to.first_name}::varchar, ${to.last_name}::varchar, ${to.is_demo_user}::boolean))
-      ),
-      taken as (
-        delete from app_grants where user_id = ${to.id} and app_id = any(${to.revoked}::varchar[])
-      ),
-      given as (
-        insert into app_grants (user_id, app_id) select ${to.id}::int, unnest(${to.granted}::varchar[])
-        on conflict do nothing
-      )
-      insert into memberships (client_id, user_id) select unnest(${to.joined}::int[]), ${to.id}::int
-      on conflict do nothing`.compile(db),
-}));

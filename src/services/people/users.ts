@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { ReadRows } from '../../adapters/database-rows.ts';
+import type { Transact } from '../../adapters/database-transactions.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ListText } from '../../core/list-text.ts';
 import { type FieldErrors, invalid, Problem, userExists } from '../../core/problems.ts';
@@ -15,10 +16,11 @@ import { appEvents } from './app-changes.ts';
 import { addUser } from './new-user.ts';
 import { endAccess, lockUser } from './user-changes.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
+import type { UserChanges } from './user-outcome.ts';
 import type { ReadUser } from './user-reading.ts';
 import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
 import { type UserColumns, userReading } from './user-texts.ts';
-import { type UserChanges, updateUser } from './user-update.ts';
+import { updateOrdinaryUser, updateUser } from './user-update.ts';
 
 export type UserInput = {
   email: string;
@@ -33,9 +35,16 @@ export type UserInput = {
 
 type AppUserFilter = UserFilter & { app?: string | undefined };
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readUser: ReadUser; readRows: ReadRows };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  audit: Audit;
+  readUser: ReadUser;
+  readRows: ReadRows;
+  transact: Transact;
+};
 
-export const createUsers = ({ em, clock, audit, readUser, readRows }: Deps) => ({
+export const createUsers = ({ em, clock, audit, readUser, readRows, transact }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> =>
     readPart(await seenUsers(em, actor, filter), 'users.id', part),
@@ -99,8 +108,15 @@ export const createUsers = ({ em, clock, audit, readUser, readRows }: Deps) => (
    * @throws Problem `not-found`, `not-allowed`, `client-admin-locked`, `not-yourself`, `last-superuser`,
    * `invalid-input` on `apps`
    */
-  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
-    em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes)),
+  update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
+    if (changes.is_active === undefined && !em.isInTransaction()) {
+      const updated = await transact((steps) =>
+        updateOrdinaryUser({ em, steps, audit }, actor, email, changes),
+      );
+      if (updated) return updated;
+    }
+    return em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
+  },
 
   /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../../src/core/clock.ts';
-import { pruneCredentials } from '../../../src/services/logins/credential-pruning.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/clock.ts';
+import { pruneCounts, pruneCredentials } from '../../../src/services/logins/credential-pruning.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
@@ -34,6 +34,25 @@ pruning('removes what lets nobody in any more, however many there are', async ({
   assert.equal(await count(app), [2, 2_505]);
   await prune(90);
   assert.equal(await count(app), [2, 5]);
+});
+
+pruning('removes counts that ended more than an hour ago, and no other', async ({ app }) => {
+  const countsEnding = (minutesAgo: number, many: number) => {
+    const expire = app.clock.now().getTime() - minutesAgo * MINUTE_MS;
+    const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));
+    return app.db().insertInto('rate_limits').values(rows).execute();
+  };
+  await countsEnding(61, 2_500);
+  await countsEnding(59, 1);
+  await countsEnding(-5, 1);
+  await app.db().insertInto('rate_limits').values({ key: 'endless', points: 1, expire: null }).execute();
+
+  await pruneCounts(app.orm.em.fork(), app.clock.now());
+  const left = await app.db().selectFrom('rate_limits').select('key').orderBy('key').execute();
+  assert.equal(
+    left.map(({ key }) => key),
+    ['-5:0', '59:0', 'endless'],
+  );
 });
 
 pruning.run();

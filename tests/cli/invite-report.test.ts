@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inOrderOfLine, printable, shownFaults, writeReport } from '../src/cli/invite-report.ts';
-import type { CsvFault } from '../src/services/invitations/invitation-csv.ts';
-import { makeScratchFolder } from './support/scratch-folder.ts';
+import { inOrderOfLine, printable, shownFaults, writeReport } from '../../src/cli/invite-report.ts';
+import type { CsvFault } from '../../src/services/invitations/invitation-csv.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
 
 const faultOf = (line: number, change: Partial<CsvFault> = {}): CsvFault => ({
   line,

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PASSWORD } from '../bench/data/content.ts';
-import { fillDatabase } from '../bench/data/fill.ts';
-import { createApp } from '../src/app.ts';
-import { readConfig } from '../src/core/config.ts';
-import { createLogger } from '../src/core/logger.ts';
-import { tables } from '../src/services/tables.ts';
-import { createTestClock } from './support/test-clock.ts';
-import { createTestDatabase } from './support/test-database.ts';
+import { PASSWORD } from '../../bench/data/content.ts';
+import { fillDatabase } from '../../bench/data/fill.ts';
+import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/core/config.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { tables } from '../../src/services/tables.ts';
+import { createTestClock } from '../support/test-clock.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 type Row = Record<string, unknown>;
 type Context = {

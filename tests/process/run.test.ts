@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 
-const RUNNER = join(import.meta.dirname, 'run.ts');
-const FIXTURES = join(import.meta.dirname, 'fixtures', 'runner');
+const RUNNER = join(import.meta.dirname, '../run.ts');
+const FIXTURES = join(import.meta.dirname, '../fixtures/runner');
 
 type Run = { status: number; output: string; lastLine: string | undefined };
 

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fillDatabase, NotEmpty } from '../bench/data/fill.ts';
-import { BadPlan, type Plan } from '../bench/data/plan.ts';
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
+import { fillDatabase, NotEmpty } from '../../bench/data/fill.ts';
+import { BadPlan, type Plan } from '../../bench/data/plan.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const PLAN: Plan = {
   users: 300,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createAnswerReader } from '../bench/comparison/answer-reader.ts';
+import { type Answer, createAnswerReader } from '../../bench/comparison/answer-reader.ts';
 
 const reading = suite('bench: reading answers');
 

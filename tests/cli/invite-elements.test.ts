@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { elementReader, inOrderOfAddress } from '../src/cli/invite-elements.ts';
-import type { Column, CsvRow } from '../src/services/invitations/invitation-csv.ts';
+import { elementReader, inOrderOfAddress } from '../../src/cli/invite-elements.ts';
+import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 
 const APPS = new Map([
   ['sales', 'zylTKNVx'],

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused, STACK } from './support/refusals.ts';
-import { makeScratchFolder } from './support/scratch-folder.ts';
-import { runCommand } from './support/service-process.ts';
+import { isRefused, STACK } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand } from '../support/service-process.ts';
 
 const help = suite('steward --help');
 

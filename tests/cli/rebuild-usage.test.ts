@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
-import { rebuildRollups } from '../src/cli/rebuild-usage.ts';
-import { systemClock } from '../src/core/clock.ts';
-import { readConfig } from '../src/core/config.ts';
-import { dayOf } from '../src/services/usage/usage-windows.ts';
-import { appSuite } from './support/app-suite.ts';
-import { rollupFaults } from './support/recount.ts';
-import { rejectsWith } from './support/rejects-with.ts';
-import type { TestApp } from './support/test-app.ts';
-import { CHURN, SALES } from './support/usage.ts';
+import { rebuildRollups } from '../../src/cli/rebuild-usage.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { readConfig } from '../../src/core/config.ts';
+import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rollupFaults } from '../support/recount.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import type { TestApp } from '../support/test-app.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 
 const rebuild = appSuite('steward usage rebuild');
 

@@ -5,14 +5,14 @@ import { mkdir } from 'node:fs/promises';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { acquireInstanceLock } from '../src/adapters/embedded-postgres/instance-lock.ts';
-import { readConfig } from '../src/core/config.ts';
-import type { Connection } from '../src/core/connection.ts';
-import { inWorkplace, type Workplace } from '../src/workplace.ts';
-import { until } from './support/poll.ts';
-import { makeScratchFolder } from './support/scratch-folder.ts';
+import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instance-lock.ts';
+import { readConfig } from '../../src/core/config.ts';
+import type { Connection } from '../../src/core/connection.ts';
+import { inWorkplace, type Workplace } from '../../src/workplace.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
 
-const OWNER = new URL('./support/embedded-owner.ts', import.meta.url).pathname;
+const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
 
 const LOOKED = `select from pg_stat_activity
   where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;

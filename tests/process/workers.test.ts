@@ -1,0 +1,131 @@
+import { setMaxListeners } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { serverProcesses } from '../support/server-processes.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
+
+const WORKERS = 2;
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+const workers = suite<{ folder: Folder }>('WORKERS');
+
+workers.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  setMaxListeners(50);
+});
+workers.after(({ folder }) => folder[Symbol.asyncDispose]());
+
+const start = async ({ path }: Folder): Promise<Service> =>
+  startService('demo', { DATA_DIR: path, WORKERS: String(WORKERS), LOG_LEVEL: 'info' });
+
+/** Those of its children that serve: the embedded server's watchdog is another. */
+const workersOf = async ({ pid }: Service): Promise<number[]> => {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
+    const line = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
+    if (new RegExp(`^PPid:\\s${pid}$`, 'm').test(status) && line.includes('cli.js')) found.push(Number(name));
+  }
+  return found;
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (_noSuchProcess) {
+    return false;
+  }
+};
+
+/** Which workers have answered, by the lines of the log. */
+const answering = ({ output }: Service): Set<number> =>
+  new Set(
+    [...output.stdout.matchAll(/"worker":(\d+).*"msg":"answered"/g)].map(([, number]) => Number(number)),
+  );
+
+/** Each asks on a connection of its own: it is connections that workers share. */
+const ask = (service: Service): Promise<Response> =>
+  fetch(`${service.address}/healthz`, { headers: { connection: 'close' } });
+
+const allServe = (service: Service): Promise<void> =>
+  until('all workers serve', async () => {
+    assert.is((await ask(service)).status, 200);
+    return answering(service).size === WORKERS;
+  });
+
+const isPortFree = ({ address }: Service): Promise<boolean> =>
+  new Promise((resolve) => {
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname, () => resolve(false)).on('error', () => resolve(true));
+    socket.on('close', () => socket.destroy());
+  });
+
+workers('serve on one port, say in the log who they are, and all end with SIGTERM', async ({ folder }) => {
+  await using service = await start(folder);
+  await allServe(service);
+  const pids = await workersOf(service);
+  const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
+  const lists = await Promise.all(
+    Array.from({ length: 20 }, () => service.send('GET /jb/users/', { token })),
+  );
+
+  const { code, stdout, stderr } = await service.kill('SIGTERM');
+
+  assert.is(pids.length, WORKERS);
+  for (const { status } of lists) assert.is(status, 200);
+  assert.is(code, 0, stderr);
+  assert.is(stderr, '');
+  assert.is(stdout.match(/^Steward listens on /gm)?.length, 1);
+  assert.not.match(stdout, 'takes its place');
+  assert.equal(pids.filter(isAlive), []);
+  assert.equal(await serverProcesses(folder.path), []);
+  assert.ok(await isPortFree(service));
+});
+
+workers('come back when they are killed, while the others go on', async ({ folder }) => {
+  await using service = await start(folder);
+  await allServe(service);
+  const [killed = 0, other] = await workersOf(service);
+
+  process.kill(killed, 'SIGKILL');
+  await until('it has ended', () => service.output.stdout.includes('takes its place'));
+  for (let count = 0; count < 20; count += 1) assert.is((await ask(service)).status, 200);
+  await until('another is there', async () => (await workersOf(service)).length === WORKERS);
+  const pids = await workersOf(service);
+  const { code } = await service.kill('SIGTERM');
+
+  assert.is(code, 0);
+  assert.ok(other !== undefined && pids.includes(other) && !pids.includes(killed));
+  assert.equal(pids.filter(isAlive), []);
+});
+
+workers('end when the first process is killed, and the database with them', async ({ folder }) => {
+  await using service = await start(folder);
+  await allServe(service);
+  const pids = await workersOf(service);
+
+  await service.kill('SIGKILL');
+
+  await until('all have ended', () => !pids.some(isAlive));
+  await until('the database has ended', async () => (await serverProcesses(folder.path)).length === 0);
+  assert.ok(await isPortFree(service));
+});
+
+workers('that cannot start end it all, with one report of why', async () => {
+  await using scratch = await makeScratchFolder();
+  const { code, stdout, stderr } = await runCommand(['serve'], {
+    DATA_DIR: scratch.path,
+    WORKERS: String(WORKERS),
+    DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x',
+    SECRET_KEY: 'a secret key that only tests ever use',
+  });
+
+  assert.is(code, 1);
+  assert.match(stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.\n$/);
+  assert.is(stdout, 'Stopping: no worker can start\n');
+});
+
+workers.run();
