@@ -70,6 +70,29 @@ answers('comes again as it was under the same key', async ({ app }) => {
   assert.is(second.body, first.body);
 });
 
+answers('makes one of each when the same are invited at once, in whatever order', async ({ app }) => {
+  await inviteBefore(app, 'crowd.test');
+  const people = [
+    ...peopleOf('crowd.test'),
+    ...Array.from({ length: 50 }, (_, n) => ({ email: `c${n}@crowd.test`, client: 1 })),
+  ];
+  const orders = [
+    people,
+    people.toReversed(),
+    people,
+    people.toReversed(),
+    people.slice(2),
+    people.slice(0, 20),
+  ];
+  const sent = await Promise.all(orders.map((payload) => app.send(`POST ${PATH}`, { as: ROOT, payload })));
+
+  assert.equal(new Set(sent.map(({ statusCode }) => statusCode)), new Set([200]));
+  const { rows } = await sql<{ count: number; people: number }>`
+    select count(*)::int as count, count(distinct email)::int as people from invitations
+    where email like '%@crowd.test' and status = 'pending'`.execute(app.db());
+  assert.equal(rows, [{ count: people.length, people: people.length }]);
+});
+
 answers('retires the one whose time was over, and leaves it in the history', async ({ app }) => {
   await inviteBefore(app, 'history.test');
   await app.send(`POST ${PATH}`, { as: ROOT, payload: peopleOf('history.test') });
