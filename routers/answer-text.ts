@@ -1,4 +1,5 @@
 import { isShielded, shielded } from '../src/core/free-form.ts';
+import { readOlderAnswer } from './older-answer-text.ts';
 
 /** Keys that no view has: an object with one of them stands for what JSON has no word for. */
 const DATE = '\0date';
@@ -10,7 +11,10 @@ const FREE_FORM = '\0free-form';
  */
 export const answerText = {
   write: (answer: unknown): string => JSON.stringify({ answer }, tagged),
-  read: (text: string): unknown => JSON.parse(text, untagged).answer,
+  read: (text: string): unknown => {
+    const kept: { answer?: unknown } = JSON.parse(text, untagged);
+    return 'json' in kept ? readOlderAnswer(text) : kept.answer;
+  },
 };
 
 /** Dates have become texts by the time they are seen, but not where they stand. */

@@ -4,6 +4,8 @@ import type { Needs } from '../src/services/invitations/invitation-acceptance.ts
 import type { InvitationDetails } from '../src/services/invitations/invitation-details.ts';
 import type { InvitationRow } from '../src/services/invitations/invitation-rows.ts';
 import type { MailedInvitation } from '../src/services/invitations/mailed-invitation.ts';
+import type { UserRow } from '../src/services/people/user-rows.ts';
+import type { ItemWriter } from './lists.ts';
 import { partOfList, Search } from './paging.ts';
 import { AnyObject, IdCursor, Instant } from './schemas.ts';
 import { UserView, userView } from './user-views.ts';
@@ -59,6 +61,35 @@ export const invitationView = (
   ...clientInvitationView(invitation, baseUrl),
   is_demo_user: invitation.is_demo_user ? 'true' : 'false',
 });
+
+/** Where the items of a list keep whom their `user` shows, the same one for many: a symbol, which no serializer looks at. */
+const INVITER = Symbol('inviter');
+
+type InvitationItem = z.input<typeof InvitationView> & { [INVITER]?: UserRow };
+
+/** One of a list. */
+export const invitationItem = (invitation: InvitationRow, baseUrl: string): InvitationItem => ({
+  ...invitationView(invitation, baseUrl),
+  [INVITER]: invitation.inviter,
+});
+
+const inviterTexts = new WeakMap<UserRow, string>();
+
+/** An answer that was kept under a key has come back without rows. */
+const inviterText = ({ user, [INVITER]: inviter }: InvitationItem): string => {
+  const text = (inviter && inviterTexts.get(inviter)) ?? JSON.stringify(user);
+  if (inviter) inviterTexts.set(inviter, text);
+  return text;
+};
+
+/** As `JSON.stringify` would. */
+export const invitationWriter: ItemWriter<InvitationItem> = {
+  json: (item) =>
+    `{"id":${item.id},"user":${inviterText(item)},"email":${JSON.stringify(item.email)},` +
+    `"key":${JSON.stringify(item.key)},"initial_apps":${JSON.stringify(item.initial_apps)},` +
+    `"extra":${JSON.stringify(item.extra)},"date_invited":"${item.date_invited.toISOString()}",` +
+    `"invitation_email_count":${item.invitation_email_count},"is_demo_user":"${item.is_demo_user}"}`,
+};
 
 /** With where it is in its life, for those who look after invitations. */
 export const InvitationDetailsView = InvitationView.extend({

@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
-import { InvitationView, invitationFilter, invitationView } from './invitation-views.ts';
+import {
+  InvitationView,
+  invitationFilter,
+  invitationItem,
+  invitationView,
+  invitationWriter,
+} from './invitation-views.ts';
 import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
@@ -35,25 +41,28 @@ export const invitationsRouter = router({
   ...invitationCare,
 
   list: overseer
-    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
+    .meta({
+      openapi: { method: 'GET', path: '/jb/users/invitations/', tags },
+      rest: { items: invitationWriter },
+    })
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));
-      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 
   create: administrator
     .meta({
       openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
-      rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
+      rest: { many: 'items', items: invitationWriter, query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
     })
     .input(z.object({ items: z.array(Element).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
     .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 
   /** The one that an update would change. */

@@ -5,8 +5,11 @@ import { checkedText } from './text-lists.ts';
 /** Writes the items of a list as text, for a wire that knows no objects. */
 export type ItemWriter<T = never> = {
   json: (item: T) => string;
-  csv: { header: readonly string[]; cells: (item: T) => string[] };
+  /** Left out: a column for each field of its output. */
+  csv?: CsvWriter<T>;
 };
+
+export type CsvWriter<T = never> = { header: readonly string[]; cells: (item: T) => string[] };
 
 /**
  * The output of a procedure that answers many items at once, all made by one view from rows of one query: the first is

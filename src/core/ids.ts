@@ -15,5 +15,11 @@ export const newToken = (): string => randomBytes(20).toString('hex');
 /** What the cookie of a session holds: 43 URL-safe characters, 256 random bits. */
 export const newSessionSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The key of an invitation: 32 URL-safe characters, 192 random bits. */
-export const newInvitationKey = (): string => randomBytes(24).toString('base64url');
+const INVITATION_KEY_BYTES = 24;
+
+/** Keys of invitations, each of 32 URL-safe characters, 192 random bits. Random bytes are fetched for all at once. */
+export const newInvitationKeys = (count: number): string[] => {
+  const text = randomBytes(count * INVITATION_KEY_BYTES).toString('base64url');
+  const length = text.length / count;
+  return Array.from({ length: count }, (_, index) => text.slice(index * length, (index + 1) * length));
+};

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ItemWriter } from '../../routers/lists.ts';
+import type { CsvWriter, ItemWriter } from '../../routers/lists.ts';
 
 /** How the items of a list become records of CSV. */
-export type CsvColumns = ItemWriter<unknown>['csv'];
+export type CsvColumns = CsvWriter<unknown>;
 
 /**
  * Those of the writer of a list, else one for each field of the items that its output schema describes; null for what is
@@ -10,7 +10,8 @@ export type CsvColumns = ItemWriter<unknown>['csv'];
  */
 export const csvColumnsOf = (output: unknown, writer: ItemWriter | undefined): CsvColumns | null => {
   // A writer stands beside the output schema of its procedure: its items are what it takes.
-  if (writer) return (writer as ItemWriter<unknown>).csv;
+  const { csv } = (writer ?? {}) as Partial<ItemWriter<unknown>>;
+  if (csv) return csv;
   const item = itemOf(output);
   if (!(item instanceof z.ZodObject)) return null;
   const fields = Object.keys(item.shape);

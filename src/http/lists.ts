@@ -57,6 +57,7 @@ async function* jsonText(pages: Pages, writer: ItemWriter): AsyncGenerator<strin
 
 async function* csvText(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
   const { csv } = writer as AnyWriter;
+  if (!csv) throw new TypeError('a list of pages has a writer of CSV');
   yield csvLine(csv.header);
   for await (const page of pages) yield linesOf(page, csv);
 }

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type FieldErrors, invalid } from '../../core/problems.ts';
 import { type Actor, onlyOffice } from '../actor.ts';
+import { textArray } from '../binary-arrays.ts';
 import { inChangedClients, tables } from '../tables.ts';
 
 export type InvitationInput = {
@@ -14,7 +15,11 @@ export type InvitationInput = {
 /** An element as it was sent: its value, or null and what was wrong with its form. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
 /** An element that broke no rule, with the client it turned out to be for. */
-export type CheckedInvitation = InvitationInput & { client: number };
+export type CheckedInvitation = InvitationInput & {
+  client: number;
+  /** Its apps, by age. */
+  apps: string[];
+};
 
 /** More than anybody reads, and few enough to answer. */
 const MAX_FAULTS = 1_000;
@@ -31,7 +36,7 @@ export const checkInvitations = async (
 ): Promise<CheckedInvitation[]> => {
   const items = elements.flatMap(({ value }) => value ?? []);
   const known = {
-    clientOfApp: await appClients(em, items),
+    apps: await namedApps(em, items),
     clients: await changeableClients(em, actor, items),
     members: await activeMembers(em, items),
     firstOf: new Map<string, number>(),
@@ -42,7 +47,9 @@ export const checkInvitations = async (
   for (const [index, { value, faults }] of elements.entries()) {
     const client = value?.client ?? onlyOffice(actor);
     const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
-    if (value && client !== undefined) checked.push({ ...value, client });
+    if (value && client !== undefined) {
+      checked.push({ ...value, client, apps: byAge(value.initial_apps, known.apps) });
+    }
     for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
     if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
   }
@@ -50,8 +57,10 @@ export const checkInvitations = async (
   return checked;
 };
 
+/** By id. */
+type KnownApps = Map<string, { client: number; rank: number }>;
 type Known = {
-  clientOfApp: Map<string, number>;
+  apps: KnownApps;
   clients: Set<number>;
   members: Set<string>;
   /** Address → index of the first element that invites it. */
@@ -62,7 +71,7 @@ const faultsOf = (
   item: InvitationInput,
   client: number | undefined,
   index: number,
-  { clientOfApp, clients, members, firstOf }: Known,
+  { apps, clients, members, firstOf }: Known,
 ): FieldErrors => {
   const faults: FieldErrors = {};
   const twin = firstOf.get(item.email);
@@ -76,25 +85,27 @@ const faultsOf = (
   else if (item.client !== undefined && !clients.has(client)) {
     faults.client = [`There is no client ${client} that you may invite to.`];
   }
-  const foreign = item.initial_apps.filter((id) => !clientOfApp.has(id) || clientOfApp.get(id) !== client);
+  const foreign = item.initial_apps.filter((id) => client === undefined || apps.get(id)?.client !== client);
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `There is no app ${id} of this client.`);
   }
   return faults;
 };
 
+const byAge = (ids: string[], apps: KnownApps): string[] =>
+  [...new Set(ids)].sort((a, b) => (apps.get(a)?.rank ?? 0) - (apps.get(b)?.rank ?? 0));
+
 /** Every app that is named, whoever's it is: belonging to the invitation's client is what is asked of it. */
-const appClients = async (
-  em: SqlEntityManager,
-  items: readonly InvitationInput[],
-): Promise<Map<string, number>> => {
+const namedApps = async (em: SqlEntityManager, items: readonly InvitationInput[]): Promise<KnownApps> => {
   const ids = [...new Set(items.flatMap((item) => item.initial_apps))];
   const rows = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${ids}::varchar[])`)
+    .orderBy('created_at')
+    .orderBy('id')
     .execute();
-  return new Map(rows.map((row) => [row.id, row.client_id]));
+  return new Map(rows.map((row, rank) => [row.id, { client: row.client_id, rank }]));
 };
 
 const changeableClients = async (
@@ -122,7 +133,12 @@ const activeMembers = async (
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .select(['client_id', 'email'])
     .where('is_active', '=', true)
-    .where(sql<boolean>`email = any(${items.map((item) => item.email)}::varchar[])`)
+    .where(
+      sql<boolean>`email = any(${textArray(
+        'varchar',
+        items.map((item) => item.email),
+      )}::varchar[])`,
+    )
     .execute();
   return new Set(rows.map((row) => `${row.client_id} ${row.email}`));
 };

@@ -27,7 +27,7 @@ export const invitationRows = (em: SqlEntityManager) =>
     )
     .orderBy('id');
 
-type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
+export type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
 export type InvitationRow = BareInvitation & { inviter: UserRow };
 
 /** Nobody marks an invitation as expired when its time has come: the clock does. */
@@ -44,6 +44,20 @@ export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
 export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
+
+/** Those of these ids, as they stand. */
+export const bareRows = async (em: SqlEntityManager, ids: readonly number[]): Promise<BareInvitation[]> =>
+  ids.length === 0
+    ? []
+    : invitationRows(em)
+        .where(sql<boolean>`id = any(${[...ids]}::int[])`)
+        .execute();
+
+export const rowsOf = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  ids: readonly number[],
+): Promise<InvitationRow[]> => withInviters(em, actor, await bareRows(em, ids));
 
 /** Puts to each invitation the user who made it, as the actor sees them: one statement, however many there are. */
 export const withInviters = async (

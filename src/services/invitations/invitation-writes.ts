@@ -1,14 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { newInvitationKey } from '../../core/ids.ts';
+import { newInvitationKeys } from '../../core/ids.ts';
 import { Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
+import { textArray } from '../binary-arrays.ts';
 import { oweInvitationMails } from '../mail/owed-mails.ts';
 import { tables } from '../tables.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
 
 type Terms = { now: Date; expiresAt: Date };
-type Written = CheckedInvitation & { id: number };
+/** The key is null where an invitation was there already, and was renewed. */
+export type WrittenInvitation = CheckedInvitation & { id: number; key: string | null };
 
 /**
  * Makes or renews all these invitations and owes their mails, in a handful of statements whatever their number.
@@ -19,42 +21,67 @@ export const writeInvitations = async (
   actor: Actor,
   items: readonly CheckedInvitation[],
   terms: Terms,
-): Promise<{ ids: number[]; renewed: Set<number> }> => {
-  if (items.length === 0) return { ids: [], renewed: new Set() };
+): Promise<WrittenInvitation[]> => {
+  if (items.length === 0) return [];
   const sorted = [...items].sort((a, b) => a.client - b.client || (a.email < b.email ? -1 : 1));
-  await retireExpired(tx, sorted, terms.now);
   const made = await insertNew(tx, actor, sorted, terms);
-  const renewed = await renewPending(
-    tx,
-    sorted.filter((item) => !made.has(slot(item))),
-    terms,
-  );
+  const pending = sorted.filter((item) => !made.has(slot(item)));
+  const settled = pending.length === 0 ? made : await settle(tx, actor, pending, { made, terms });
 
-  const written = items.map((item) => ({ ...item, id: idOf(item, made, renewed) }));
+  const written = items.map((item) => ({ ...item, ...placeOf(item, settled) }));
   await addApps(tx, written);
-  await oweInvitationMails(tx, written, terms.now);
-  return { ids: written.map(({ id }) => id), renewed: new Set(renewed.values()) };
+  await oweInvitationMails(
+    tx,
+    written.map((item) => ({ ...item, isNew: item.key !== null })),
+    terms.now,
+  );
+  return written;
 };
 
 type Slot = { client: number; email: string };
-type Ids = Map<string, number>;
+type Place = { id: number; key: string | null };
+type Places = Map<string, Place>;
 
 const slot = ({ client, email }: Slot): string => `${client} ${email}`;
 
-const idOf = (item: Slot, made: Ids, renewed: Ids): number => {
-  const id = made.get(slot(item)) ?? renewed.get(slot(item));
+const placeOf = (item: Slot, places: Places): Place => {
+  const place = places.get(slot(item));
   // Accepted or revoked by another transaction after the insert had found it pending.
-  if (id === undefined) throw new Problem('overloaded');
-  return id;
+  if (!place) throw new Problem('overloaded');
+  return place;
 };
 
-const idsBySlot = (rows: { id: number; client_id: number; email: string }[]): Ids =>
-  new Map(rows.map(({ id, client_id: client, email }) => [slot({ client, email }), id]));
+type Row = Place & { client_id: number; email: string };
+
+const bySlot = (rows: Row[]): Places =>
+  new Map(rows.map(({ id, key, client_id: client, email }) => [slot({ client, email }), { id, key }]));
+
+/** Of those whose place was taken: the ones that are over give it up, and the others are renewed. */
+const settle = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  pending: CheckedInvitation[],
+  { made, terms }: { made: Places; terms: Terms },
+): Promise<Places> => {
+  await retireExpired(tx, pending, terms.now);
+  const replaced = await insertNew(tx, actor, pending, terms);
+  const open = pending.filter((item) => !replaced.has(slot(item)));
+  return new Map([...made, ...replaced, ...(await renewPending(tx, open, terms))]);
+};
+
+/** Numbers and flags need no escape; null is written as the word. */
+const arrayOf = (values: readonly (number | boolean | null)[]): string => `{${values.map(String).join(',')}}`;
+const clientsOf = (items: readonly Slot[]): string => arrayOf(items.map(({ client }) => client));
+const emailsOf = (items: readonly Slot[]): Buffer =>
+  textArray(
+    'varchar',
+    items.map(({ email }) => email),
+  );
 
 /** The rows of these slots, in the one order in which all take them. */
 const inSlots = (items: readonly Slot[]) => sql`
   select i.id from invitations i
-  join unnest(${items.map((item) => item.client)}::int[], ${items.map((item) => item.email)}::varchar[])
+  join unnest(${clientsOf(items)}::int[], ${emailsOf(items)}::varchar[])
     as asked (client_id, email) using (client_id, email)
   where i.status = 'pending'
   order by i.client_id, i.email
@@ -73,19 +100,22 @@ const insertNew = async (
   actor: Actor,
   items: CheckedInvitation[],
   { now, expiresAt }: Terms,
-): Promise<Ids> => {
-  const { rows } = await sql<{ id: number; client_id: number; email: string }>`
+): Promise<Places> => {
+  const { rows } = await sql<Row>`
     insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
     select asked.*, ${actor.id}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
     from unnest(
-      ${items.map((item) => item.client)}::int[],
-      ${items.map((item) => item.email)}::varchar[],
-      ${items.map(newInvitationKey)}::varchar[],
-      ${items.map((item) => JSON.stringify(item.extra ?? {}))}::json[],
-      ${items.map((item) => item.is_demo_user ?? false)}::boolean[]) as asked
+      ${clientsOf(items)}::int[],
+      ${emailsOf(items)}::varchar[],
+      ${textArray('varchar', newInvitationKeys(items.length))}::varchar[],
+      ${textArray(
+        'json',
+        items.map((item) => JSON.stringify(item.extra ?? {})),
+      )}::json[],
+      ${arrayOf(items.map((item) => item.is_demo_user ?? false))}::boolean[]) as asked
     on conflict (client_id, email) where status = 'pending' do nothing
-    returning id, client_id, email`.execute(tables(tx));
-  return idsBySlot(rows);
+    returning id, key, client_id, email`.execute(tables(tx));
+  return bySlot(rows);
 };
 
 /** What a repeated invitation leaves unsaid stays as it was; who invited first remains the inviter. */
@@ -93,31 +123,38 @@ const renewPending = async (
   tx: SqlEntityManager,
   items: CheckedInvitation[],
   { expiresAt }: Terms,
-): Promise<Ids> => {
+): Promise<Places> => {
   if (items.length === 0) return new Map();
   await inSlots(items).execute(tables(tx));
-  const { rows } = await sql<{ id: number; client_id: number; email: string }>`
+  const { rows } = await sql<Row>`
     update invitations i
     set extra = coalesce(asked.extra, i.extra),
       is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user),
       expires_at = ${expiresAt}::timestamptz
     from unnest(
-      ${items.map((item) => item.client)}::int[],
-      ${items.map((item) => item.email)}::varchar[],
-      ${items.map((item) => (item.extra === undefined ? null : JSON.stringify(item.extra)))}::json[],
-      ${items.map((item) => item.is_demo_user ?? null)}::boolean[])
+      ${clientsOf(items)}::int[],
+      ${emailsOf(items)}::varchar[],
+      ${textArray(
+        'json',
+        items.map((item) => (item.extra === undefined ? null : JSON.stringify(item.extra))),
+      )}::json[],
+      ${arrayOf(items.map((item) => item.is_demo_user ?? null))}::boolean[])
       as asked (client_id, email, extra, is_demo_user)
     where i.client_id = asked.client_id and i.email = asked.email and i.status = 'pending'
-    returning i.id, i.client_id, i.email`.execute(tables(tx));
-  return idsBySlot(rows);
+    returning i.id, null as key, i.client_id, i.email`.execute(tables(tx));
+  return bySlot(rows);
 };
 
 /** Those of a repeated invitation are added to the ones it had. */
-const addApps = async (tx: SqlEntityManager, written: Written[]): Promise<void> => {
+const addApps = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
   const pairs = written.flatMap(({ id, initial_apps }) => initial_apps.map((appId) => ({ id, appId })));
   if (pairs.length === 0) return;
+  const appIds = textArray(
+    'varchar',
+    pairs.map(({ appId }) => appId),
+  );
   await sql`
     insert into invitation_apps (invitation_id, app_id)
-    select * from unnest(${pairs.map((pair) => pair.id)}::int[], ${pairs.map((pair) => pair.appId)}::varchar[])
+    select * from unnest(${arrayOf(pairs.map(({ id }) => id))}::int[], ${appIds}::varchar[])
     on conflict do nothing`.execute(tables(tx));
 };

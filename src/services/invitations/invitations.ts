@@ -19,9 +19,11 @@ import {
   type InvitationRow,
   type InvitationStatus,
   invitationRows,
+  rowsOf,
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
+import { writtenRows } from './invitations-written.ts';
 import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
@@ -37,18 +39,18 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
   const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
-    const { ids, renewed } = await writeInvitations(tx, actor, items, { now, expiresAt });
+    const written = await writeInvitations(tx, actor, items, { now, expiresAt });
     await audit.record(
       tx,
-      items.map(({ email, client, initial_apps }, index) => ({
-        action: renewed.has(ids[index] ?? 0) ? 'invitation.renew' : 'invitation.create',
+      written.map(({ id, key, email, client, initial_apps }) => ({
+        action: key === null ? 'invitation.renew' : 'invitation.create',
         actor,
         target: email,
         clients: [client],
-        details: { id: ids[index], apps: initial_apps },
+        details: { id, apps: initial_apps },
       })),
     );
-    return rowsInOrder(tx, actor, ids);
+    return writtenRows(tx, actor, written, now);
   };
 
   const matching = ({ status, search, cursor }: Filter) => {
@@ -130,7 +132,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      */
     pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
       const { id } = await findPending(em, actor, { email, client, now: clock.now() });
-      const [row] = await rowsInOrder(em, actor, [id]);
+      const [row] = await rowsOf(em, actor, [id]);
       if (!row) throw notFound('pending invitation');
       return row;
     },
@@ -152,7 +154,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         const clients = [found.client_id];
         const event = { action: 'invitation.update', actor, target: email, clients, details };
         if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
-        const [row] = await rowsInOrder(tx, actor, [id]);
+        const [row] = await rowsOf(tx, actor, [id]);
         if (!row) throw notFound('invitation');
         return row;
       }),
@@ -167,12 +169,6 @@ const asSingle = (error: unknown): never => {
     messages,
   ]);
   throw invalid(Object.fromEntries(fields), error);
-};
-
-const rowsInOrder = async (tx: SqlEntityManager, actor: Actor, ids: number[]): Promise<InvitationRow[]> => {
-  const rows = await invitationRows(tx).where(sql<boolean>`id = any(${ids}::int[])`).execute();
-  const byId = new Map((await withInviters(tx, actor, rows)).map((row) => [row.id, row]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
 };
 
 const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {

@@ -1,9 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { MINUTE_MS } from '../../core/clock.ts';
+import { textArray } from '../binary-arrays.ts';
 import { tables } from '../tables.ts';
 
-export type OwedInvitation = { id: number; client: number; email: string };
+export type OwedInvitation = {
+  id: number;
+  client: number;
+  email: string;
+  /** Made just now: nothing was mailed before. */
+  isNew?: boolean;
+};
 
 /** An invitation that is made or resent more often than this in an hour is mailed no more until the hour is over. */
 const MAILS_PER_HOUR = 20;
@@ -22,10 +29,14 @@ export const oweInvitationMails = async (
     insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at)
     select 'invitation', mail.email, mail.client_id, mail.invitation_id, ${now}::timestamptz, ${now}::timestamptz
     from unnest(
-      ${invitations.map((item) => item.email)}::varchar[],
+      ${textArray(
+        'varchar',
+        invitations.map((item) => item.email),
+      )}::varchar[],
       ${invitations.map((item) => item.client)}::int[],
-      ${invitations.map((item) => item.id)}::int[]) as mail (email, client_id, invitation_id)
-    where (select count(*) from outbox_mails earlier
+      ${invitations.map((item) => item.id)}::int[],
+      ${invitations.map((item) => item.isNew ?? false)}::boolean[]) as mail (email, client_id, invitation_id, is_new)
+    where mail.is_new or (select count(*) from outbox_mails earlier
       where earlier.invitation_id = mail.invitation_id and earlier.created_at > ${hourAgo}::timestamptz)
       < ${MAILS_PER_HOUR}`.execute(tables(tx));
   return Number(numAffectedRows);

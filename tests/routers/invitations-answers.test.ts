@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const answers = appSuite('invitations.create, what it answers');
+
+const PATH = '/jb/users/invitations/';
+const peopleOf = (domain: string) =>
+  [
+    { email: `new@${domain}`, initial_apps: [CHURN, SALES, CHURN], is_demo_user: true },
+    { email: `odd@${domain}`, extra: { '"\\': '\u0001\ud800🎉\u2028', list: [null, 1.5, { a: {} }] } },
+    { email: `pending@${domain}`, initial_apps: [CHURN] },
+    { email: `over@${domain}`, is_demo_user: 'true', initial_apps: [SALES] },
+    { email: `plain@${domain}` },
+  ].map((item) => ({ client: 1, ...item }));
+
+/** One who is pending, with apps and data of their own, and one whose time is over. */
+const inviteBefore = async (app: TestApp, domain: string): Promise<void> => {
+  const before = [`pending@${domain}`, `over@${domain}`].map((email) => ({
+    email,
+    client: 1,
+    extra: { email },
+    initial_apps: [SALES],
+  }));
+  await app.send(`POST ${PATH}`, { as: ROOT, payload: before });
+  await sql`
+    update invitations set expires_at = date_invited where email = ${`over@${domain}`}`.execute(app.db());
+};
+
+const readEach = async (app: TestApp, as: string, people: { email: string }[]): Promise<unknown[]> => {
+  const read = [];
+  for (const { email } of people) read.push((await app.send(`GET ${PATH}${email}/`, { as })).json());
+  return read;
+};
+
+for (const as of [ROOT, ACME]) {
+  answers(`shows to ${as} what reading each shows then, as JSON writes it`, async ({ app }) => {
+    const domain = as === ROOT ? 'root.test' : 'acme.test';
+    const people = peopleOf(domain);
+    await inviteBefore(app, domain);
+    const made = await app.send(`POST ${PATH}`, { as, payload: people });
+
+    assert.is(made.statusCode, 200, made.body);
+    assert.is(made.body, JSON.stringify(made.json()));
+    assert.equal(made.json(), await readEach(app, as, people));
+    assert.equal(made.json()[0].initial_apps, [SALES, CHURN], 'by age');
+  });
+}
+
+answers('is written in a list as it is of each', async ({ app }) => {
+  const people = peopleOf('list.test');
+  await app.send(`POST ${PATH}`, { as: ACME, payload: people });
+  const list = await app.send(`GET ${PATH}?search=list.test`, { as: ACME });
+
+  assert.is(list.body, JSON.stringify(list.json()));
+  // Those of one bulk have their ids in the order of their addresses.
+  const inOrder = people.toSorted((a, b) => (a.email < b.email ? -1 : 1));
+  assert.equal(list.json(), await readEach(app, ACME, inOrder));
+});
+
+answers('comes again as it was under the same key', async ({ app }) => {
+  const headers = { 'idempotency-key': 'once' };
+  const request = { as: ACME, payload: peopleOf('again.test'), headers };
+  const first = await app.send(`POST ${PATH}`, request);
+  const second = await app.send(`POST ${PATH}`, request);
+
+  assert.is(second.headers['idempotency-replayed'], 'true');
+  assert.is(second.body, first.body);
+});
+
+answers('makes one of each when the same are invited at once, in whatever order', async ({ app }) => {
+  await inviteBefore(app, 'crowd.test');
+  const people = [
+    ...peopleOf('crowd.test'),
+    ...Array.from({ length: 50 }, (_, n) => ({ email: `c${n}@crowd.test`, client: 1 })),
+  ];
+  const orders = [
+    people,
+    people.toReversed(),
+    people,
+    people.toReversed(),
+    people.slice(2),
+    people.slice(0, 20),
+  ];
+  const sent = await Promise.all(orders.map((payload) => app.send(`POST ${PATH}`, { as: ROOT, payload })));
+
+  assert.equal(new Set(sent.map(({ statusCode }) => statusCode)), new Set([200]));
+  const { rows } = await sql<{ count: number; people: number }>`
+    select count(*)::int as count, count(distinct email)::int as people from invitations
+    where email like '%@crowd.test' and status = 'pending'`.execute(app.db());
+  assert.equal(rows, [{ count: people.length, people: people.length }]);
+});
+
+answers('retires the one whose time was over, and leaves it in the history', async ({ app }) => {
+  await inviteBefore(app, 'history.test');
+  await app.send(`POST ${PATH}`, { as: ROOT, payload: peopleOf('history.test') });
+  const { rows } = await sql`
+    select email, array_agg(status order by id) as statuses from invitations
+    where email in ('over@history.test', 'pending@history.test') group by email order by email`.execute(
+    app.db(),
+  );
+
+  assert.equal(rows, [
+    { email: 'over@history.test', statuses: ['expired', 'pending'] },
+    { email: 'pending@history.test', statuses: ['pending'] },
+  ]);
+});
+
+answers.run();
