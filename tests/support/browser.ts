@@ -63,7 +63,11 @@ const openPage = async (browser: Browser) => {
     if (message.type() !== 'info' && !answers.has(message.location().url)) faults.push(message.text());
   });
   page.on('pageerror', (error) => faults.push(error.message));
-  page.on('requestfailed', (request) => faults.push(`${request.url()} failed`));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText;
+    // What is still on its way when a page is left, its icon for one, which no load waits for.
+    if (reason !== 'net::ERR_ABORTED') faults.push(`${request.url()} failed: ${reason}`);
+  });
   return {
     page,
     cookies: async () => (await context.cookies()).map(({ name }) => name),
