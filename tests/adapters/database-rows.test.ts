@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRowReader, type ReadRows, type RowsOf } from '../../src/adapters/database-rows.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { createTestPool } from '../support/test-pool.ts';
 
 type Context = { pool: pg.Pool; read: ReadRows; drop: () => Promise<void> };
 const rows = suite<Context>('rows as bytes');
@@ -11,8 +12,7 @@ const rows = suite<Context>('rows as bytes');
 rows.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next query.
-  context.pool = new pg.Pool({ ...connection, max: 1 });
-  context.pool.on('error', () => undefined);
+  context.pool = createTestPool(connection, { max: 1 });
   context.read = createRowReader(context.pool, 2_000);
   context.drop = drop;
 });

@@ -1,10 +1,11 @@
 import { CompiledQuery } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createTransactions, type Transact } from '../../src/adapters/database-transactions.ts';
 import { until } from '../support/poll.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { createTestPool } from '../support/test-pool.ts';
 
 type Context = { pool: pg.Pool; other: pg.Pool; transact: Transact; drop: () => Promise<void> };
 const transactions = suite<Context>('transactions of few steps');
@@ -12,9 +13,8 @@ const transactions = suite<Context>('transactions of few steps');
 transactions.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next transaction.
-  context.pool = new pg.Pool({ ...connection, max: 1 });
-  context.pool.on('error', () => undefined);
-  context.other = new pg.Pool(connection);
+  context.pool = createTestPool(connection, { max: 1 });
+  context.other = createTestPool(connection);
   context.transact = createTransactions(context.pool, 2_000);
   context.drop = drop;
 });

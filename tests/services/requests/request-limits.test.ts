@@ -1,10 +1,11 @@
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../../src/core/logger.ts';
 import { type Caller, createRequestLimits } from '../../../src/services/requests/request-limits.ts';
 import { until } from '../../support/poll.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { createTestPool } from '../../support/test-pool.ts';
 
 type Context = { database: TestDatabase; pool: Pool };
 
@@ -12,7 +13,7 @@ const limits = suite<Context>('limits of requests');
 
 limits.before(async (context) => {
   context.database = await createTestDatabase();
-  context.pool = new Pool(context.database.connection);
+  context.pool = createTestPool(context.database.connection);
 });
 limits.after(async ({ pool, database }) => {
   await pool.end();
@@ -118,7 +119,7 @@ limits('ask the database once for many requests', async ({ pool }) => {
 });
 
 limits('are kept by each instance alone while the database is away', async ({ database }) => {
-  const gone = new Pool(database.connection);
+  const gone = createTestPool(database.connection);
   const one = createRequestLimits({ pool: gone, limit: 40, logger });
   assert.is(await grantedOf([one], token(8), 10), 10);
   await gone.end();
