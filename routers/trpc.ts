@@ -3,6 +3,7 @@ import type { OpenApiMeta } from 'trpc-to-openapi';
 import { Problem } from '../src/core/problems.ts';
 import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
 import type { Services } from '../src/services/index.ts';
+import type { Beginning } from './beginnings.ts';
 import { type ConditionMeta, underConditions } from './conditions.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './errors.ts';
@@ -12,9 +13,10 @@ import { transformer } from './transformer.ts';
 /** Who may call a procedure, see below. */
 export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';
 
-/** What the REST path of a procedure does that its OpenAPI meta has no word for. */
-export type RestMeta = {
+/** What a procedure, and its REST path, do that their OpenAPI meta has no word for. */
+export type ProcedureMeta = {
   role?: Role;
+  begin?: Beginning;
   rest?: ConditionMeta & {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
@@ -40,7 +42,7 @@ export type RestMeta = {
 
 const t = initTRPC
   .context<Context>()
-  .meta<OpenApiMeta<RestMeta>>()
+  .meta<OpenApiMeta<ProcedureMeta>>()
   .create({
     transformer,
     isDev: false,
@@ -74,8 +76,10 @@ const withServices = t.middleware(({ ctx, next }) =>
 const withActor = (may: (actor: Actor) => boolean) =>
   t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) =>
     withProblems(async () => {
+      const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      const actor = await ctx.authenticate();
+      meta?.begin?.(ctx.services, rawInput);
+      const actor = await caller;
       if (!actor) throw new Problem('not-signed-in');
       if (!may(actor)) throw new Problem('not-allowed');
       const proceed = (services: Services) => next({ ctx: { actor, services } });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginning } from './beginnings.ts';
 import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
@@ -8,6 +9,7 @@ import { userColumns } from './user-texts.ts';
 import { UserView, userFilter, userView } from './user-views.ts';
 
 const PersonName = Text(150);
+const ByEmail = z.object({ email: EmailKey });
 const tags = ['Users'];
 
 export const usersRouter = router({
@@ -24,8 +26,11 @@ export const usersRouter = router({
     }),
 
   get: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/', tags } })
-    .input(z.object({ email: EmailKey }))
+    .meta({
+      openapi: { method: 'GET', path: '/jb/users/{email}/', tags },
+      begin: beginning(ByEmail, ({ users }, { email }) => users.beginGet(email)),
+    })
+    .input(ByEmail)
     .output(UserView)
     .query(async ({ ctx, input }) =>
       userView(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
@@ -76,7 +81,7 @@ export const usersRouter = router({
       openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags },
       rest: { status: 204, represents: 'users.get' },
     })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
 });

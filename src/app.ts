@@ -3,6 +3,7 @@ import { QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { Argon2Cost } from './adapters/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
+import { createReads } from './adapters/database-reads.ts';
 import { createRowReader } from './adapters/database-rows.ts';
 import { createTransactions } from './adapters/database-transactions.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
@@ -28,7 +29,7 @@ import { pruneCounts, pruneCredentials } from './services/logins/credential-prun
 import { createLoginCrowd } from './services/logins/login-crowd.ts';
 import { createLoginThrottle } from './services/logins/login-throttle.ts';
 import { createResetThrottle } from './services/logins/reset-throttle.ts';
-import { createUserReading } from './services/people/user-reading.ts';
+import { createAnyUserReading } from './services/people/user-reading.ts';
 import { createRequestLimits } from './services/requests/request-limits.ts';
 import { careForUsage } from './services/usage/usage-care.ts';
 import { createUsageWriters } from './services/usage/usage-writers.ts';
@@ -52,6 +53,8 @@ export const createApp = async (deps: AppDeps) => {
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
+  const exchanging = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
+  const read = createReads(pool, exchanging);
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
   const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
@@ -67,8 +70,8 @@ export const createApp = async (deps: AppDeps) => {
     mailWriter: mailing.mailWriter,
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
-    ownerOf: createCredentialOwners(orm.em.fork()),
-    readUser: createUserReading(orm.em.fork()),
+    ownerOf: createCredentialOwners(orm.em.fork(), read),
+    readAnyUser: createAnyUserReading(orm.em.fork(), read),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
     usageWriters: createUsageWriters(),
@@ -76,7 +79,7 @@ export const createApp = async (deps: AppDeps) => {
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
     readRows: createRowReader(pool, QUERY_TIMEOUT_MS, connection.preparesStatements),
-    transact: createTransactions(pool, QUERY_TIMEOUT_MS),
+    transact: createTransactions(pool, exchanging),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>

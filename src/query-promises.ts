@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { cutConnection } from './adapters/database-cut.ts';
+import { cutConnection } from './adapters/database-lending.ts';
 import type { StatementNames } from './prepared-statements.ts';
 
 type Callback = (error: Error | null, result: unknown) => void;

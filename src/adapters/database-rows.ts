@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { RawRow } from '../core/raw-row.ts';
-import { cutConnection } from './database-cut.ts';
+import { cutConnection, isOfStatement, lend } from './database-lending.ts';
 import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './database-row-bytes.ts';
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
@@ -35,23 +35,15 @@ export const createRowReader = (
     names.set(sql, `${NAME_PREFIX}${names.size}`);
     return names.get(sql);
   };
-  return async (statement, rows) => {
-    const client = await pool.connect();
-    // The query is told as well; without a listener it would end the process.
-    client.on('error', ignore);
+  return (statement, rows) => {
     const name = preparesStatements ? nameOf(statement.sql) : undefined;
-    const reading = readOn(client, { ...statement, name }, rows, limitMs);
-    const [outcome] = await Promise.allSettled([reading]);
-    client.off('error', ignore);
-    client.release(outcome.status === 'rejected' && !isOfStatement(outcome.reason));
-    return reading;
+    return lend(
+      pool,
+      (client) => readOn(client, { ...statement, name }, rows, limitMs),
+      (_client, outcome) => outcome.status === 'rejected' && !isOfStatement(outcome.reason),
+    );
   };
 };
-
-const ignore = (): void => {};
-
-/** Whether a failure leaves the connection as good as it was. */
-const isOfStatement = (error: object): boolean => 'severity' in error && error.severity === 'ERROR';
 
 const readOn = (
   client: pg.PoolClient,

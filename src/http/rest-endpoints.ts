@@ -2,7 +2,7 @@ import type { TRPCProcedureType } from '@trpc/server';
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../routers/index.ts';
-import type { RestMeta, Role } from '../../routers/trpc.ts';
+import type { ProcedureMeta, Role } from '../../routers/trpc.ts';
 import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
 
 /**
@@ -29,7 +29,7 @@ export type Endpoint = {
   /** Undefined where everybody who is signed in may call it. */
   role: Role | undefined;
   tags: readonly string[];
-  rest: NonNullable<RestMeta['rest']>;
+  rest: NonNullable<ProcedureMeta['rest']>;
   /** Of a list that may be read as CSV. */
   csv: CsvColumns | null;
 };
@@ -37,7 +37,7 @@ export type Endpoint = {
 /** Every REST path, taken from the metas of the procedures: there is no other list of them. */
 export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
-  forEachOpenApiProcedure<RestMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
+  forEachOpenApiProcedure<ProcedureMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
     // Private in the types of tRPC: whoever declares a procedure declares its output too.
     const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
     const [schema] = inputs;

@@ -45,12 +45,19 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 /** Whatever can be refused by the headers alone is refused before the body is read. */
 const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
   if (endpoint.rest.status !== 204) chooseForm(request, offersOf(endpoint));
-  if (endpoint.isPublic) return;
+  if (endpoint.isPublic || isBareQuery(endpoint, request)) return;
   if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
   if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
   if (endpoint.method === 'POST') deps.csrf.check(request);
 };
+
+/** There is no body to be spared, and the procedure asks who calls: it may do something else meanwhile. */
+const isBareQuery = ({ method, url }: Endpoint, { headers }: FastifyRequest): boolean =>
+  method === 'GET' &&
+  !url.startsWith(CSRF_PATHS) &&
+  (headers['content-length'] ?? '0') === '0' &&
+  headers['transfer-encoding'] === undefined;
 
 const answer = async (
   endpoint: Endpoint,

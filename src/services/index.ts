@@ -35,7 +35,7 @@ import { createAppVersions } from './packages/app-versions.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createRoles } from './people/roles.ts';
-import type { ReadUser } from './people/user-reading.ts';
+import { createUserReading, type ReadAnyUser } from './people/user-reading.ts';
 import { createUsers } from './people/users.ts';
 import { createResourceLocks } from './resource-locks.ts';
 import { createBranding } from './tenants/branding.ts';
@@ -62,7 +62,7 @@ export type ServiceDeps = {
   mailRoute: MailRoute;
   tokenIdleDays: number;
   ownerOf: CredentialOwners;
-  readUser: ReadUser;
+  readAnyUser: ReadAnyUser;
   invitationDays: number;
   usageRetentionDays: number;
   usageWriters: UsageWriters;
@@ -78,7 +78,12 @@ export type ServiceDeps = {
 export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => {
   const audit = createAudit(origin, deps.clock);
   const common = { ...deps, em, origin, audit };
-  const unit = { ...common, proof: createPasswordProof(common), idempotency: createIdempotency(common) };
+  const unit = {
+    ...common,
+    proof: createPasswordProof(common),
+    idempotency: createIdempotency(common),
+    reading: createUserReading(common),
+  };
   return {
     identity: createIdentity(unit),
     logins: createLogins(unit),

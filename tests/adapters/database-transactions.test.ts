@@ -15,7 +15,7 @@ transactions.before(async (context) => {
   // One connection: what a failure leaves behind meets the next transaction.
   context.pool = createTestPool(connection, { max: 1 });
   context.other = createTestPool(connection);
-  context.transact = createTransactions(context.pool, 2_000);
+  context.transact = createTransactions(context.pool, { limitMs: 2_000 });
   context.drop = drop;
 });
 transactions.before.each(async ({ other }) => {
@@ -136,7 +136,7 @@ transactions('fail when their connection is lost, and the next has another', asy
 });
 
 transactions('cut a server off that does not answer in time', async (context) => {
-  const impatient = createTransactions(context.pool, 50);
+  const impatient = createTransactions(context.pool, { limitMs: 50 });
   await failsWith(
     impatient(({ send }) => send([CompiledQuery.raw('select pg_sleep(60)')])),
     /timeout/,

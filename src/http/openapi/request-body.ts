@@ -15,7 +15,7 @@ export const requestBodyOf = (
   if (bodyKeys.length === 0) return undefined;
   const name = `${nameOf(endpoint.procedure)}Input`;
   if (rest.many !== undefined) {
-    const array = sentSchema(input.shape[rest.many] as z.ZodType) as z.ZodArray<z.ZodType>; // elements under this key: see RestMeta
+    const array = sentSchema(input.shape[rest.many] as z.ZodType) as z.ZodArray<z.ZodType>; // elements under this key: see ProcedureMeta
     const element = sentSchema(array.element);
     return body(endpoint, {
       oneOf: [convert(element, 'input', name), convert(bounded(element, array), 'input')],

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
+import type { Read } from '../../adapters/database-reads.ts';
 import { createGathering } from '../../core/gathering.ts';
 import type { Credential } from '../actor.ts';
 import { prepared } from '../prepared.ts';
@@ -8,14 +9,16 @@ import { prepared } from '../prepared.ts';
 export type CredentialOwners = ReturnType<typeof createCredentialOwners>;
 
 /** Who owns the token or session of a digest, if it is known and its owner active. Asked by every request. */
-export const createCredentialOwners = (em: SqlEntityManager) => {
+export const createCredentialOwners = (em: SqlEntityManager, read: Read) => {
+  const ownersBy = (kind: Credential['kind']) => async (digests: readonly string[]) =>
+    byDigest(await read(OWNERS[kind].bound(em, { digests })));
   const gathered = {
-    token: createGathering((digests: readonly string[]) => ownersOf(em, 'token', digests)),
-    session: createGathering((digests: readonly string[]) => ownersOf(em, 'session', digests)),
+    token: createGathering(ownersBy('token')),
+    session: createGathering(ownersBy('session')),
   };
   return async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
     // A transaction sees what nobody else does as yet.
-    unit.isInTransaction() ? (await ownersOf(unit, kind, [digest])).get(digest) : gathered[kind](digest);
+    unit.isInTransaction() ? (await OWNERS[kind](unit, { digests: [digest] })).at(0) : gathered[kind](digest);
 };
 
 export const activeUsers = (db: Kysely<Database>) =>
@@ -28,8 +31,8 @@ export const activeUsers = (db: Kysely<Database>) =>
     )
     .where('users.is_active', '=', true);
 
-const ownersOf = async (em: SqlEntityManager, kind: Credential['kind'], digests: readonly string[]) =>
-  new Map((await OWNERS[kind](em, { digests })).map((owner) => [owner.digest, owner]));
+const byDigest = <Owner extends { digest: string }>(owners: readonly Owner[]) =>
+  new Map(owners.map((owner) => [owner.digest, owner]));
 
 const isAsked = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;

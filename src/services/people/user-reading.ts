@@ -1,22 +1,39 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Read } from '../../adapters/database-reads.ts';
 import { createGathering } from '../../core/gathering.ts';
 import { type Actor, seesAll } from '../actor.ts';
-import { found, type UserRow, userRow, usersSeen } from './user-rows.ts';
+import { anyUsers, found, type UserRow, userRow } from './user-rows.ts';
 
-export type ReadUser = ReturnType<typeof createUserReading>;
+/** Reads one user as whoever sees all of everybody: what is asked for at the same time is read by one statement. */
+export type ReadAnyUser = (email: string) => Promise<UserRow | undefined>;
 
-/** Whoever sees all sees the same of everybody: what several of them ask for at a time is read by one statement. */
-const WHO_SEES_ALL: Actor = { id: 0, email: '', isStaff: true, isSuperuser: false, adminOf: [], via: null };
-
-/** Reads one user as an actor sees them. */
-export const createUserReading = (em: SqlEntityManager) => {
-  const gathered = createGathering(
+export const createAnyUserReading = (em: SqlEntityManager, read: Read): ReadAnyUser =>
+  createGathering(
     async (emails: readonly string[]) =>
-      new Map((await usersSeen(em, WHO_SEES_ALL, emails)).map((row) => [row.email, row])),
+      new Map((await read(anyUsers(em, emails))).map((row) => [row.email, row])),
   );
 
-  /** @throws Problem `not-found`, also for a user the actor may not see */
-  return async (unit: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> =>
-    // A transaction sees what nobody else does as yet.
-    seesAll(actor) && !unit.isInTransaction() ? found(await gathered(email)) : userRow(unit, actor, email);
+type Deps = { em: SqlEntityManager; readAnyUser: ReadAnyUser };
+
+/** Reads one user as an actor sees them. */
+export const createUserReading = ({ em, readAnyUser }: Deps) => {
+  let begun: { email: string; row: ReturnType<ReadAnyUser> } | undefined;
+
+  return {
+    /** Begins before it is known who asks: half of the time goes into finding that out. Whoever sees all may have it. */
+    begin: (email: string): void => {
+      if (em.isInTransaction()) return; // it sees what nobody else does as yet
+      begun = { email, row: readAnyUser(email) };
+      // Told to whoever takes it up; and perhaps nobody does.
+      begun.row.catch(() => undefined);
+    },
+
+    /** @throws Problem `not-found`, also for a user the actor may not see */
+    read: async (actor: Actor, email: string): Promise<UserRow> => {
+      if (!seesAll(actor) || em.isInTransaction()) return userRow(em, actor, email);
+      const row = begun?.email === email ? begun.row : readAnyUser(email);
+      begun = undefined; // whoever asks again wants to know how it is then
+      return found(await row);
+    },
+  };
 };

@@ -86,5 +86,9 @@ const usersSeenBy = (isStaff: boolean) =>
       .where(isSeenUser(actor));
   });
 
+/** Those of these addresses, as whoever sees all of everybody: a statement to be run along with others. */
+export const anyUsers = (em: SqlEntityManager, emails: readonly string[]) =>
+  ANY_USERS.bound(em, { id: 0, adminOf: [], emails });
+
 const ANY_USERS = usersSeenBy(true);
 const USERS_OF_OFFICE = usersSeenBy(false);

@@ -17,7 +17,7 @@ import { addUser } from './new-user.ts';
 import { endAccess, lockUser } from './user-changes.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
 import type { UserChanges } from './user-outcome.ts';
-import type { ReadUser } from './user-reading.ts';
+import type { createUserReading } from './user-reading.ts';
 import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
 import { type UserColumns, userReading } from './user-texts.ts';
 import { updateOrdinaryUser, updateUser } from './user-update.ts';
@@ -39,12 +39,12 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
-  readUser: ReadUser;
+  reading: ReturnType<typeof createUserReading>;
   readRows: ReadRows;
   transact: Transact;
 };
 
-export const createUsers = ({ em, clock, audit, readUser, readRows, transact }: Deps) => ({
+export const createUsers = ({ em, clock, audit, reading, readRows, transact }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> =>
     readPart(await seenUsers(em, actor, filter), 'users.id', part),
@@ -63,8 +63,11 @@ export const createUsers = ({ em, clock, audit, readUser, readRows, transact }: 
     return listText({ em, readRows, actor, prepare });
   },
 
+  /** Begins to read a user whom `get` is soon to be asked for. */
+  beginGet: (email: string): void => reading.begin(email),
+
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserRow> => readUser(em, actor, email),
+  get: (actor: Actor, email: string): Promise<UserRow> => reading.read(actor, email),
 
   /**
    * Makes a user without a password, and owes them the mail by which to set one.

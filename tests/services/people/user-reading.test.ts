@@ -48,4 +48,24 @@ reading('sees in a transaction what nobody else does as yet', async ({ app }) =>
   await rejectsWith(app.openServices().users.get(root, 'nobody@acme.test'), 'not-found');
 });
 
+reading('tells nobody more than that they are nobody, whatever they ask for', async ({ app }) => {
+  const headers = { authorization: `Token ${'0'.repeat(40)}` };
+  for (const email of [ADA, 'nobody@acme.test', 'a%00b@acme.test']) {
+    assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
+    assert.is((await app.send(`GET /jb/users/${email}/`, { headers })).statusCode, 401);
+  }
+});
+
+reading('of one request is of the moment, also when it reads twice', async ({ app }) => {
+  const { identity, users } = app.openServices();
+  const root = await identity.ofToken(await app.tokenOf(ROOT));
+  assert.ok(root);
+  users.beginGet(EDSGER);
+  const { first_name: before } = await users.get(root, EDSGER);
+  await app.openServices().users.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
+
+  assert.is.not(before, 'Dijkstra, E.');
+  assert.is((await users.get(root, EDSGER)).first_name, 'Dijkstra, E.');
+});
+
 reading.run();
