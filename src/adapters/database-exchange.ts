@@ -1,5 +1,6 @@
 import type { CompiledQuery } from 'kysely';
 import pg from 'pg';
+import { serialize } from 'pg-protocol';
 
 /** What a statement is prepared as. */
 export type Prepared = {
@@ -39,19 +40,20 @@ export class Exchange implements pg.Submittable {
     this.#callback = callback;
   }
 
+  /** One buffer: of many small ones, each is a write that the stream keeps account of. */
   submit(connection: pg.Connection): void {
-    connection.stream.cork();
-    this.#steps.forEach(({ statement, prepared }, index) => {
+    const messages = this.#steps.flatMap(({ statement, prepared }, index) => {
       const { name, isSent, readRow } = prepared;
-      if (!isSent) connection.parse({ name, text: statement.sql, types: [] }, true);
       prepared.isSent = true;
-      connection.bind({ statement: name, values: this.#values[index] ?? [] }, true);
-      // The rows of what is prepared stay as they were described.
-      if (readRow === undefined) connection.describe({ type: 'P', name: '' }, true);
-      connection.execute({}, true);
+      return [
+        ...(isSent ? [] : [serialize.parse({ name, text: statement.sql, types: [] })]),
+        serialize.bind({ statement: name, values: this.#values[index] ?? [] }),
+        // The rows of what is prepared stay as they were described.
+        ...(readRow === undefined ? [serialize.describe({ type: 'P', name: '' })] : []),
+        serialize.execute({}),
+      ];
     });
-    connection.sync();
-    connection.stream.uncork();
+    connection.stream.write(Buffer.concat([...messages, serialize.sync()]));
   }
 
   handleRowDescription({ fields }: { fields: Field[] }): void {
