@@ -36,10 +36,13 @@ export const cpuSeconds = async (pid: number): Promise<number> => secondsOf(awai
 
 /** That of a PostgreSQL server: its postmaster, its backends, and those that have ended. */
 export const serverCpuSeconds = async (postmaster: number): Promise<number> => {
+  const before = await statOf(postmaster);
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const stats = await Promise.all(pids.map(statOf));
-  const children = stats.filter(([parent]) => parent === postmaster);
   const own = await statOf(postmaster);
+  // One that ended meanwhile would be counted twice, or not at all.
+  if (secondsOf(before, ENDED) !== secondsOf(own, ENDED)) return serverCpuSeconds(postmaster);
+  const children = stats.filter(([parent]) => parent === postmaster);
   return children.reduce((sum, stat) => sum + secondsOf(stat, OWN), secondsOf(own, [...OWN, ...ENDED]));
 };
 
