@@ -36,25 +36,28 @@ const hasBrowser = existsSync(CHROMIUM);
 const PACKAGE_TESTS = join('tests', 'package');
 
 /** They start programs, and take longer than all the others: left to `--all`, and to who asks for a part. */
-const SLOW_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-client'].map((name) =>
+const PROGRAM_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-client'].map((name) =>
   join('tests', name),
 );
+/** So are those that take seconds each, for the lots of data or the many rounds that they need. */
+const SLOW = '.slow.test.ts';
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
 const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
-const leftOut = [...(isPackageWanted ? [] : [PACKAGE_TESTS]), ...(isBrief ? SLOW_TESTS : [])];
+const leftOut = [...(isPackageWanted ? [] : [PACKAGE_TESTS]), ...(isBrief ? PROGRAM_TESTS : [])];
 
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
   !leftOut.some((folder) => file.startsWith(folder)) &&
+  !(isBrief && file.endsWith(SLOW)) &&
   (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
 const findFiles = async (): Promise<string[]> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
-  if (isBrief) console.log(`Left out ${SLOW_TESTS.join(', ')}: npm run test:all runs them too.`);
+  if (isBrief) console.log(`Left out ${PROGRAM_TESTS.join(', ')}, *${SLOW}: npm run test:all runs them too.`);
   const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
   if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
   return runnable.sort();

@@ -17,6 +17,13 @@ bodies('takes no body for {} whatever its content type says', async ({ app }) =>
   }
 });
 
+bodies('are not looked at before it is known who sends them', async ({ app }) => {
+  const unreadable = { payload: 'not json', headers: { 'content-type': 'text/plain' } };
+  for (const line of ['GET /jb/users/ada@acme.test/', 'GET /jb/sites/', 'POST /jb/users/']) {
+    assert.is((await app.send(line, unreadable)).statusCode, 401);
+  }
+});
+
 bodies('takes a GET with a body', async ({ app }) => {
   const response = await app.send('GET /jb/sites/', { as: ADA, payload: '{}', headers: JSON_TYPE });
 
