@@ -6,8 +6,8 @@ import manifest from '../../package.json' with { type: 'json' };
  */
 export const npmScript = (name: 'start' | 'demo') => {
   const script = manifest.scripts[name];
-  const [, threshold, options] =
-    /^MALLOC_MMAP_THRESHOLD_=(\d+) exec node (--.+) src\/cli\.js \w+$/.exec(script) ?? [];
-  if (threshold === undefined || options === undefined) throw new Error(`Cannot read the script: ${script}`);
-  return { settings: { MALLOC_MMAP_THRESHOLD_: threshold }, nodeOptions: options.split(' ') };
+  const [, settings, options] = /^((?:\w+=\S+ )+)exec node (--.+) src\/cli\.js \w+$/.exec(script) ?? [];
+  if (settings === undefined || options === undefined) throw new Error(`Cannot read the script: ${script}`);
+  const pairs = [...settings.matchAll(/(\w+)=(\S+) /g)].map(([, name = '', value = '']) => [name, value]);
+  return { settings: Object.fromEntries(pairs) as Record<string, string>, nodeOptions: options.split(' ') };
 };
