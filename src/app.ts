@@ -71,6 +71,7 @@ export const createApp = async (deps: AppDeps) => {
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     ownerOf: createCredentialOwners(orm.em.fork(), read),
+    read,
     readAnyUser: createAnyUserReading(orm.em.fork(), read),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/common-passwords.ts';
+import type { Read } from '../adapters/database-reads.ts';
 import type { ReadRows } from '../adapters/database-rows.ts';
 import type { Transact } from '../adapters/database-transactions.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
@@ -62,6 +63,7 @@ export type ServiceDeps = {
   mailRoute: MailRoute;
   tokenIdleDays: number;
   ownerOf: CredentialOwners;
+  read: Read;
   readAnyUser: ReadAnyUser;
   invitationDays: number;
   usageRetentionDays: number;

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Read } from '../../adapters/database-reads.ts';
 import { createGathering } from '../../core/gathering.ts';
 import { type Actor, seesAll } from '../actor.ts';
-import { anyUsers, found, type UserRow, userRow } from './user-rows.ts';
+import { anyUsers, found, type UserRow, userRow, userSeen } from './user-rows.ts';
 
 /** Reads one user as whoever sees all of everybody: what is asked for at the same time is read by one statement. */
 export type ReadAnyUser = (email: string) => Promise<UserRow | undefined>;
@@ -13,10 +13,10 @@ export const createAnyUserReading = (em: SqlEntityManager, read: Read): ReadAnyU
       new Map((await read(anyUsers(em, emails))).map((row) => [row.email, row])),
   );
 
-type Deps = { em: SqlEntityManager; readAnyUser: ReadAnyUser };
+type Deps = { em: SqlEntityManager; read: Read; readAnyUser: ReadAnyUser };
 
 /** Reads one user as an actor sees them. */
-export const createUserReading = ({ em, readAnyUser }: Deps) => {
+export const createUserReading = ({ em, read, readAnyUser }: Deps) => {
   let begun: { email: string; row: ReturnType<ReadAnyUser> } | undefined;
 
   return {
@@ -30,7 +30,8 @@ export const createUserReading = ({ em, readAnyUser }: Deps) => {
 
     /** @throws Problem `not-found`, also for a user the actor may not see */
     read: async (actor: Actor, email: string): Promise<UserRow> => {
-      if (!seesAll(actor) || em.isInTransaction()) return userRow(em, actor, email);
+      if (em.isInTransaction()) return userRow(em, actor, email);
+      if (!seesAll(actor)) return found((await read(userSeen(em, actor, email)))[0]);
       const row = begun?.email === email ? begun.row : readAnyUser(email);
       begun = undefined; // whoever asks again wants to know how it is then
       return found(await row);

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { notFound } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
-import { prepared } from '../prepared.ts';
+import { compiledOnce } from '../prepared.ts';
 import { inSeenClients, tables } from '../tables.ts';
 
 /**
@@ -62,8 +62,8 @@ export const isSeenUser = (actor: Actor) =>
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
 export const userRow = async (em: SqlEntityManager, actor: Actor, email: string): Promise<UserRow> => {
-  const [row] = await usersSeen(em, actor, [email]);
-  return found(row);
+  const { rows } = await tables(em).executeQuery(userSeen(em, actor, email));
+  return found(rows[0]);
 };
 
 /** @throws Problem `not-found` */
@@ -72,23 +72,23 @@ export const found = (row: UserRow | undefined): UserRow => {
   return row;
 };
 
-/** Those of these addresses whom the actor may see. */
-export const usersSeen = (em: SqlEntityManager, actor: Actor, emails: readonly string[]) =>
-  (seesAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { id: actor.id, adminOf: actor.adminOf, emails });
-
 type Sought = Pick<Actor, 'id' | 'adminOf'> & { emails: readonly string[] };
 
 const usersSeenBy = (isStaff: boolean) =>
-  prepared((db, { id, adminOf, emails }: Sought) => {
+  compiledOnce((db, { id, adminOf, emails }: Sought) => {
     const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', via: null };
     return rowsSeenBy(db, actor)
       .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
       .where(isSeenUser(actor));
   });
 
-/** Those of these addresses, as whoever sees all of everybody: a statement to be run along with others. */
+/** Statement for the user of this address, if the actor may see them. */
+export const userSeen = (em: SqlEntityManager, actor: Actor, email: string) =>
+  (seesAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { ...actor, emails: [email] });
+
+/** Statement for the users of these addresses, as whoever sees all sees them. */
 export const anyUsers = (em: SqlEntityManager, emails: readonly string[]) =>
-  ANY_USERS.bound(em, { id: 0, adminOf: [], emails });
+  ANY_USERS(em, { id: 0, adminOf: [], emails });
 
 const ANY_USERS = usersSeenBy(true);
 const USERS_OF_OFFICE = usersSeenBy(false);
