@@ -65,7 +65,8 @@ const run = async (orders: Orders): Promise<LoadReport> => {
     const connection = openConnection(port);
     for (let dueAt = performance.now(); !isOver(); dueAt += pauseMs) {
       // One that comes late does not put off the next.
-      if (dueAt > performance.now()) await sleep(dueAt - performance.now());
+      const waitMs = dueAt - performance.now();
+      if (waitMs > 0) await sleep(waitMs);
       const text = texts[next % texts.length];
       next += 1;
       if (text) keep(await connection.send(stamped(text)));
