@@ -10,6 +10,8 @@ import type { Samples } from './samples.ts';
 import type { State } from './state.ts';
 
 const WARM_UP_SECONDS = 1;
+/** Of a program that has just been started: V8 compiles while it runs. */
+const FIRST_WARM_UP_SECONDS = 6;
 const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
 
 /** What one peer did in one round. Times are milliseconds, also of processors, for one call. */
@@ -75,7 +77,9 @@ export const createMeasuring = ({ place, generate, samples, state }: Deps) => {
     }
     // With other requests than those that are measured: a change that was made before would be none.
     const half = Math.ceil(orders.requests.length / 2);
-    await generate({ ...orders, offset: orders.offset + half, seconds: WARM_UP_SECONDS });
+    const isNew = round === 1 && !kind.writes;
+    const warmUpSeconds = isNew ? FIRST_WARM_UP_SECONDS : WARM_UP_SECONDS;
+    await generate({ ...orders, offset: orders.offset + half, seconds: warmUpSeconds });
     // Those that it has by now: a master may have made its workers late.
     const pids = await processesOf(peer.pid);
     // Looking up users costs too much to be counted in: it has a turn of its own.
