@@ -78,7 +78,7 @@ const withActor = (may: (actor: Actor) => boolean) =>
     withProblems(async () => {
       const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      meta?.begin?.(ctx.services, rawInput);
+      if (!context.isAnonymous) meta?.begin?.(ctx.services, rawInput);
       const actor = await caller;
       if (!actor) throw new Problem('not-signed-in');
       if (!may(actor)) throw new Problem('not-allowed');

@@ -75,6 +75,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
       }
       return actor;
     },
+    isAnonymous:
+      presentedToken(request) === null && presentedSession(request, isHttps(deps.baseUrl)) === null,
     browser: browserOf(request, deps),
     once: () => onceOf(request, calls),
     precondition: () => preconditionOf(request, calls, context),

@@ -56,6 +56,20 @@ reading('tells nobody more than that they are nobody, whatever they ask for', as
   }
 });
 
+reading('asks the database nothing for somebody who shows no credentials', async ({ app }) => {
+  const pool = await app.orm.em.getConnection().getNativeClient();
+  let asked = 0;
+  const count = () => {
+    asked += 1;
+  };
+  pool.on('acquire', count);
+  assert.is((await app.send(`GET /jb/users/${ADA}/`)).statusCode, 401);
+  assert.is(asked, 0);
+  assert.is((await app.send(`GET /jb/users/${ADA}/`, { as: ROOT })).statusCode, 200);
+  assert.ok(asked > 0, 'it would have been seen');
+  pool.off('acquire', count);
+});
+
 reading('of one request is of the moment, also when it reads twice', async ({ app }) => {
   const { identity, users } = app.openServices();
   const root = await identity.ofToken(await app.tokenOf(ROOT));
