@@ -79,7 +79,7 @@ export const createApp = async (deps: AppDeps) => {
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     answerSeal: createAnswerSeal(secretKey),
     turns: createTurns(),
-    readRows: createRowReader(pool, QUERY_TIMEOUT_MS, connection.preparesStatements),
+    readRows: createRowReader(pool, exchanging),
     transact: createTransactions(pool, exchanging),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);

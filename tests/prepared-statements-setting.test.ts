@@ -21,7 +21,7 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = await orm.em.getConnection().getNativeClient();
   const { preparesStatements } = connection;
-  const readRows = createRowReader(pool, null, preparesStatements);
+  const readRows = createRowReader(pool, { limitMs: null, preparesStatements });
   const transact = createTransactions(pool, { limitMs: null, preparesStatements });
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { RawRow } from '../core/raw-row.ts';
+import type { ExchangeOptions } from './database-exchanges.ts';
 import { cutConnection, isOfStatement, lend } from './database-lending.ts';
 import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './database-row-bytes.ts';
 
@@ -18,14 +19,9 @@ const NAME_PREFIX = 'rows_';
 /** Texts of statements are few, and come from the code; should that ever be wrong, they go without a name. */
 const MAX_NAMES = 500;
 
-/**
- * @param limitMs as for other queries: past it the server no longer answers, and the connection is cut; null: none
- * @param preparesStatements false where a pooler in between cannot keep them by their names
- */
 export const createRowReader = (
   pool: pg.Pool,
-  limitMs: number | null,
-  preparesStatements = true,
+  { limitMs, preparesStatements = true }: ExchangeOptions,
 ): ReadRows => {
   leaveRowsAsBytes();
   const names = new Map<string, string>();

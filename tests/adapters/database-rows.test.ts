@@ -13,7 +13,7 @@ rows.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next query.
   context.pool = createTestPool(connection, { max: 1 });
-  context.read = createRowReader(context.pool, 2_000);
+  context.read = createRowReader(context.pool, { limitMs: 2_000 });
   context.drop = drop;
 });
 rows.after(async ({ pool, drop }) => {
