@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
+import { busySessions } from '../support/busy-sessions.ts';
 import { addUsers } from '../support/many-users.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
@@ -35,17 +36,10 @@ const outcomeOf = async (response: IncomingMessage): Promise<string> => {
   return outcome.status === 'rejected' ? outcome.reason.code : outcome.value;
 };
 
-const sessions = async (app: TestApp): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(app.db());
-  return rows[0]?.count ?? 0;
-};
-
 streams('hold no connection to the database while nobody takes them', async ({ app }) => {
   const waiting = await Promise.all(Array.from({ length: 15 }, () => open(app)));
 
-  await until('no statement runs', async () => (await sessions(app)) === 0);
+  await until('no statement runs', async () => (await busySessions(app)) === 0);
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
   for (const response of waiting) response.destroy();
 });

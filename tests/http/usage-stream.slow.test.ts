@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-log.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { busySessions } from '../support/busy-sessions.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -112,14 +113,8 @@ streams('hold no connection to the database while nobody takes them', async ({ a
   await fillUp(app);
   const waiting = await Promise.all(Array.from({ length: 25 }, () => open(app)));
 
-  const busy = async () => {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(app.db());
-    return rows[0]?.count;
-  };
   // What was read ahead has to arrive first.
-  await until('no statement runs', async () => (await busy()) === 0);
+  await until('no statement runs', async () => (await busySessions(app)) === 0);
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
   for (const response of waiting) response.destroy();
 });
