@@ -145,10 +145,10 @@ rows('of a connection that is lost fail', async (context) => {
   const client = await context.pool.connect();
   const { rows: found } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   client.release();
-  const reading = context.read({ sql: 'select pg_sleep(1)', parameters: [] }, keeping([]));
-  const failing = failsWith(reading, /terminat/);
   const other = new pg.Client(context.pool.options);
   await other.connect();
+  const reading = context.read({ sql: 'select pg_sleep(60)', parameters: [] }, keeping([]));
+  const failing = failsWith(reading, /terminat/);
   await other.query('select pg_terminate_backend($1)', [found[0]?.pid]);
   await other.end();
 
