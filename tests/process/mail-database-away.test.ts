@@ -83,7 +83,7 @@ away('warns once, goes on when it is back, and is woken by notifications again',
   const ms = performance.now() - started;
   await worker.stop();
 
-  assert.ok(ms < 2000, `${Math.round(ms)} ms`);
+  assert.ok(ms < 10_000, `${Math.round(ms)} ms`);
   assert.ok(log.filter((line) => line.includes('not heard')).length === 1, log.join(''));
   assert.ok(log.filter((line) => line.includes('cannot work with')).length <= 1, log.join(''));
   assert.equal(smtp.recipients(), ['first@guest.test', 'second@guest.test']);
@@ -164,7 +164,7 @@ away('stops listening at once, though the server answers nothing', async () => {
   const ms = performance.now() - started;
   silent.close();
 
-  assert.ok(ms < 1500, `${Math.round(ms)} ms`);
+  assert.ok(ms < 4_000, `${Math.round(ms)} ms`);
 });
 
 away.run();

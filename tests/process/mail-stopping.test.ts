@@ -52,7 +52,7 @@ stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) =
   const ms = performance.now() - started;
   const tried = (await mailsOf(app)).filter(({ attempts }) => attempts > 0);
 
-  assert.ok(ms < 1000, `${Math.round(ms)} ms`);
+  assert.ok(ms < 5_000, `${Math.round(ms)} ms`);
   assert.is(tried.length, 5);
   for (const mail of tried) {
     assert.is(typeof mail.last_error, 'string');
