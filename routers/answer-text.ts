@@ -12,8 +12,8 @@ const FREE_FORM = '\0free-form';
 export const answerText = {
   write: (answer: unknown): string => JSON.stringify({ answer }, tagged),
   read: (text: string): unknown => {
-    const kept: { answer?: unknown } = JSON.parse(text, untagged);
-    return 'json' in kept ? readOlderAnswer(text) : kept.answer;
+    const kept: { answer?: unknown } = JSON.parse(text);
+    return 'json' in kept ? readOlderAnswer(text) : untagged(kept.answer);
   },
 };
 
@@ -24,8 +24,14 @@ function tagged(this: Record<string, unknown>, key: string, value: unknown): unk
   return isShielded(value) ? { [FREE_FORM]: JSON.stringify(value) } : value;
 }
 
-const untagged = (_key: string, value: unknown): unknown => {
+/** In place: `JSON.parse` with a reviver notes the text of every value first, which is as much again as the answer. */
+const untagged = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   if (DATE in value) return new Date(String(value[DATE]));
-  return FREE_FORM in value ? shielded(JSON.parse(String(value[FREE_FORM]))) : value;
+  if (FREE_FORM in value) return shielded(JSON.parse(String(value[FREE_FORM])));
+  for (const [key, part] of Object.entries(value)) {
+    const whole = untagged(part);
+    if (whole !== part) Object.assign(value, { [key]: whole });
+  }
+  return value;
 };

@@ -13,6 +13,20 @@ seals('opens where it was made for', () => {
   assert.is(seal.open(seal.seal('', '1 key'), '1 key'), '');
 });
 
+seals('keeps the answer to a bulk in a fraction of its bytes, and a short one in all of them', () => {
+  const bulk = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, name: `Zoë ${id}` })));
+  const sealed = seal.seal(bulk, '1 key');
+
+  assert.is(seal.open(sealed, '1 key'), bulk);
+  assert.ok(sealed.length * 4 < bulk.length, `${sealed.length} of ${bulk.length} bytes`);
+  const repetitive = JSON.stringify('x'.repeat(1000));
+  assert.is(seal.open(seal.seal(repetitive, '1 key'), '1 key'), repetitive);
+  assert.ok(
+    seal.seal(repetitive, '1 key').length > repetitive.length,
+    'its length tells nothing of its content',
+  );
+});
+
 seals('opens for no other user, key or service', () => {
   const sealed = seal.seal(ANSWER, '1 key');
   assert.throws(() => seal.open(sealed, '2 key'));
