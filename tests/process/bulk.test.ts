@@ -53,7 +53,7 @@ bulk('are made as one, in little memory', async (context) => {
 
   const answer = await service.send('POST /jb/users/invitations/', { token, body: INVITATIONS });
   const ms = Math.round(performance.now() - started);
-  const peakMb = await peakMemoryMb(service.pid);
+  const peakMb = peakMemoryMb(service.pid);
 
   console.log(`${SIZE} invitations: ${ms} ms; peak memory ${peakMb ?? 'unknown'} MB`);
   assert.is(answer.status, 200, answer.text.slice(0, 500));
@@ -72,7 +72,7 @@ bulk('are made once under a key, whose answer is kept in little memory', async (
 
   const first = await service.send('POST /jb/users/invitations/', { token, body, headers });
   const again = await service.send('POST /jb/users/invitations/', { token, body, headers });
-  const peakMb = await peakMemoryMb(service.pid);
+  const peakMb = peakMemoryMb(service.pid);
 
   console.log(`under a key, and again: peak memory ${peakMb ?? 'unknown'} MB`);
   assert.is(first.status, 200, first.text.slice(0, 500));

@@ -20,7 +20,7 @@ demo.before(async (context) => {
   context.service = await startService('demo', { DATA_DIR: context.folder.path });
   context.root = (await context.service.logIn('root@steward.test', PASSWORD)).token;
   const { startMs, pid } = context.service;
-  console.log(`demo listens after ${startMs} ms; peak memory ${await peakMemoryMb(pid)} MB`);
+  console.log(`demo listens after ${startMs} ms; peak memory ${peakMemoryMb(pid)} MB`);
 });
 demo.after(async ({ folder, service }) => {
   await service[Symbol.asyncDispose]();

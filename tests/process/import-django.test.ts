@@ -180,7 +180,7 @@ command(`takes ${MANY} users who do not fit into its memory together`, async (co
     yield '\n]\n';
   };
   await pipeline(Readable.from(records()), createWriteStream(file));
-  const options = `--max-old-space-size=${MAX_HEAP_MB} --import=${join(FIXTURES, 'peak-memory.ts')}`;
+  const options = `--max-old-space-size=${MAX_HEAP_MB} --import=${join(FIXTURES, '../peak-memory.ts')}`;
 
   const started = performance.now();
   const { code, stdout, stderr } = await runCommand(['import-django', file], {

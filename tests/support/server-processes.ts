@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -30,10 +30,13 @@ export const serverProcesses = async (dataDir: string): Promise<number[]> => {
   return pids.filter((_pid, index) => cwds[index] === cluster).map(Number);
 };
 
-/** The most memory that a process has held so far, in MB; undefined on systems that do not tell. */
-export const peakMemoryMb = async (pid: number): Promise<number | undefined> => {
+/**
+ * The most memory that a process has held so far, in MB; undefined on systems that do not tell. What `getrusage` tells is
+ * at least what its parent held when it started it (Linux keeps that over `exec`).
+ */
+export const peakMemoryMb = (pid: number): number | undefined => {
   const file = `/proc/${pid}/status`;
   if (!existsSync(file)) return undefined;
-  const [, kb] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(file, 'utf8')) ?? [];
+  const [, kb] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8')) ?? [];
   return kb === undefined ? undefined : Math.round(Number(kb) / 1000);
 };
