@@ -34,7 +34,7 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     answerSeal.fingerprint(`${operation} ${input}`);
 
   /** @throws Problem `idempotency-key-reused` */
-  const opened = (actor: Actor, request: IdempotentRequest, found: StoredAnswer): string => {
+  const opened = async (actor: Actor, request: IdempotentRequest, found: StoredAnswer): Promise<string> => {
     const { once } = request;
     if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
@@ -57,14 +57,15 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
       const claim = { userId: actor.id, key: request.once.key, now: clock.now() };
       const found = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
-      return found && opened(actor, request, found);
+      return found && (await opened(actor, request, found));
     },
 
     /** Keeps the answer to what this transaction has claimed. */
     keep: async (actor: Actor, once: Once, answer: string): Promise<void> => {
+      const sealed = await answerSeal.seal(answer, placeOf(actor, once));
       await tables(em)
         .updateTable('idempotent_answers')
-        .set({ answer: answerSeal.seal(answer, placeOf(actor, once)) })
+        .set({ answer: sealed })
         .where('user_id', '=', actor.id)
         .where('key', '=', once.key)
         .execute();
@@ -83,7 +84,7 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
       if (!request) return work((inside) => em.transactional(inside));
       return inTurn(actor, request.once, async () => {
         const found = await storedAnswer(em, actor.id, request.once.key, clock.now());
-        if (found) return JSON.parse(opened(actor, request, found)) as T; // what was kept for the same request
+        if (found) return JSON.parse(await opened(actor, request, found)) as T; // what was kept for the same request
         return work((inside) =>
           em.transactional(async (tx) => {
             const claimed = createIdempotency({ em: tx, clock, answerSeal, turns });
