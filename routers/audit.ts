@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/actor.ts';
+import { AUDIT_ACTIONS } from '../src/services/audit/actions.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { numberedPage, partOf } from './paging.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
@@ -38,7 +39,7 @@ export const auditRouter = router({
     .input(
       z
         .object({
-          action: Text(64).optional(),
+          action: z.enum(AUDIT_ACTIONS).optional(),
           actor: EmailKey.optional(),
           target: Text(255).optional(),
           client: Id.optional(),

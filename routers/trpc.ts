@@ -1,7 +1,15 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { Problem } from '../src/core/problems.ts';
-import { type Actor, mayChange, mayList, mayOperate } from '../src/services/actor.ts';
+import { Problem, roleRequired } from '../src/core/problems.ts';
+import {
+  type Actor,
+  CHANGING_ROLES,
+  LISTING_ROLES,
+  mayChange,
+  mayList,
+  mayOperate,
+  OPERATING_ROLES,
+} from '../src/services/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Beginning } from './beginnings.ts';
 import { type ConditionMeta, underConditions } from './conditions.ts';
@@ -73,7 +81,8 @@ const withServices = t.middleware(({ ctx, next }) =>
   withProblems(() => next({ ctx: { services: ctx.openServices() } })),
 );
 
-const withActor = (may: (actor: Actor) => boolean) =>
+/** @param roles those that `may` accepts, as the refusal names them */
+const withActor = (may: (actor: Actor) => boolean, roles = '') =>
   t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) =>
     withProblems(async () => {
       const caller = context.authenticate();
@@ -81,7 +90,7 @@ const withActor = (may: (actor: Actor) => boolean) =>
       if (!context.isAnonymous) meta?.begin?.(ctx.services, rawInput);
       const actor = await caller;
       if (!actor) throw new Problem('not-signed-in');
-      if (!may(actor)) throw new Problem('not-allowed');
+      if (!may(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.services);
       const isChange = meta?.openapi?.method !== 'POST';
@@ -92,13 +101,13 @@ const withActor = (may: (actor: Actor) => boolean) =>
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withServices);
 export const signedIn = t.procedure.use(withActor(() => true));
-const forRole = (role: Role, may: (actor: Actor) => boolean) =>
-  t.procedure.meta({ role }).use(withActor(may));
+const forRole = (role: Role, may: (actor: Actor) => boolean, roles: string) =>
+  t.procedure.meta({ role }).use(withActor(may, roles));
 
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
-export const overseer = forRole('overseer', mayList);
+export const overseer = forRole('overseer', mayList, LISTING_ROLES);
 /** May change things: client admins (their own) and superusers. */
-export const administrator = forRole('administrator', mayChange);
+export const administrator = forRole('administrator', mayChange, CHANGING_ROLES);
 /** May fetch and load apps: staff and superusers. */
-export const operator = forRole('operator', mayOperate);
-export const superuser = forRole('superuser', (actor) => actor.isSuperuser);
+export const operator = forRole('operator', mayOperate, OPERATING_ROLES);
+export const superuser = forRole('superuser', (actor) => actor.isSuperuser, 'superuser');

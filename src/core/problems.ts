@@ -11,7 +11,7 @@ const PROBLEMS = {
   'user-exists': [400, 'A user with this email address already exists.'],
   'bad-package': [400, 'The package cannot be accepted.'],
   'not-signed-in': [401, 'A valid token is required.'],
-  'not-allowed': [403, 'You may not do this.'],
+  'not-allowed': [403, 'Your role does not allow this.'],
   'csrf-failed': [403, 'The X-CSRFToken header does not match the csrftoken cookie of this login.'],
   'cross-site': [403, 'Pages of other sites may not do this.'],
   // Spelt as callers have been told to expect it.
@@ -82,6 +82,10 @@ export const USER_EXISTS: FieldErrors = { email: [PROBLEMS['user-exists'][1]] };
 /** The address of a new user is somebody's; `others` names whatever else is wrong. */
 export const userExists = (others: FieldErrors, cause?: unknown): Problem =>
   new Problem('user-exists', { fields: { ...others, ...USER_EXISTS }, cause });
+
+/** @param role what the caller lacks, as it ends the sentence: `staff or superuser` */
+export const roleRequired = (role: string): Problem =>
+  new Problem('not-allowed', { detail: `This needs the role ${role}.` });
 
 /** The same answer for what is missing and for what the caller may not see. */
 export const notFound = (what: string): Problem =>

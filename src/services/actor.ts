@@ -1,3 +1,5 @@
+import { roleRequired } from '../core/problems.ts';
+
 /** The login that a call came with. */
 export type Credential = { kind: 'token' | 'session'; id: number };
 
@@ -29,3 +31,21 @@ export const onlyOffice = (actor: Actor): number | undefined =>
 
 export const changesClient = (actor: Actor, clientId: number): boolean =>
   actor.isSuperuser || actor.adminOf.includes(clientId);
+
+/**
+ * Requires a role that may change a client, and what belongs to it. Call it only for a client that the caller may see.
+ * @throws Problem `not-allowed`
+ */
+export const requireClientAdmin = (actor: Actor, clientId: number): void => {
+  if (!changesClient(actor, clientId)) throw roleRequired(`client admin of client ${clientId}, or superuser`);
+};
+
+/** The roles behind each predicate, as an error names them. */
+export const LISTING_ROLES = 'client admin, staff or superuser';
+export const CHANGING_ROLES = 'client admin or superuser';
+export const OPERATING_ROLES = 'staff or superuser';
+
+/** @throws Problem `not-allowed` */
+export const requireLister = (actor: Actor): void => {
+  if (!mayList(actor)) throw roleRequired(LISTING_ROLES);
+};

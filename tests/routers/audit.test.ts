@@ -211,4 +211,11 @@ audit('takes bounds in time that no calendar has', async ({ app }) => {
   }
 });
 
+audit('refuses to filter by an action that it never records', async ({ app }) => {
+  const response = await app.send('GET /jb/audit/?action=user.updated', { as: ROOT });
+
+  assert.is(response.statusCode, 400);
+  assert.match(response.json().errors.action[0], /^Must be one of .*"user\.update"/);
+});
+
 audit.run();

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { notFound, Problem } from '../../core/problems.ts';
+import { notFound, roleRequired } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
 import { cursorRow } from '../paging.ts';
 import { prepared } from '../prepared.ts';
@@ -98,7 +98,7 @@ export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string
 
 const requireOverseen = (row: AppRow | undefined): AppRow => {
   if (!row) throw notFound('app');
-  if (!row.shows_usage) throw new Problem('not-allowed');
+  if (!row.shows_usage) throw roleRequired(`client admin of client ${row.client_id}, staff or superuser`);
   return row;
 };
 

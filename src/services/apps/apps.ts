@@ -2,9 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { ReadRows } from '../../adapters/database-rows.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ListText } from '../../core/list-text.ts';
-import { notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import { notFound } from '../../core/problems.ts';
+import { type Actor, requireClientAdmin } from '../actor.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { type Part, partOfRows, readPart, tellCount } from '../paging.ts';
 import { givenColumns, tables } from '../tables.ts';
@@ -116,13 +116,19 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
           .forNoKeyUpdate('apps')
           .executeTakeFirst();
         if (!app) throw notFound('app');
-        if (!changesClient(actor, app.client_id)) throw new Problem('not-allowed');
+        requireClientAdmin(actor, app.client_id);
 
         const given = givenColumns(changes);
         if (given) {
           await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
           const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);
-          const event = { action: 'app.update', actor, target: app.slug, clients: [app.client_id], details };
+          const event: AuditEvent = {
+            action: 'app.update',
+            actor,
+            target: app.slug,
+            clients: [app.client_id],
+            details,
+          };
           if (!isEmpty(details)) await audit.record(tx, [event]);
         }
         return one(tx, actor, id);

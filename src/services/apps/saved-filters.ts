@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../core/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
+import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
 import { behind, cursorRow, type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
@@ -89,7 +90,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
     }),
 });
 
-const eventOf = (action: string, actor: Actor, hash: string) => ({
+const eventOf = (action: AuditAction, actor: Actor, hash: string) => ({
   action,
   actor,
   target: actor.email,

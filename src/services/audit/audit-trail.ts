@@ -3,9 +3,10 @@ import { sql } from 'kysely';
 import type { Actor } from '../actor.ts';
 import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
+import type { AuditAction } from './actions.ts';
 
 export type AuditFilter = {
-  action?: string | undefined;
+  action?: AuditAction | undefined;
   actor?: string | undefined;
   target?: string | undefined;
   client?: number | undefined;

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../core/clock.ts';
 import { textArray } from '../binary-arrays.ts';
 import { prepared } from '../prepared.ts';
+import type { AuditAction } from './actions.ts';
 
 /** Where a unit of work comes from: null for what no request has caused. */
 export type Origin = { requestId: string | null; address: string | null };
@@ -10,8 +11,7 @@ export type Origin = { requestId: string | null; address: string | null };
 export const NO_ORIGIN: Origin = { requestId: null, address: null };
 
 export type AuditEvent = {
-  /** `{noun}.{verb}`: `user.update`. */
-  action: string;
+  action: AuditAction;
   /** Null when nobody was logged in, or the service acted by itself. */
   actor: { email: string } | null;
   /** Email address, slug or domain of what was acted upon. */

@@ -1,8 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
+import { notFound, Problem, roleRequired } from '../../core/problems.ts';
+import { type Actor, requireClientAdmin } from '../actor.ts';
+import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Links } from '../links.ts';
 import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
@@ -91,7 +92,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
       em.transactional(async (tx) => {
         const invitation = await lockOpen(tx, actor, id);
         if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
-          throw new Problem('not-allowed', { detail: 'The link goes out by mail alone.' });
+          throw roleRequired('superuser: the invitee gets the link by mail');
         if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
         await audit.record(tx, [eventOf('invitation.copy-link', actor, invitation)]);
         return { url: links.invitation(invitation.key), expiresAt: invitation.expires_at };
@@ -109,7 +110,7 @@ const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
     .forUpdate()
     .executeTakeFirst();
   if (!row) throw notFound('invitation');
-  if (!changesClient(actor, row.client_id)) throw new Problem('not-allowed');
+  requireClientAdmin(actor, row.client_id);
   return row;
 };
 
@@ -121,7 +122,7 @@ const lockOpen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
 };
 
 const eventOf = (
-  action: string,
+  action: AuditAction,
   actor: Actor,
   { id, email, client_id }: Awaited<ReturnType<typeof lockSeen>>,
 ) => ({

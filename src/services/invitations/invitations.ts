@@ -2,9 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { invalid, notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
+import { type Actor, requireClientAdmin } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { behind, type Part, readPart } from '../paging.ts';
 import { hasWords } from '../search.ts';
 import { clientRow } from '../tenants/clients.ts';
@@ -117,7 +117,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       input: Omit<InvitationInput, 'client'>,
     ): Promise<InvitationRow> => {
       await clientRow(em, actor, clientId);
-      if (!changesClient(actor, clientId)) throw new Problem('not-allowed');
+      requireClientAdmin(actor, clientId);
       const checked = await checkInvitations(em, actor, [
         { value: { ...input, client: clientId }, faults: {} },
       ]).catch(asSingle);
@@ -152,7 +152,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         const { id } = found;
         const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
         const clients = [found.client_id];
-        const event = { action: 'invitation.update', actor, target: email, clients, details };
+        const event: AuditEvent = { action: 'invitation.update', actor, target: email, clients, details };
         if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
         const [row] = await rowsOf(tx, actor, [id]);
         if (!row) throw notFound('invitation');

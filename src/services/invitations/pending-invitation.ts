@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { invalid, notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient } from '../actor.ts';
+import { type Actor, changesClient, requireClientAdmin } from '../actor.ts';
 import { inSeenClients, tables } from '../tables.ts';
 import { hasStatus } from './invitation-rows.ts';
 
@@ -60,7 +60,7 @@ export const findPending = async (em: SqlEntityManager, actor: Actor, sought: So
  */
 export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
   const found = await findPending(tx, actor, sought);
-  if (!changesClient(actor, found.client_id)) throw new Problem('not-allowed');
+  requireClientAdmin(actor, found.client_id);
   const locked = await pending(tx, sought).where('id', '=', found.id).forUpdate().executeTakeFirst();
   if (!locked) throw notFound('pending invitation');
   return locked;

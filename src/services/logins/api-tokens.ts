@@ -4,7 +4,7 @@ import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { newToken } from '../../core/ids.ts';
 import { invalid, notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
-import type { Audit, Origin } from '../audit/audit.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { behind, type PartBehindId, readPart } from '../paging.ts';
 import { lockActiveUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
@@ -37,7 +37,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
       const now = clock.now();
       const id = await addToken(tx, { userId: actor.id, token, now, address: origin.address ?? '', name });
       const clients = await clientIdsOf(tx, actor.id);
-      const event = { action: 'token.create', actor, target: actor.email, clients, details: { id, name } };
+      const event: AuditEvent = {
+        action: 'token.create',
+        actor,
+        target: actor.email,
+        clients,
+        details: { id, name },
+      };
       await audit.record(tx, [event]);
       const row = await tokenRows(tx, actor, now, tokenIdleDays).where('id', '=', id).executeTakeFirst();
       if (!row) throw notFound('token');

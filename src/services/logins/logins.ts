@@ -2,7 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Clock } from '../../core/clock.ts';
 import { newSessionSecret, newToken } from '../../core/ids.ts';
 import { Problem } from '../../core/problems.ts';
-import type { Audit, Origin } from '../audit/audit.ts';
+import type { AuditAction } from '../audit/actions.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { PasswordProof, ProvenUser } from './password-proof.ts';
@@ -12,10 +13,15 @@ type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknow
 
 /** Logins by password. */
 export const createLogins = ({ em, clock, proof, audit, origin }: Deps) => {
-  const logIn = async (action: string, username: string, password: string, grant: Grant) => {
+  const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const user = await proof.prove(username, password);
     if (user.isExpired) {
-      const event = { action: 'login.expired', actor: user, target: user.email, clients: user.clientIds };
+      const event: AuditEvent = {
+        action: 'login.expired',
+        actor: user,
+        target: user.email,
+        clients: user.clientIds,
+      };
       await audit.record(em, [event]);
       throw new Problem('password_expired');
     }

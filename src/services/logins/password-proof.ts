@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { Problem } from '../../core/problems.ts';
-import type { Audit, Origin } from '../audit/audit.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
 import type { LoginCrowd } from './login-crowd.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -37,7 +37,7 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
   /** The same work and answer for everybody whom it fails. */
   const fail = async (email: string, user: CredentialsRow | undefined): Promise<never> => {
     // What was typed stays out: some type their password into the wrong field.
-    const event = { action: 'login.fail', actor: null, target: user?.email ?? '' };
+    const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
     await audit.record(em, [{ ...event, clients: user?.client_ids ?? [] }]);
     await throttle.recordFailure(email, address);
     throw new Problem('bad-credentials');

@@ -2,8 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Mail } from '../../adapters/mailer.ts';
 import { type Clock, MINUTE_MS } from '../../core/clock.ts';
-import { invalid, notFound, Problem } from '../../core/problems.ts';
+import { invalid, notFound, roleRequired } from '../../core/problems.ts';
 import { type Actor, seesAll } from '../actor.ts';
+import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { behind, type Part, readPart } from '../paging.ts';
 import { clientIdsOf, tables } from '../tables.ts';
@@ -114,7 +115,7 @@ const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): P
     .where('mail.id', '=', id)
     .where(concerns(actor, actor.isSuperuser))
     .executeTakeFirst();
-  if (!own) throw new Problem('not-allowed');
+  if (!own) throw roleRequired('client admin of the client that this mail concerns, or superuser');
 };
 
 /** Between its claim and what comes of it, a mail has no error of its own yet. */
@@ -136,7 +137,7 @@ const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void
 
 const eventOf = async (
   tx: SqlEntityManager,
-  action: string,
+  action: AuditAction,
   actor: Actor,
   row: MailRow,
 ): Promise<AuditEvent> => ({

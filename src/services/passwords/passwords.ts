@@ -4,7 +4,7 @@ import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { invalid, Problem } from '../../core/problems.ts';
 import type { Actor, Credential } from '../actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import type { Idempotency, Once } from '../idempotency.ts';
 import type { PasswordProof, ProvenUser } from '../logins/password-proof.ts';
 import { tables } from '../tables.ts';
@@ -38,7 +38,7 @@ export const createPasswords = (deps: Deps) => {
     const replaced = write(async (tx) => {
       if (!(await lockUnchanged(tx, user))) throw overtaken;
       await setPassword(tx, { userId: user.id, hash, now: clock.now(), kept });
-      const event = { action: 'password.change', actor: user, target: user.email };
+      const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
       return null;
     });

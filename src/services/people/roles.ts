@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { tables } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
@@ -28,7 +28,7 @@ export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit 
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
       const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
-      const event = { action: 'user.set-offices', actor, target: user.email, clients, details };
+      const event: AuditEvent = { action: 'user.set-offices', actor, target: user.email, clients, details };
       if (!isEmpty(details)) await audit.record(tx, [event]);
       return userRow(tx, actor, email);
     }),

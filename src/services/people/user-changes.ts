@@ -1,7 +1,7 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { notFound, Problem } from '../../core/problems.ts';
+import { notFound, Problem, roleRequired } from '../../core/problems.ts';
 import { type Actor, changesClient, seesAll } from '../actor.ts';
 import { endCredentials } from '../logins/credentials.ts';
 import { prepared } from '../prepared.ts';
@@ -107,9 +107,11 @@ export const requireChangeable = (
   { isSuperuser, isStaff, clientIds, adminOf }: Standing,
 ): void => {
   if (actor.isSuperuser) return;
-  const isTheirs = clientIds.some((id) => changesClient(actor, id));
-  if (isSuperuser || isStaff || !isTheirs || !adminOf.every((id) => changesClient(actor, id)))
-    throw new Problem('not-allowed');
+  if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
+  const administersAny = clientIds.some((id) => changesClient(actor, id));
+  if (!administersAny) throw roleRequired('client admin of a client of this user, or superuser');
+  if (!adminOf.every((id) => changesClient(actor, id)))
+    throw roleRequired('superuser, as this user administers other clients too');
 };
 
 /** @throws Problem `not-signed-in` when the actor was one, and was ended while this waited for the lock */

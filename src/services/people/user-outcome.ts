@@ -60,7 +60,13 @@ export const outcomeOf = (
   const details = changesBetween(before, after, CHANGEABLE);
   // Free-form data may be anything, and large: that it changed is all the trail tells.
   if (changes.extra !== undefined) details.extra = { from: null, to: null };
-  const event = { action: 'user.update', actor, target: email, clients: standing.clientIds, details };
+  const event: AuditEvent = {
+    action: 'user.update',
+    actor,
+    target: email,
+    clients: standing.clientIds,
+    details,
+  };
   return { after, written, events: [...(isEmpty(details) ? [] : [event]), ...apps.events(email)] };
 };
 

@@ -4,10 +4,10 @@ import type { ReadRows } from '../../adapters/database-rows.ts';
 import type { Transact } from '../../adapters/database-transactions.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ListText } from '../../core/list-text.ts';
-import { type FieldErrors, invalid, Problem, userExists } from '../../core/problems.ts';
-import { type Actor, changesClient, mayList, onlyOffice } from '../actor.ts';
+import { type FieldErrors, invalid, userExists } from '../../core/problems.ts';
+import { type Actor, changesClient, onlyOffice, requireLister } from '../actor.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 import { listText } from '../text-pieces.ts';
@@ -56,7 +56,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
   listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<ListText> => {
     const of = filter.app === undefined ? 'everything' : 'app_grants';
     const prepare = async (reader: Actor) => {
-      if (!mayList(reader)) throw new Problem('not-allowed');
+      requireLister(reader);
       const users = await seenUsers(em, reader, filter);
       return userReading({ em, actor: reader, users, columns, of });
     };
@@ -100,7 +100,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
       await tx.flush();
       await joinClients(tx, user.id, clients);
       await grantApps(tx, user.id, apps);
-      const event = { action: 'user.create', actor, target: user.email, clients: [...clients] };
+      const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
       const granted = apps.map(({ id }) => id);
       const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
       await audit.record(tx, [event, ...appChanges]);
@@ -127,7 +127,12 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
       const locked = await lockUser(tx, actor, email);
       const isEnded = await endAccess(tx, actor, locked, clock.now());
       if (!isEnded) return;
-      const event = { action: 'user.deactivate', actor, target: email, clients: locked.clientIds };
+      const event: AuditEvent = {
+        action: 'user.deactivate',
+        actor,
+        target: email,
+        clients: locked.clientIds,
+      };
       await audit.record(tx, [event]);
     }),
 });

@@ -4,9 +4,9 @@ import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import type { ReadRows } from '../../adapters/database-rows.ts';
 import type { ListText } from '../../core/list-text.ts';
-import { notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient, mayList } from '../actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import { notFound } from '../../core/problems.ts';
+import { type Actor, requireClientAdmin, requireLister } from '../actor.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { behind, type Part, type PartBehindId, readPart } from '../paging.ts';
 import { type UserFilter, usersMatching } from '../people/user-lists.ts';
@@ -72,14 +72,20 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
         .forNoKeyUpdate('clients')
         .executeTakeFirst();
       if (!before) throw notFound('client');
-      if (!changesClient(actor, id)) throw new Problem('not-allowed');
+      requireClientAdmin(actor, id);
       const given = givenColumns(changes);
       if (!given) return before;
 
       await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
       const after = await clientRow(tx, actor, id);
       const details = changesBetween(before, after, CHANGEABLE);
-      const event = { action: 'client.update', actor, target: after.name, clients: [id], details };
+      const event: AuditEvent = {
+        action: 'client.update',
+        actor,
+        target: after.name,
+        clients: [id],
+        details,
+      };
       if (!isEmpty(details)) await audit.record(tx, [event]);
       return after;
     }),
@@ -94,7 +100,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
    */
   usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<ListText> => {
     const prepare = async (reader: Actor) => {
-      if (!mayList(reader)) throw new Problem('not-allowed');
+      requireLister(reader);
       const users = await usersOfClient(em, reader, id, filter);
       return userReading({ em, actor: reader, users, columns, of: 'memberships' });
     };
@@ -108,7 +114,13 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       const client = tx.create(Client, { name: input.name, site, ...friendlyTexts(input.name) });
       await tx.flush();
       const details = { id: client.id, site: input.site };
-      const event = { action: 'client.create', actor, target: client.name, clients: [client.id], details };
+      const event: AuditEvent = {
+        action: 'client.create',
+        actor,
+        target: client.name,
+        clients: [client.id],
+        details,
+      };
       await audit.record(tx, [event]);
       return clientRow(tx, actor, client.id);
     }),

@@ -1,0 +1,54 @@
+import * as assert from 'uvu/assert';
+import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
+import { FLEET } from '../support/usage.ts';
+
+const refusals = appSuite('403 by role');
+
+const ROLES: Record<string, string> = {
+  overseer: 'This needs the role client admin, staff or superuser.',
+  administrator: 'This needs the role client admin or superuser.',
+  operator: 'This needs the role staff or superuser.',
+  superuser: 'This needs the role superuser.',
+};
+
+const urlOf = ({ method, url }: Endpoint): string =>
+  `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;
+
+refusals('every procedure with a role names that role to a member', async ({ app }) => {
+  const endpoints = restEndpoints().filter(({ role }) => role !== undefined);
+  assert.ok(endpoints.length > 30);
+  for (const endpoint of endpoints) {
+    const response = await app.send(urlOf(endpoint), { as: ADA });
+    assert.is(response.statusCode, 403, endpoint.procedure);
+    assert.is(response.json().detail, ROLES[String(endpoint.role)], endpoint.procedure);
+  }
+});
+
+refusals('names the client whose admin may read the usage of an app', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+
+  const refused = await rejectsWith(app.as(EDSGER).usage.ofApp({ app_id: FLEET }), 'not-allowed');
+
+  assert.is(refused.message, 'This needs the role client admin of client 2, staff or superuser.');
+});
+
+refusals('tells a client admin why a user of theirs cannot be changed', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.roles.setOffices({ email: GRACE, is_staff: true });
+  await root.roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
+  await root.users.update({ email: ADA, apps: ['zylTKNVx', FLEET] });
+  await root.roles.setClientAdmin({ id: 2, email: ADA, is_admin: true });
+
+  const staff = await rejectsWith(app.as(ACME).users.deactivate({ email: GRACE }), 'not-allowed');
+  const other = await rejectsWith(app.as(ACME).users.deactivate({ email: ADA }), 'not-allowed');
+  const foreign = await rejectsWith(app.as(GLOBEX).users.deactivate({ email: GRACE }), 'not-found');
+
+  assert.is(staff.message, 'This needs the role superuser, as this user is a superuser or staff.');
+  assert.is(other.message, 'This needs the role superuser, as this user administers other clients too.');
+  assert.is(foreign.message, 'There is no such user.');
+});
+
+refusals.run();
