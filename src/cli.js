@@ -1,9 +1,17 @@
 #!/usr/bin/env node
 // @ts-check
-import { keepCompiledCode } from './cli/code-cache.js';
+// This file and `node-launcher.js` must load on Node 18, so that an old Node can start the bundled one: no static import of
+// anything newer.
+import { endWithLauncher, isSupportedNode, runOnBundledNode } from './cli/node-launcher.js';
 
-keepCompiledCode(process.argv[2], process.env);
-// JavaScript so far: Node's stripper of types takes 50 ms and 18 MB, and what is kept is stripped already. No import
-// above: what a module imports is compiled before the module runs.
-const { runProgram } = await import('./cli/program.ts');
-await runProgram();
+const wasLaunched = endWithLauncher();
+if (isSupportedNode()) {
+  const { keepCompiledCode } = await import('./cli/code-cache.js');
+  keepCompiledCode(process.argv[2], process.env);
+  // JavaScript so far: Node's type stripper takes 50 ms and 18 MB, and cached code is already stripped. Not a static import:
+  // those are compiled before the cache is on.
+  const { runProgram } = await import('./cli/program.ts');
+  await runProgram();
+} else {
+  runOnBundledNode(wasLaunched);
+}

@@ -53,7 +53,7 @@ tests('runs by npx, with the Node that comes along', async ({ app }) => {
 
 tests('serves from an empty folder, and its client calls it', async ({ app, folder }) => {
   const cli = join(app, 'node_modules/steward/dist/src/cli.js');
-  await using service = await startService('demo', { DATA_DIR: folder.join('data') }, [], cli);
+  await using service = await startService('demo', { DATA_DIR: folder.join('data') }, [], { cli });
   const page = await (await fetch(`${service.address}/login/`)).text();
   const env = { ...process.env, STEWARD_URL: service.address, STEWARD_PASSWORD: DEMO_PASSWORD };
   const { stdout } = await run(process.execPath, ['people.ts', 'packed@acme.test'], { cwd: app, env });

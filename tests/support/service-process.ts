@@ -8,6 +8,9 @@ export type Settings = Record<string, string>;
 /** How a command ended. */
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
+/** What runs a command: this Node and the CLI of this checkout, unless others are named. */
+export type Program = { node?: string; cli?: string };
+
 const CLI = join(import.meta.dirname, '../../src/cli.js');
 const LISTENS = /^Steward listens on (\S+)$/m;
 /** A first start takes about 3 s on an idle machine. */
@@ -32,9 +35,9 @@ const spawnCommand = (
   settings: Settings,
   cwd: string | undefined,
   nodeOptions: string[] = [],
-  cli = CLI,
+  { node = process.execPath, cli = CLI }: Program = {},
 ) => {
-  const child = spawn(process.execPath, [...nodeOptions, cli, ...args], {
+  const child = spawn(node, [...nodeOptions, cli, ...args], {
     env: environment(settings),
     ...(cwd !== undefined && { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,8 +55,12 @@ const spawnCommand = (
 };
 
 /** Runs `steward ARGS…` to its end. */
-export const runCommand = async (args: string[], settings: Settings = {}, cwd?: string): Promise<Outcome> =>
-  spawnCommand(args, settings, cwd).ended;
+export const runCommand = async (
+  args: string[],
+  settings: Settings = {},
+  cwd?: string,
+  program?: Program,
+): Promise<Outcome> => spawnCommand(args, settings, cwd, [], program).ended;
 
 /** Resolves with the address once the service tells it; fails with what it wrote should it end before. */
 const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }): Promise<string> =>
@@ -77,10 +84,10 @@ export const startService = async (
   command: 'serve' | 'demo',
   settings: Settings,
   nodeOptions: string[] = [],
-  cli = CLI,
+  program?: Program,
 ) => {
   const started = performance.now();
-  const { child, read, ended } = spawnCommand([command], settings, undefined, nodeOptions, cli);
+  const { child, read, ended } = spawnCommand([command], settings, undefined, nodeOptions, program);
   const kill = async (signal: NodeJS.Signals): Promise<Outcome> => {
     child.kill(signal);
     return ended;

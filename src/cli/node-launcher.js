@@ -1,0 +1,77 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** `await using` and `AsyncDisposableStack` came with it. */
+const REQUIRED_MAJOR = 24;
+/** Set for the process that `runOnBundledNode` starts. */
+const LAUNCHED = 'STEWARD_LAUNCHED';
+const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']);
+
+/** The commands that run for long, and the memory settings of the `start` script for them. */
+const SERVICES = new Set(['serve', 'demo']);
+export const MEMORY_SETTINGS = {
+  env: { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1', MALLOC_MMAP_THRESHOLD_: '1048576' },
+  nodeOptions: ['--max-semi-space-size=8', '--heap-growing-percent=50'],
+};
+
+export const isSupportedNode = () => Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR;
+
+/**
+ * Ends this process, gracefully, when its launcher dies: a launcher that was killed cannot forward a signal.
+ * @returns whether this process has a launcher
+ */
+export const endWithLauncher = () => {
+  if (process.env[LAUNCHED] === undefined) return false;
+  delete process.env[LAUNCHED];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  // A channel with a listener would keep a finished command alive.
+  process.channel?.unref();
+  return true;
+};
+
+/**
+ * Runs the same command on the Node of the optional package `node-PLATFORM-ARCH`, as `exec` would: with the same
+ * arguments, environment and standard streams, and ends as it ends. Node 20 has no `process.execve`.
+ * @param {boolean} wasLaunched this is already the bundled Node, and too old
+ */
+export const runOnBundledNode = (wasLaunched) => {
+  const node = wasLaunched ? undefined : findBundledNode();
+  if (node === undefined) return fail();
+  const memory = SERVICES.has(process.argv[2] ?? '') ? MEMORY_SETTINGS : { env: {}, nodeOptions: [] };
+  const child = spawn(node, [...memory.nodeOptions, ...process.execArgv, ...process.argv.slice(1)], {
+    env: { ...memory.env, ...process.env, [LAUNCHED]: '1' },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
+  // Such as ENOENT on a system without glibc.
+  child.once('error', (error) => fail(`${node} cannot run here: ${error.message}. `));
+  child.once('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    for (const forwarded of FORWARDED) process.removeAllListeners(forwarded);
+    // For process 1 of a container, which the kernel does not let kill itself.
+    process.exitCode = 128 + constants.signals[signal];
+    process.kill(process.pid, signal);
+  });
+};
+
+const findBundledNode = () => {
+  const { resolve } = createRequire(import.meta.url);
+  try {
+    return join(dirname(resolve(`node-${process.platform}-${process.arch}/package.json`)), 'bin', 'node');
+  } catch {
+    return undefined;
+  }
+};
+
+const fail = (reason = '') => {
+  const onLinux =
+    process.platform === 'linux' ? ', or run npm install without --omit=optional, which brings it' : '';
+  process.stderr.write(
+    `${reason}Steward needs Node ${REQUIRED_MAJOR} or newer, and this is Node ${process.versions.node}. ` +
+      `Install it from https://nodejs.org/en/download${onLinux}.\n`,
+  );
+  process.exitCode = 1;
+};

@@ -1,0 +1,105 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import manifest from '../../package.json' with { type: 'json' };
+import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
+import { npmScript } from '../support/npm-script.ts';
+import { findOlderNode } from '../support/older-node.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { serverProcesses } from '../support/server-processes.ts';
+import { runCommand, startService } from '../support/service-process.ts';
+
+const SOURCES = join(import.meta.dirname, '../../src');
+const MISUSED = 2;
+
+const olderNode = suite('steward on a Node that is too old');
+
+olderNode('has the memory settings of npm start', () => {
+  const { settings, nodeOptions } = npmScript('start');
+
+  assert.equal(MEMORY_SETTINGS, { env: settings, nodeOptions });
+});
+
+/** Of a process with one child. */
+const childOf = async (pid: number): Promise<number> =>
+  Number(await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'));
+
+const testWith = (node: string): void => {
+  olderNode('runs a command on the bundled Node', async () => {
+    const { code, stdout, stderr } = await runCommand(['--version'], {}, undefined, { node });
+
+    assert.equal({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  });
+
+  olderNode('passes the environment, standard error and the exit code through', async () => {
+    await using folder = await makeScratchFolder();
+    const settings = { PORT: 'none', DATA_DIR: folder.path };
+    const { code, stderr } = await runCommand(['serve'], settings, undefined, { node });
+
+    assert.is(code, MISUSED);
+    assert.match(stderr, /^Bad setting PORT: .*\n$/);
+  });
+
+  olderNode('serves with the memory settings, and stops gracefully on SIGTERM', async () => {
+    await using folder = await makeScratchFolder();
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    const child = await childOf(service.pid);
+    const commandLine = (await readFile(`/proc/${child}/cmdline`, 'utf8')).split('\0');
+    const environment = (await readFile(`/proc/${child}/environ`, 'utf8')).split('\0');
+    const { code, stdout } = await service.kill('SIGTERM');
+
+    for (const option of MEMORY_SETTINGS.nodeOptions) assert.ok(commandLine.includes(option), option);
+    for (const [name, value] of Object.entries(MEMORY_SETTINGS.env))
+      assert.ok(environment.includes(`${name}=${value}`), name);
+    assert.is(code, 0);
+    assert.match(stdout, 'Stopping: SIGTERM');
+    assert.equal(await serverProcesses(folder.path), []);
+  });
+
+  olderNode('ends by the signal that ended the bundled Node', async () => {
+    await using folder = await makeScratchFolder();
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    process.kill(await childOf(service.pid), 'SIGKILL');
+
+    assert.is((await service.ended).signal, 'SIGKILL');
+    await until('the database stops', async () => (await serverProcesses(folder.path)).length === 0);
+  });
+
+  olderNode('leaves no service behind when it is killed', async () => {
+    await using folder = await makeScratchFolder();
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    const ending = await service.kill('SIGKILL');
+
+    // Resolves when all of them have closed standard output.
+    assert.match(ending.stdout, 'Stopping: SIGTERM');
+    assert.equal(await serverProcesses(folder.path), []);
+  });
+
+  olderNode('names the version it needs where no bundled Node is installed', async () => {
+    await using folder = await makeScratchFolder();
+    const cli = folder.join('src/cli.js');
+    await writeFile(folder.join('package.json'), '{"type": "module"}');
+    for (const file of ['cli.js', 'cli/node-launcher.js']) {
+      await mkdir(dirname(folder.join('src', file)), { recursive: true });
+      await cp(join(SOURCES, file), folder.join('src', file));
+    }
+
+    const { code, stdout, stderr } = await runCommand(['serve'], {}, folder.path, { node, cli });
+
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(
+      stderr,
+      /^Steward needs Node 24 or newer, and this is Node \d+\.\d+\.\d+\. Install it .*\n$/,
+    );
+  });
+};
+
+const older = findOlderNode();
+if (process.platform !== 'linux') console.log('Left out the bundled Node: only Linux has one.');
+else if (older === undefined) console.log('Left out the bundled Node: PATH has no Node between 18 and 23.');
+else testWith(older);
+
+olderNode.run();
