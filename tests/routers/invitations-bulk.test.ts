@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, EDSGER, type TestApp } from '../support/test-app.ts';
 
 const bulk = appSuite('invitations.create, many');
 
@@ -49,7 +49,7 @@ bulk('reports faults of form and of fact together, each element whole', async ({
     as: ACME,
     payload: [
       { email: 'bad' },
-      { email: ADA, client: 2, initial_apps: ['AAAAAAAA'] },
+      { email: ADA, client: 1, initial_apps: ['AAAAAAAA'] },
       { initial_apps: [7] },
       'text',
     ],
@@ -57,8 +57,35 @@ bulk('reports faults of form and of fact together, each element whole', async ({
   const { errors } = response.json();
 
   assert.equal(Object.keys(errors), ['0', '1', '2', '3']);
-  assert.equal(Object.keys(errors[1]).sort(), ['client', 'initial_apps']);
+  assert.equal(Object.keys(errors[1]).sort(), ['email', 'initial_apps']);
   assert.equal(errors[2].email, ['This field is required.']);
+});
+
+bulk('reports only the client of an element whose client is not the caller’s', async ({ app }) => {
+  const probe = { email: EDSGER, initial_apps: ['Hb7cW2ke', 'AAAAAAAA'] };
+  const items = [2, 999].flatMap((client) => [
+    { ...probe, client },
+    { email: 'free@x.test', client },
+  ]);
+  const noClient = (client: number) => ({ client: [`There is no client ${client} that you may invite to.`] });
+
+  for (const line of ['POST /jb/users/invitations/', 'POST /jb/users/invitations/?dry_run=true']) {
+    const many = await app.send(line, { as: ACME, payload: items });
+    const one = await app.send(line, { as: ACME, payload: items[0] ?? {} });
+    assert.equal(many.json().errors, { ...[2, 2, 999, 999].map(noClient) });
+    assert.equal(one.json().errors, noClient(2));
+  }
+});
+
+bulk('hides a foreign client and what it has in the path of a client, too', async ({ app }) => {
+  const probe = { email: EDSGER, initial_apps: ['Hb7cW2ke'] };
+  const answers = [2, 999].map((id) =>
+    app.send(`POST /jb/clients/${id}/users/invitations/`, { as: ACME, payload: probe }),
+  );
+  const [foreign, missing] = await Promise.all(answers);
+
+  assert.is(foreign?.statusCode, 404);
+  assert.equal({ ...foreign?.json(), instance: '' }, { ...missing?.json(), instance: '' });
 });
 
 bulk('answers a body of a million faults quickly and shortly', async ({ app }) => {

@@ -132,6 +132,30 @@ create('refuses an address that is taken, whatever its case', async ({ app }) =>
   assert.equal(overRest.json().errors, { email: ['A user with this email address already exists.'] });
 });
 
+create('reports only the client when it is not the caller’s', async ({ app }) => {
+  const faultsOf = async (email: string, client: number) => {
+    const attempt = app.as(ACME).users.create({ email, client, apps: ['Hb7cW2ke'] });
+    return (await rejectsWith(attempt, 'invalid-input')).fields;
+  };
+
+  for (const client of [2, 999]) {
+    const fields = { client: [`There is no client ${client} to which you may add users.`] };
+    assert.equal(await faultsOf(EDSGER, client), fields);
+    assert.equal(await faultsOf('nobody@globex.test', client), fields);
+  }
+});
+
+create('hides a taken address among other errors, unless the caller sees its user', async ({ app }) => {
+  const faultsOf = async (email: string) => {
+    const attempt = app.as(ACME).users.create({ email, apps: ['AAAAAAAA'] });
+    return (await rejectsWith(attempt, 'invalid-input')).fields;
+  };
+
+  assert.equal(await faultsOf(EDSGER), await faultsOf('nobody@globex.test'));
+  const taken = await rejectsWith(app.as(ACME).users.create({ email: EDSGER }), 'user-exists');
+  assert.equal(Object.keys(taken.fields ?? {}), ['email']);
+});
+
 create('lets one of twenty creations of an address win, and tells the others', async ({ app }) => {
   const attempts = Array.from({ length: 20 }, () =>
     app.send('POST /jb/users/', { as: ACME, payload: { email: 'race@acme.test' } }),
@@ -163,12 +187,11 @@ create('gives handles that meet by their numbers to one each', async ({ app }) =
   }
 });
 
-create('names every fault at once, whether of form or of fact', async ({ app }) => {
-  const attempt = app.as(ACME).users.create({ email: ADA, apps: ['AAAAAAAA'], client: 2 });
+create('names every fault at once, of the address and of the apps', async ({ app }) => {
+  const attempt = app.as(ACME).users.create({ email: ADA, apps: ['AAAAAAAA'], client: 1 });
 
   assert.equal(Object.keys((await rejectsWith(attempt, 'user-exists')).fields ?? {}).sort(), [
     'apps',
-    'client',
     'email',
   ]);
 });

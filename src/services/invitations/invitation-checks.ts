@@ -25,8 +25,9 @@ export type CheckedInvitation = InvitationInput & {
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements and reports every fault at once, by `items.{index}.{field}`. Three statements, whatever
- * the number of elements.
+ * Checks all elements and reports every fault at once, by `items.{index}.{field}`. Three statements, for any number of
+ * elements. An element for a client that the actor may not change gets only the error about its client. Other errors could
+ * reveal that client's apps and users, so those are not read.
  * @throws Problem `invalid-input`
  */
 export const checkInvitations = async (
@@ -34,18 +35,20 @@ export const checkInvitations = async (
   actor: Actor,
   elements: readonly InvitationElement[],
 ): Promise<CheckedInvitation[]> => {
-  const items = elements.flatMap(({ value }) => value ?? []);
+  const items = elements.flatMap(({ value }) => (value ? { ...value, client: clientOf(actor, value) } : []));
+  const clients = await changeableClients(em, actor, items);
+  const own = items.filter(({ client }) => client !== undefined && clients.has(client));
   const known = {
-    apps: await namedApps(em, items),
-    clients: await changeableClients(em, actor, items),
-    members: await activeMembers(em, items),
+    clients,
+    apps: await namedApps(em, clients, own),
+    members: await activeMembers(em, clients, own),
     firstOf: new Map<string, number>(),
   };
   const fields: FieldErrors = {};
   const checked: CheckedInvitation[] = [];
 
   for (const [index, { value, faults }] of elements.entries()) {
-    const client = value?.client ?? onlyOffice(actor);
+    const client = value ? clientOf(actor, value) : undefined;
     const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
     if (value && client !== undefined) {
       checked.push({ ...value, client, apps: byAge(value.initial_apps, known.apps) });
@@ -56,6 +59,9 @@ export const checkInvitations = async (
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return checked;
 };
+
+const clientOf = (actor: Actor, { client }: InvitationInput): number | undefined =>
+  client ?? onlyOffice(actor);
 
 /** By id. */
 type KnownApps = Map<string, { client: number; rank: number }>;
@@ -73,19 +79,17 @@ const faultsOf = (
   index: number,
   { apps, clients, members, firstOf }: Known,
 ): FieldErrors => {
-  const faults: FieldErrors = {};
   const twin = firstOf.get(item.email);
   if (twin === undefined) firstOf.set(item.email, index);
-  else faults.email = [`Element ${twin} invites this address already.`];
+  if (client === undefined) return { client: ['`client` is required.'] };
+  if (!clients.has(client)) return { client: [`There is no client ${client} that you may invite to.`] };
+
+  const faults: FieldErrors = {};
+  if (twin !== undefined) faults.email = [`Element ${twin} invites this address already.`];
   if (members.has(`${client} ${item.email}`)) {
     faults.email = ['An active user of this client has this address already.'];
   }
-
-  if (client === undefined) faults.client = ['Name the client that the invitation is for.'];
-  else if (item.client !== undefined && !clients.has(client)) {
-    faults.client = [`There is no client ${client} that you may invite to.`];
-  }
-  const foreign = item.initial_apps.filter((id) => client === undefined || apps.get(id)?.client !== client);
+  const foreign = item.initial_apps.filter((id) => apps.get(id)?.client !== client);
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `There is no app ${id} of this client.`);
   }
@@ -95,13 +99,18 @@ const faultsOf = (
 const byAge = (ids: string[], apps: KnownApps): string[] =>
   [...new Set(ids)].sort((a, b) => (apps.get(a)?.rank ?? 0) - (apps.get(b)?.rank ?? 0));
 
-/** Every app that is named, whoever's it is: belonging to the invitation's client is what is asked of it. */
-const namedApps = async (em: SqlEntityManager, items: readonly InvitationInput[]): Promise<KnownApps> => {
+/** The apps that are named, of these clients. */
+const namedApps = async (
+  em: SqlEntityManager,
+  clients: ReadonlySet<number>,
+  items: readonly InvitationInput[],
+): Promise<KnownApps> => {
   const ids = [...new Set(items.flatMap((item) => item.initial_apps))];
   const rows = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${ids}::varchar[])`)
+    .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
@@ -126,6 +135,7 @@ const changeableClients = async (
 /** As `{client id} {email}`. */
 const activeMembers = async (
   em: SqlEntityManager,
+  clients: ReadonlySet<number>,
   items: readonly InvitationInput[],
 ): Promise<Set<string>> => {
   const rows = await tables(em)
@@ -133,6 +143,7 @@ const activeMembers = async (
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .select(['client_id', 'email'])
     .where('is_active', '=', true)
+    .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
     .where(
       sql<boolean>`email = any(${textArray(
         'varchar',

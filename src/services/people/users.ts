@@ -149,20 +149,22 @@ const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilt
 
 /**
  * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.
- * That the address is free is decided by the unique constraint; here it is said along with all other faults.
+ * The unique constraint decides whether the address is free. It is reported along with other faults only where the caller
+ * sees its user: otherwise a request that creates no user would reveal addresses of other clients.
  */
 const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+  if (input.client !== undefined && !changesClient(actor, input.client)) {
+    throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
+  }
   const fields: FieldErrors = {};
   const { apps, unknown } = await findGrantable(tx, actor, input.apps);
   if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
-  const taken = await isTaken(tx, input.email);
+  const taken = await isTaken(tx, actor, input.email);
 
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? onlyOffice(actor);
   if (own !== undefined) clients.add(own);
-  if (input.client !== undefined && !changesClient(actor, input.client)) {
-    fields.client = [`There is no client ${input.client} to which you may add users.`];
-  } else if (clients.size === 0 && unknown.length === 0) {
+  if (clients.size === 0 && unknown.length === 0) {
     fields.client = ['Name the client that the user is to belong to.'];
   }
   if (taken) throw userExists(fields);
@@ -170,6 +172,7 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
   return { apps, clients };
 };
 
-const isTaken = async (tx: SqlEntityManager, email: string): Promise<boolean> =>
-  (await tables(tx).selectFrom('users').select('id').where('email', '=', email).executeTakeFirst()) !==
-  undefined;
+const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {
+  const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
+  return (await holder.where(isSeenUser(actor)).executeTakeFirst()) !== undefined;
+};
