@@ -48,7 +48,7 @@ export const invitationsRouter = router({
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitations.ofInviter(ctx.actor, input, partOf(ctx, input));
+      const invitations = await ctx.services.invitations.list(ctx.actor, input, partOf(ctx, input));
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 

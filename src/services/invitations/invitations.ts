@@ -7,6 +7,7 @@ import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { behind, type Part, readPart } from '../paging.ts';
 import { hasWords } from '../search.ts';
+import { inSeenClients } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
 import {
   type CheckedInvitation,
@@ -60,12 +61,16 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 
   return {
     /**
-     * Those the actor has made.
+     * Those for an app, or without one those that the actor has made; of clients that the actor sees now. Others may have
+     * changed an invitation since it was made.
      * @throws Problem `not-found` for a slug of no app that the actor may see
      */
-    ofInviter: async (actor: Actor, filter: Filter, part: Part): Promise<InvitationRow[]> => {
-      const mine = matching(filter).where('inviter_id', '=', actor.id);
-      const rows = filter.app === undefined ? mine : mine.where(await isForApp(em, actor, filter.app));
+    list: async (actor: Actor, filter: Filter, part: Part): Promise<InvitationRow[]> => {
+      const seen = matching(filter).where(inSeenClients(actor, sql`client_id`));
+      const rows =
+        filter.app === undefined
+          ? seen.where('inviter_id', '=', actor.id)
+          : seen.where(await isForApp(em, actor, filter.app));
       return withInviters(em, actor, await readPart(rows, 'id', part));
     },
 

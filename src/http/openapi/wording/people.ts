@@ -38,7 +38,8 @@ const PENDING_ONLY = ['invitation-closed'] as const;
 export const invitations: WordingOf<'invitations'> = {
   list: {
     summary: 'List your invitations',
-    description: 'Those that you have made and that are pending, unless `status` says otherwise.',
+    description:
+      'Those that you have made, of clients that you see now. With `app`, those for that app, by every inviter. Pending ones, unless `status` says otherwise.',
     problems: ['not-found'],
   },
   create: {
