@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { normalizeEmail } from '../src/core/email-address.ts';
 import { isJsonObject, reasonAgainst } from '../src/core/free-form.ts';
 import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
 import { wordingOf } from './wording.ts';
 
 z.config({ customError: wordingOf });
+
+export { Email, EmailAddress } from '../src/core/email-address.ts';
 
 const INT4_MAX = 2_147_483_647;
 
@@ -43,19 +46,8 @@ export const Login = {
 /** What a password is to be. The policy says more; this keeps it to what can be logged in with. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 
-/** The form that HTML gives addresses, which allows `%` and hosts without a dot. */
-export const EmailAddress = z
-  .email({
-    pattern: z.regexes.html5Email,
-    error: ({ code }) => (code === 'invalid_format' ? 'Must be an email address.' : undefined),
-  })
-  .max(254, 'Must have at most 254 characters.');
-
-/** An address to write to. Addresses are the same in any case, and kept in lower case. */
-export const Email = EmailAddress.toLowerCase();
-
 /** An address that names a user. It is looked up, not judged: what is no address names nobody. */
-export const EmailKey = Text(1024).toLowerCase();
+export const EmailKey = Text(1024).overwrite(normalizeEmail);
 
 const APP_ID = /^[A-Za-z0-9]{8}$/;
 const MAX_APP_IDS = 1000;

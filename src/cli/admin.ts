@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { readConfig } from '../core/config.ts';
+import { Email } from '../core/email-address.ts';
 import { invalid } from '../core/problems.ts';
 
 const HELP = `
@@ -27,7 +27,7 @@ export const addAdminCommands = (program: Command): void => {
 };
 
 const readEmail = (text: string): string => {
-  const email = z.email({ pattern: z.regexes.html5Email }).max(254).toLowerCase().safeParse(text);
-  if (!email.success) throw invalid({ email: ['Must be an email address.'] });
+  const email = Email.safeParse(text);
+  if (!email.success) throw invalid({ email: email.error.issues.map(({ message }) => message) });
   return email.data;
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppIds, Email, Extra } from '../../routers/schemas.ts';
+import { normalizeEmail } from '../core/email-address.ts';
 import type { FieldErrors } from '../core/problems.ts';
 import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
 import type { CsvRow } from '../services/invitations/invitation-csv.ts';
@@ -43,7 +44,7 @@ export const elementReader = (client: number, apps: AppNames) => {
   };
 };
 
-const addressOf = (row: CsvRow): string => row.cells.email.toLowerCase();
+const addressOf = (row: CsvRow): string => normalizeEmail(row.cells.email);
 
 /** Spreadsheets write it in capitals. */
 const DemoFlag = z

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { normalizeEmail } from '../core/email-address.ts';
 import { invalid } from '../core/problems.ts';
 import { type Actor, changesClient } from '../services/actor.ts';
 import { actorNamed } from '../services/logins/identity.ts';
@@ -30,7 +31,7 @@ export const findParties = async (
 };
 
 const findInviter = async (em: SqlEntityManager, email: string | undefined): Promise<Actor> => {
-  const inviter = await actorNamed(em, email?.toLowerCase());
+  const inviter = await actorNamed(em, email && normalizeEmail(email));
   if (!inviter) throw invalid({ '--as': [nobody(email)] });
   return inviter;
 };

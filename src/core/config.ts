@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { appStoreOf, storeSettings } from './app-store.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import { withAsciiDomain } from './email-address.ts';
 import { originList } from './origins.ts';
 
 /** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
@@ -32,7 +33,10 @@ const trustedProxies = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
-const emailAddress = z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' });
+const emailAddress = z
+  .string()
+  .overwrite(withAsciiDomain)
+  .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
 
 const smtpUrl = z
   .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })

@@ -30,6 +30,17 @@ elements('leaves unsaid what the row does not say', () => {
   });
 });
 
+elements('takes both forms of an internationalized domain for the same address', () => {
+  const rows = inOrderOfAddress([
+    rowOf({ email: 'eve@bücher.example' }, 2),
+    rowOf({ email: 'Eve@xn--bcher-kva.example' }, 3),
+  ]);
+  const [first, second] = rows.map(elementReader(1, APPS));
+
+  assert.is(first?.value?.email, 'eve@xn--bcher-kva.example');
+  assert.equal(second?.faults, { email: ['Line 2 invites this address already.'] });
+});
+
 elements('reads every cell', () => {
   const { value } = elementOf({
     email: 'Eve@Acme.test',

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { normalizeEmail } from '../../core/email-address.ts';
 import { Problem } from '../../core/problems.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
@@ -55,7 +56,7 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
      * @throws Problem `bad-credentials`, `throttled`, `overloaded`
      */
     prove: async (username: string, password: string): Promise<ProvenUser> => {
-      const email = username.trim().toLowerCase();
+      const email = normalizeEmail(username.trim());
       await throttle.refuse(email, address);
       const user = await credentialsOf(em, email);
       const verified = await crowd.within(email, networkOf(address), () =>

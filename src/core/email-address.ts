@@ -1,0 +1,54 @@
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+
+/** RFC 5321 §4.5.3.1.3: a path of 256 characters, two of which are its angle brackets. */
+export const MAX_EMAIL_LENGTH = 254;
+
+const NOT_AN_EMAIL = 'Must be an email address.';
+const LOCAL_PART_NOT_ASCII =
+  'Must be an email address with only ASCII characters before the @: others need mail servers with SMTPUTF8.';
+
+const ASCII_NOT_IN_DOMAINS = /[\0-,/:-@[-`{-\x7f]/;
+const ASCII_ONLY = /^[\0-\x7f]*$/;
+
+/**
+ * The address with an internationalized domain in its ASCII form (UTS #46): `ada@bücher.example` becomes
+ * `ada@xn--bcher-kva.example`. Any other text is returned as it is.
+ */
+export const withAsciiDomain = (text: string): string => {
+  const at = text.lastIndexOf('@');
+  const domain = text.slice(at + 1);
+  // domainToASCII reads a host of a URL: it would decode `%`, and stop at `/`, `?` and `#`.
+  const isConvertible = at > 0 && !ASCII_ONLY.test(domain) && !ASCII_NOT_IN_DOMAINS.test(domain);
+  // It returns an empty string for a domain that is not valid.
+  const ascii = isConvertible ? domainToASCII(domain) : '';
+  return ascii === '' ? text : `${text.slice(0, at)}@${ascii}`;
+};
+
+/** The one form in which users' addresses are stored and compared. */
+export const normalizeEmail = (text: string): string => withAsciiDomain(text).toLowerCase();
+
+const hasOtherLetters = (input: unknown): boolean =>
+  typeof input === 'string' && /^[^@\s]*[^\0-\x7f][^@\s]*@[^@]+$/.test(input);
+
+/** Without the pattern, which only the ASCII form matches; `idn-email` is unknown to most validators. */
+const EMAIL_JSON = { json: { type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH } };
+
+/** An address, with or without an internationalized domain. The parsed one has an ASCII domain, in the case given. */
+export const EmailAddress = z
+  .string()
+  .trim()
+  .overwrite(withAsciiDomain)
+  // HTML's form of addresses: it allows `%` and hosts without a dot.
+  .check(
+    z.email({
+      pattern: z.regexes.html5Email,
+      error: ({ input }) => (hasOtherLetters(input) ? LOCAL_PART_NOT_ASCII : NOT_AN_EMAIL),
+      abort: true,
+    }),
+    z.maxLength(MAX_EMAIL_LENGTH, `Must have at most ${MAX_EMAIL_LENGTH} characters.`),
+  )
+  .meta(EMAIL_JSON);
+
+/** An address that names a user; the parsed one is normalized. */
+export const Email = EmailAddress.toLowerCase().meta(EMAIL_JSON);
