@@ -5,20 +5,14 @@ import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import type { Connection } from './src/core/connection.ts';
 import { parseDatabaseUrl } from './src/core/database-url.ts';
+import { SESSION_SETTINGS, startupOptions } from './src/core/session-settings.ts';
 
 const DEFAULT_POOL_SIZE = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
-const STATEMENT_TIMEOUT_MS = 30_000;
-/** For a server that no longer answers at all: its own limit cannot end such a wait. */
-export const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS;
-/**
- * Of the planner. Its defaults are those of spinning disks and of few, large queries: what is asked here is small, and mostly
- * in memory. It would scan 200 apps for each user rather than find three by their key, compile for longer than it runs, and
- * start workers for lists of which the first page is wanted.
- */
-const PLANNING = '-c random_page_cost=1.1 -c jit=off -c max_parallel_workers_per_gather=0';
-/** Whoever waits longer for a row holds a connection that others need. */
-const LOCK_TIMEOUT_MS = 10_000;
+/** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
+const KEEP_ALIVE_MS = 10_000;
+/** For a server that no longer answers: past its own `statement_timeout`. */
+export const QUERY_TIMEOUT_MS = 35_000;
 
 const INT8_OID = 20;
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */
@@ -50,9 +44,9 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
       types,
       application_name: 'steward',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      // Every date that SQL computes (days of usage, months of partitions) is a UTC date.
-      options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} ${PLANNING}`,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      options: startupOptions(SESSION_SETTINGS),
     },
     forceUtcTimezone: true,
     migrations: { migrationsList: migrations, snapshot: false, allOrNothing: false },

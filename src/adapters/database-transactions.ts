@@ -26,7 +26,12 @@ export type Steps = {
  * A transaction of few steps, each of them one exchange with the server: it begins with the first and is committed with
  * the last. What `work` throws takes it back.
  */
-export type Transact = <T>(work: (steps: Steps) => Promise<T>) => Promise<T>;
+export type Transact = <T>(work: (steps: Steps) => Promise<T>, options?: TransactOptions) => Promise<T>;
+
+export type TransactOptions = {
+  /** False for statements whose values decide how they are best planned, such as long lists. Default: true. */
+  hasGenericPlans?: boolean;
+};
 
 const BEGIN = CompiledQuery.raw('begin');
 const COMMIT = CompiledQuery.raw('commit');
@@ -35,10 +40,11 @@ const ROLLBACK = CompiledQuery.raw('rollback');
 export const createTransactions = (pool: pg.Pool, options: ExchangeOptions): Transact => {
   const exchange = createExchanges(options);
 
-  return async (work) => {
+  return async (work, { hasGenericPlans = true } = {}) => {
+    const head = hasGenericPlans ? [BEGIN, PLAN_ONCE] : [BEGIN];
     let isLost = false;
     const whole = async (client: pg.PoolClient) => {
-      const transaction = begun((statements) => exchange(client, statements));
+      const transaction = begun(head, (statements) => exchange(client, statements));
       // The rows are what the statements' types say, as with Kysely, whose statements they are.
       const [outcome] = await Promise.allSettled([work(transaction.steps as unknown as Steps)]);
       const [ending] = await Promise.allSettled([transaction.end(outcome.status === 'fulfilled')]);
@@ -51,11 +57,11 @@ export const createTransactions = (pool: pg.Pool, options: ExchangeOptions): Tra
   };
 };
 
-const begun = (exchange: (statements: Statements) => Promise<object[][]>) => {
+const begun = (head: Statements, exchange: (statements: Statements) => Promise<object[][]>) => {
   let state: 'new' | 'open' | 'over' | 'lost' = 'new';
   const told = async (statements: Statements) => {
     if (state === 'over') throw new Error('the transaction is over');
-    const begin = state === 'new' ? [BEGIN, PLAN_ONCE] : [];
+    const begin = state === 'new' ? head : [];
     state = 'open';
     try {
       return (await exchange([...begin, ...statements])).slice(begin.length);

@@ -12,8 +12,11 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
 };
 
-/** SQLSTATE classes and codes of a server that is away, starting, stopping or full (PostgreSQL, appendix A). */
-const AWAY = /^(08|57P0|53)/;
+/**
+ * SQLSTATE classes and codes of a server that is away, starting, stopping or full, or that has ended a session which held a
+ * transaction open for too long (PostgreSQL, appendix A).
+ */
+const AWAY = /^(08|57P0|53|25P0[34])/;
 /** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
 const GAVE_WAY = /^(40P01|40001|55P03|57014)$/;
 const SOCKET_FAILURES = new Set([
@@ -27,7 +30,7 @@ const SOCKET_FAILURES = new Set([
 ]);
 /** node-postgres gives these no code. */
 const LOST_CONNECTION =
-  /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client has encountered a connection)/;
+  /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client (has encountered a connection|was closed))/;
 
 /** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {

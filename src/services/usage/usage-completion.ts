@@ -49,6 +49,13 @@ const namesOf = async (
   return new Map(people.map((person) => [person.email, `${person.first_name} ${person.last_name}`.trim()]));
 };
 
+const timelessKeys = ({ keys, times }: Pick<UsageReports, 'keys' | 'times'>) =>
+  keys.filter((key, index) => key !== null && Number.isNaN(times[index]));
+
+/** Whether completing these reports takes the lock of the app. */
+export const hasTimeless = (reports: Pick<UsageReports, 'keys' | 'times'>): boolean =>
+  timelessKeys(reports).length > 0;
+
 /**
  * The times that reports with an id but without a time had when they came before, or have beside it, by id. Entries
  * are known by both; so that a repeat is one, it has to take the time of the first.
@@ -59,7 +66,7 @@ const timesOf = async (
   { keys, times: given }: Pick<UsageReports, 'keys' | 'times'>,
   now: Date,
 ): Promise<Map<string, number>> => {
-  const timeless = keys.filter((key, index) => key !== null && Number.isNaN(given[index]));
+  const timeless = timelessKeys({ keys, times: given });
   if (timeless.length === 0) return new Map();
   // Months come before the lock of an app, everywhere: whoever took them the other way round could deadlock.
   await ensureMonths(

@@ -1,16 +1,20 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
+import type { Transact } from '../../adapters/database-transactions.ts';
 import { instantArray, textArray } from '../binary-arrays.ts';
 import { tables } from '../tables.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
-import { ensureMonths } from './usage-partitions.ts';
-import { addUpRollups } from './usage-rollups.ts';
-import { refreshWindow } from './usage-windows.ts';
+import { ensureMonths, lacksMonths } from './usage-partitions.ts';
+import { addUpRollups, rollupStatement } from './usage-rollups.ts';
+import { refreshWindow, refreshWindowStatements } from './usage-windows.ts';
 
 /** Held while an app's entries are written: its rollups depend on each other from day to day. */
 export const lockUsage = async (tx: SqlEntityManager, appId: string): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`.execute(tables(tx));
+  await lockStatement(appId).execute(tables(tx));
 };
+
+const lockStatement = (appId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
 
 /**
  * Adds entries to the log of an app, and to its rollups, in one statement; answers how many were new. One that is
@@ -38,6 +42,37 @@ export const writeColumns = (
     if (written > 0) await refreshWindow(tx, appId, now);
     return written;
   });
+
+/**
+ * Does the same in one pipelined transaction. The app's lock is never held across a client round trip, so an instance that
+ * freezes cannot block other writers of the app.
+ */
+export const writeColumnsAtOnce = async (
+  { em, transact }: { em: SqlEntityManager; transact: Transact },
+  appId: string,
+  columns: UsageColumns,
+  now: Date,
+): Promise<number> => {
+  if (columns.times.length === 0) return 0;
+  const { times } = columns;
+  if (await lacksMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
+  const db = tables(em);
+  const [lock, write] = [lockStatement(appId), rollupStatement(appId, writtenEntries(appId, columns))];
+  const refresh = refreshWindowStatements(appId, now).map((statement) => statement.compile(db));
+  const [, , [written]] = await transact(
+    ({ sendLast }) => sendLast([TRANSACTION_TIMEOUT, lock.compile(db), write.compile(db), ...refresh]),
+    { hasGenericPlans: false },
+  );
+  return written?.entries ?? 0;
+};
+
+/**
+ * For an instance that freezes while it sends a large batch: `idle_in_transaction_session_timeout` does not run while the
+ * server waits for the rest of a message. PostgreSQL has this setting since version 17.
+ */
+const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
+  select case when current_setting('server_version_num')::int >= 170000
+    then set_config('transaction_timeout', '30s', true) end`);
 
 /** Costs a tenth of the writing, which entries without a key are spared. */
 const IF_NEW = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;

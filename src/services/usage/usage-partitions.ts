@@ -52,6 +52,9 @@ export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date 
   for (const { table, month } of await missingOf(tx, months)) await addPartition(tx, table, new Date(month));
 };
 
+export const lacksMonths = async (em: SqlEntityManager, moments: Iterable<Date | number>): Promise<boolean> =>
+  (await missingOf(em, monthsOf(moments))).length > 0;
+
 /** Asks the catalogue itself: `to_regclass` may answer from what this connection has seen before. */
 const missingOf = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`

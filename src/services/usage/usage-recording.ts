@@ -1,11 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Transact } from '../../adapters/database-transactions.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { type FieldErrors, invalid } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import type { Idempotency, Once } from '../idempotency.ts';
-import { completed } from './usage-completion.ts';
-import { writeColumns } from './usage-log.ts';
+import { completed, hasTimeless } from './usage-completion.ts';
+import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
 import type { UsageReports } from './usage-reports.ts';
 import type { UsageWriters } from './usage-writers.ts';
 
@@ -21,6 +22,7 @@ type Deps = {
   clock: Clock;
   idempotency: Idempotency;
   usageWriters: UsageWriters;
+  transact: Transact;
   usageRetentionDays: number;
 };
 
@@ -30,43 +32,48 @@ export const createUsageRecording = ({
   idempotency,
   usageWriters: writers,
   usageRetentionDays,
-}: Deps) => ({
-  /**
-   * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
-   * written once, however often they come; so is everything under one idempotency key.
-   * @throws Problem `not-found`, `not-allowed`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
-   * `overloaded`
-   */
-  record: async (
-    actor: Actor,
-    appId: string,
-    reports: UsageReports,
-    once: Once | null,
-  ): Promise<Recorded> => {
-    await overseenApp(em, actor, appId);
-    if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
+  transact,
+}: Deps) => {
+  const writeAtOnce: typeof writeColumns = (unit, ...args) =>
+    writeColumnsAtOnce({ em: unit, transact }, ...args);
+  return {
+    /**
+     * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
+     * written once, however often they come; so is everything under one idempotency key.
+     * @throws Problem `not-found`, `not-allowed`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
+     * `overloaded`
+     */
+    record: async (
+      actor: Actor,
+      appId: string,
+      reports: UsageReports,
+      once: Once | null,
+    ): Promise<Recorded> => {
+      await overseenApp(em, actor, appId);
+      if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
-    const operation = `usage.record ${appId}`;
-    const request = once && { once, operation, input: textOf(reports) };
-    const count = reports.times.length;
-    const record = async (tx: SqlEntityManager): Promise<Recorded> => {
-      const now = clock.now();
-      // Not before: a repeat gets the first answer, however old its entries have become.
-      const faults = faultsOf(reports, now, usageRetentionDays);
-      if (Object.keys(faults).length > 0) throw invalid(faults);
-      const recorded = await writeColumns(
-        tx,
-        appId,
-        await completed(tx, { actor, appId, now }, reports),
-        now,
+      const operation = `usage.record ${appId}`;
+      const request = once && { once, operation, input: textOf(reports) };
+      const count = reports.times.length;
+      const recordBy = async (write: typeof writeColumns, unit: SqlEntityManager): Promise<Recorded> => {
+        const now = clock.now();
+        // Not before: a repeat gets the first answer, however old its entries have become.
+        const faults = faultsOf(reports, now, usageRetentionDays);
+        if (Object.keys(faults).length > 0) throw invalid(faults);
+        const columns = await completed(unit, { actor, appId, now }, reports);
+        const recorded = await write(unit, appId, columns, now);
+        return { recorded, repeated: count - recorded };
+      };
+      // A key is claimed, and the time of a repeat is read, in the transaction that writes.
+      if (request === null && !hasTimeless(reports) && !em.isInTransaction()) {
+        return writers.within(appId, count, () => recordBy(writeAtOnce, em));
+      }
+      return writers.within(appId, count, () =>
+        idempotency.once<Recorded>(actor, request, (write) => write((tx) => recordBy(writeColumns, tx))),
       );
-      return { recorded, repeated: count - recorded };
-    };
-    return writers.within(appId, count, () =>
-      idempotency.once<Recorded>(actor, request, (write) => write(record)),
-    );
-  },
-});
+    },
+  };
+};
 
 /** Text that is the same for the same reports. */
 const textOf = ({ extras, faults: _, ...columns }: UsageReports): string =>

@@ -26,7 +26,12 @@ export const addUpRollups = async (
   appId: string,
   written: RawBuilder<unknown>,
 ): Promise<number> => {
-  const { rows } = await sql<{ entries: number }>`
+  const { rows } = await rollupStatement(appId, written).execute(tables(tx));
+  return rows[0]?.entries ?? 0;
+};
+
+/** The statement of `addUpRollups`. */
+export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => sql<{ entries: number }>`
     with written as (${written}),
     days as (select email, day, count(*)::int as actions from written group by email, day),
     into_days as (
@@ -83,6 +88,4 @@ export const addUpRollups = async (
       select ${appId}, day, stack, count(*) from written where stack is not null group by day, stack
       on conflict (app_id, day, stack) do update set actions = usage_stack_days.actions + excluded.actions
     )
-    select count(*)::int as entries from written`.execute(tables(tx));
-  return rows[0]?.entries ?? 0;
-};
+    select count(*)::int as entries from written`;

@@ -63,6 +63,15 @@ export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Da
 };
 
 /**
+ * Does the same where no result can be waited for: with the row locked, no reader can bring the window to the next day
+ * between the two statements.
+ */
+export const refreshWindowStatements = (appId: string, now: Date) => [
+  sql`select from usage_windows where app_id = ${appId} for update`,
+  sql`${countedWindows([appId], now)} where usage_windows.day <= excluded.day`,
+];
+
+/**
  * Brings windows of former days to the present one. Whoever has written to an app since has done so already; whoever is
  * writing is waited for first, as what they write is not to be seen before.
  */
