@@ -19,6 +19,10 @@ export const IdempotentAnswerSchema = defineEntity({
     /** AES-256-GCM: it may hold a token or a link. Null only within the transaction of the work. */
     answer: p.blob().nullable(),
     createdAt: instant(),
+    /** The caller's roles at that time: a caller who has lost one of them does not get the answer again. */
+    isSuperuser: p.boolean().default(false),
+    isStaff: p.boolean().default(false),
+    adminOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
   },
 });
 

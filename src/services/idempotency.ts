@@ -33,10 +33,11 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     answerSeal.fingerprint(`${operation} ${input}`);
 
-  /** @throws Problem `idempotency-key-reused` */
+  /** @throws Problem `idempotency-key-reused`, `not-allowed` */
   const opened = async (actor: Actor, request: IdempotentRequest, found: StoredAnswer): Promise<string> => {
     const { once } = request;
     if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
+    if (!hasRolesOf(actor, found)) throw new Problem('not-allowed', ROLES_LOST);
     if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
     once.replayed();
     return answerSeal.open(found.answer, placeOf(actor, once));
@@ -52,10 +53,11 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     /**
      * The first answer, or null and the key is claimed by the transaction that this is called in: until it ends,
      * others who bring the key wait.
-     * @throws Problem `idempotency-key-reused` when the key came with another request before
+     * @throws Problem `idempotency-key-reused` when the key came with another request before, `not-allowed` when the actor
+     * has lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-      const claim = { userId: actor.id, key: request.once.key, now: clock.now() };
+      const claim = { actor, key: request.once.key, now: clock.now() };
       const found = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
       return found && (await opened(actor, request, found));
     },
@@ -74,7 +76,7 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     /**
      * Does a work once, of which only the end is a transaction: what comes before `write` may take as long as it
      * likes. A repeat, also one at the same time or after a crash, gets the first answer, which must be plain JSON.
-     * @throws Problem `idempotency-key-reused`
+     * @throws Problem `idempotency-key-reused`, `not-allowed`
      */
     once: <T>(
       actor: Actor,
@@ -116,6 +118,19 @@ export const pruneAnswers = async (em: SqlEntityManager, now: Date): Promise<voi
   }
 };
 
+const ROLES_LOST = {
+  detail:
+    'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
+};
+
+/**
+ * Whether an actor still has the roles that they had when they used a key: the first answer shows what these roles could
+ * see. Checked for every operation, because an answer does not say which of the roles it depends on.
+ */
+const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredAnswer): boolean =>
+  actor.isSuperuser ||
+  (!is_superuser && (actor.isStaff || !is_staff) && admin_of.every((id) => actor.adminOf.includes(id)));
+
 const placeOf = (actor: Actor, { key }: Once): string => `${actor.id} ${key}`;
 
 const expiredAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS);
@@ -123,23 +138,25 @@ const expiredAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS);
 const storedAnswer = (em: SqlEntityManager, userId: number, key: string, now: Date) =>
   tables(em)
     .selectFrom('idempotent_answers')
-    .select(['fingerprint', 'answer'])
+    .select(['fingerprint', 'answer', 'is_superuser', 'is_staff', 'admin_of'])
     .where('user_id', '=', userId)
     .where('key', '=', key)
     .where('created_at', '>', expiredAt(now))
     .executeTakeFirst();
 
 type StoredAnswer = NonNullable<Awaited<ReturnType<typeof storedAnswer>>>;
-type Claim = { userId: number; key: string; fingerprint: string; now: Date };
+type Claim = { actor: Actor; key: string; fingerprint: string; now: Date };
 
 /** Null when the key is free, and ours now. It waits for another who has it and is not done. */
 const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredAnswer | null> => {
-  const { userId, key, fingerprint, now } = claim;
+  const { actor, key, fingerprint, now } = claim;
+  const { id: userId, isSuperuser, isStaff, adminOf } = actor;
   const claimed = await sql`
-    insert into idempotent_answers (user_id, key, fingerprint, created_at)
-    values (${userId}, ${key}, ${fingerprint}, ${now})
+    insert into idempotent_answers (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+    values (${userId}, ${key}, ${fingerprint}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
     on conflict (user_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, answer = null
+      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, answer = null,
+        is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
       where idempotent_answers.created_at <= ${expiredAt(now)}
     returning 1`.execute(tables(tx));
   if (claimed.rows.length > 0) return null;

@@ -1,0 +1,110 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const replays = appSuite('Idempotency-Key after a change of roles');
+
+const setAdmin = (app: TestApp, email: string, id: number, isAdmin: boolean) =>
+  app.as(ROOT).roles.setClientAdmin({ id, email, is_admin: isAdmin });
+
+/** Sends a request, changes what the caller is, sends the request again, and answers both. */
+const around = async (
+  app: TestApp,
+  { line, as, payload }: { line: string; as: string; payload: object },
+  change: () => Promise<unknown>,
+) => {
+  const headers = { 'idempotency-key': `${line} ${as}`.replaceAll(/[^a-z0-9]/gi, '-') };
+  const send = () => app.send(line, { as, payload, headers });
+  const first = await send();
+  await change();
+  return { first, repeat: await send() };
+};
+
+const refuses = ({ first, repeat }: Awaited<ReturnType<typeof around>>, status: number) => {
+  assert.ok(first.statusCode < 300, first.body);
+  assert.is(repeat.statusCode, status, repeat.body);
+  assert.is(repeat.headers['idempotency-replayed'], undefined);
+};
+
+const bulk = (client: number) => ({
+  line: 'POST /jb/users/invitations/',
+  as: GRACE,
+  payload: [{ email: 'one@x.test', client, extra: { secret: 1 } }],
+});
+
+replays('refuses the answer of a bulk to who administers another client now', async ({ app }) => {
+  await setAdmin(app, GRACE, 2, true);
+  const swap = async () => {
+    await setAdmin(app, GRACE, 1, true);
+    await setAdmin(app, GRACE, 2, false);
+  };
+  const answers = await around(app, bulk(2), swap);
+
+  refuses(answers, 403);
+  assert.is(
+    answers.repeat.json().detail,
+    'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
+  );
+  await setAdmin(app, GRACE, 2, true);
+  const again = await around(app, bulk(2), async () => {});
+  assert.is(again.first.body, answers.first.body, 'it is returned again with the role');
+  await setAdmin(app, GRACE, 2, false);
+});
+
+replays('gives the answer to who has gained a role', async ({ app }) => {
+  const gain = () => setAdmin(app, GRACE, 2, true);
+  const { first, repeat } = await around(
+    app,
+    { ...bulk(1), line: 'POST /jb/users/invitations/?dry_run=false' },
+    gain,
+  );
+
+  assert.is(repeat.body, first.body);
+  assert.is(repeat.headers['idempotency-replayed'], 'true');
+  await setAdmin(app, GRACE, 2, false);
+  await setAdmin(app, GRACE, 1, false);
+});
+
+replays('refuses the answer of a changed user to who was a client admin of theirs', async ({ app }) => {
+  await setAdmin(app, ADA, 1, true);
+  await setAdmin(app, ADA, 2, true);
+  const change = { line: `PATCH /jb/users/${EDSGER}/`, as: ADA, payload: { first_name: 'E.' } };
+
+  refuses(await around(app, change, () => setAdmin(app, ADA, 2, false)), 403);
+  const rpc = await app.send('POST !/trpc/users.update', {
+    as: ADA,
+    payload: { json: { email: EDSGER, first_name: 'E.' } },
+    headers: { 'idempotency-key': 'PATCH--jb-users-edsger-globex-test--ada-acme-test' },
+  });
+  assert.is(rpc.statusCode, 403, rpc.body);
+});
+
+replays('refuses every answer to who has lost the only role', async ({ app }) => {
+  const invite = { ...bulk(1), as: ADA };
+  refuses(await around(app, invite, () => setAdmin(app, ADA, 1, false)), 403);
+});
+
+replays('refuses what was answered to a superuser, to one who is only a client admin', async ({ app }) => {
+  await app.as(ROOT).roles.setOffices({ email: ACME, is_superuser: true });
+  const create = { line: 'POST /jb/users/', as: ACME, payload: { email: 'new@x.test', client: 2 } };
+  const demote = () => app.as(ROOT).roles.setOffices({ email: ACME, is_superuser: false });
+
+  refuses(await around(app, create, demote), 403);
+});
+
+replays('refuses what was answered to staff, to one who is staff no more', async ({ app }) => {
+  const record = { line: `POST /jb/apps/${SALES}/usage/`, as: STAFF, payload: { email: ADA, action: 'X' } };
+  const demote = async () => {
+    await setAdmin(app, STAFF, 1, true);
+    await app.as(ROOT).roles.setOffices({ email: STAFF, is_staff: false });
+  };
+  refuses(await around(app, record, demote), 403);
+});
+
+replays('refuses who was deactivated', async ({ app }) => {
+  const create = { line: 'POST /jb/users/', as: GLOBEX, payload: { email: 'last@globex.test' } };
+  refuses(await around(app, create, () => app.as(ROOT).users.deactivate({ email: GLOBEX })), 401);
+});
+
+replays.run();
