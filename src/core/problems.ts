@@ -13,7 +13,7 @@ const PROBLEMS = {
   'not-signed-in': [401, 'A valid token is required.'],
   'not-allowed': [403, 'Your role does not allow this.'],
   'csrf-failed': [403, 'The X-CSRFToken header does not match the csrftoken cookie of this login.'],
-  'cross-site': [403, 'Pages of other sites may not do this.'],
+  'cross-site': [403, 'The request was sent by a page of another site.'],
   // Spelt as callers have been told to expect it.
   password_expired: [403, 'The password has expired. Change it, or have it reset by mail.'],
   'account-inactive': [403, 'This account has been deactivated.'],

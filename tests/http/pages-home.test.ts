@@ -65,7 +65,7 @@ home('ends nothing for a form of another site or one that was open for too long'
   const stale = await visitor.submit('/sessions/', { csrf_token: 'old' });
 
   assert.is(stale.status, 403);
-  assert.match(stale.text, 'open for too long');
+  assert.match(stale.text, 'This form has expired. Please try again.');
   assert.is(rowsIn(stale.body), 2);
 });
 

@@ -62,7 +62,7 @@ invitations('keeps the names of a try whose password is too weak', async ({ app 
   assert.is(page.forms[0]?.fields.password, '');
   assert.match(empty.text, 'This field is required.');
   assert.is(stale.status, 403);
-  assert.match(stale.text, 'open for too long');
+  assert.match(stale.text, 'This form has expired. Please try again.');
   assert.is((await visitor.submit('/invitation/', { password: PASSWORD })).status, 303);
 });
 

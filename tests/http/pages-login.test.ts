@@ -113,7 +113,7 @@ login('offers the form again when it was open for too long or comes from elsewhe
   const foreign = await victim.post('/login/', right, { origin: 'https://evil.test' });
 
   assert.is(stale.status, 403);
-  assert.match(stale.text, 'This page was open for too long. Please try again.');
+  assert.match(stale.text, 'This form has expired. Please try again.');
   assert.is(stale.forms[0]?.fields.username, ADA);
   assert.is(renewed.status, 303);
   assert.is(foreign.status, 403);

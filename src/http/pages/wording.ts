@@ -4,8 +4,7 @@ import type { Problem } from '../../core/problems.ts';
 export const sentenceOf = (problem: Problem): string => {
   switch (problem.code) {
     case 'csrf-failed':
-    case 'cross-site':
-      return 'This page was open for too long. Please try again.';
+      return 'This form has expired. Please try again.';
     case 'bad-credentials':
       return 'That email address and password do not belong together. Please check both and try again.';
     case 'throttled':

@@ -1,0 +1,66 @@
+import * as assert from 'uvu/assert';
+import { createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
+import { createVisitor } from '../support/visitor.ts';
+
+const forms = appSuite('forms behind a proxy');
+
+const CAUSE =
+  'The origin https://steward.example.com does not match the host 10.0.0.5:8000 of this request. ' +
+  'Behind a proxy, preserve the Host header or set TRUST_PROXY.';
+
+/** What a browser at https://steward.example.com sends, after a proxy has replaced its `Host`. */
+const AS_BROWSER = { origin: 'https://steward.example.com', 'sec-fetch-site': 'same-origin' };
+
+forms(
+  'a login refused because the proxy replaced Host says so on the page and in the log',
+  async ({ app }) => {
+    const lines: string[] = [];
+    const logger = createLogger('warn', { write: (line) => lines.push(line) });
+    const { config, connection, clock } = app;
+    await using logged = await createClosingApp({ config, connection, clock, logger });
+    const visitor = createVisitor(logged.app, '10.0.0.5:8000');
+    const { forms: shown } = await visitor.get('/login/');
+
+    const fields = { ...shown[0]?.fields, username: ADA, password: DEMO_PASSWORD };
+    const page = await visitor.post('/login/', fields, AS_BROWSER);
+
+    assert.is(page.status, 403);
+    assert.ok(page.text.includes(CAUSE), page.text);
+    const [line] = lines.map((text) => JSON.parse(text));
+    assert.is(line.origin, 'https://steward.example.com');
+    assert.is(line.host, '10.0.0.5:8000');
+    assert.match(line.msg, 'TRUST_PROXY');
+  },
+);
+
+forms('a session login over REST gives the same reason', async ({ app }) => {
+  const response = await app.send('POST /session/', {
+    payload: { username: ADA, password: DEMO_PASSWORD },
+    headers: { host: '10.0.0.5:8000', ...AS_BROWSER },
+  });
+
+  assert.is(response.statusCode, 403);
+  assert.is(response.json().detail, CAUSE);
+});
+
+forms('a hostile Origin header is cut and escaped', async ({ app }) => {
+  const visitor = createVisitor(app);
+  await visitor.get('/login/');
+  const page = await visitor.submit('/login/', { username: ADA, password: 'x' });
+  const hostile = await visitor.post('/login/', {}, { origin: `<script>${'x'.repeat(5_000)}` });
+
+  assert.is(page.status, 400);
+  assert.is(hostile.status, 403);
+  assert.not.match(hostile.body, '<script>');
+  assert.ok(hostile.body.length < page.body.length + 2_000);
+});
+
+const createClosingApp = async (deps: Omit<Parameters<typeof createApp>[0], 'secretKey'>) => {
+  const app = await createApp({ ...deps, secretKey: 'x'.repeat(32) });
+  return { app, [Symbol.asyncDispose]: () => app.close() };
+};
+
+forms.run();
