@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { flag, json, text } from '../src/core/json-columns.ts';
 import { type Actor, mayOperate } from '../src/services/actor.ts';
+import type { AppStack } from '../src/services/apps/app-stacks.ts';
 import type { AppStatus } from '../src/services/apps/app-status.ts';
 import { appTexts } from '../src/services/apps/app-texts.ts';
 import type { AppWithUsage } from '../src/services/apps/apps.ts';
@@ -114,6 +115,14 @@ export const appStatusView = (app: AppStatus): z.input<typeof AppStatusView> => 
   version: app.version,
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
+});
+
+export const AppStackView = z.object({ id: z.string(), slug: z.string(), label: z.string() });
+
+export const appStackView = (stack: AppStack): z.input<typeof AppStackView> => ({
+  id: stack.id,
+  slug: stack.slug,
+  label: stack.label,
 });
 
 export const AppVersionView = z.object({

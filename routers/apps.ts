@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { Message, OneVersion } from './app-packages.ts';
 import {
+  AppStackView,
   AppStatusView,
   AppVersionView,
   AppView,
+  appStackView,
   appStatusView,
   appText,
   appVersionView,
@@ -46,6 +48,15 @@ export const appsRouter = router({
     .query(async ({ ctx, input }) =>
       appStatusView(await ctx.services.appStatus.get(ctx.actor, input.app_id)),
     ),
+
+  stacks: signedIn
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/stacks/', tags }, rest: { extension: true } })
+    .input(z.object({ app_id: AppKey, ...partOfList(Text(255)) }))
+    .output(z.array(AppStackView))
+    .query(async ({ ctx, input }) => {
+      const stacks = await ctx.services.appStacks.list(ctx.actor, input.app_id, partOf(ctx, input));
+      return stacks.map(appStackView);
+    }),
 
   /** What was fetched last first; `cursor` is the id of the last version of the page before. */
   versions: overseer

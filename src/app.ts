@@ -91,6 +91,7 @@ export const createApp = async (deps: AppDeps) => {
     openServices,
     inTransaction,
     baseUrl: config.baseUrl,
+    appUrl: config.appUrl,
     secretKey,
     version: manifest.version,
     trustedProxies: config.trustedProxies,

@@ -31,6 +31,16 @@ const trustedProxies = z
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
   .default(0);
 
+/** Where an app is opened: a web address, or a path of this host, with the app's slug or id in it. */
+const appUrl = z
+  .string()
+  .max(2048)
+  .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
+  .refine(
+    (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
+    'must be an http:// or https:// address, or a path',
+  );
+
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
 const emailAddress = z
@@ -57,6 +67,7 @@ const Settings = z.object({
   WORKERS: wholeNumber(1, 64, 1),
   BASE_URL: httpUrl.optional(),
   TRUST_PROXY: trustedProxies,
+  APP_URL: appUrl.optional(),
   CORS_ORIGINS: originList.default([]),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
   DATABASE_URL: databaseUrl.optional(),
@@ -109,6 +120,8 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     /** Processes that serve; with 1 there is no other than this. */
     workers: read.WORKERS,
     trustedProxies: read.TRUST_PROXY,
+    /** Template with `{slug}` or `{id}`. Absent: the start page links to what the API shows of the app. */
+    appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',
     corsOrigins: read.CORS_ORIGINS,
     /** Requests that a caller may make in a minute; 0 means no bound. */
     rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,

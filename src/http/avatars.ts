@@ -19,7 +19,8 @@ export const serveAvatars = (app: FastifyInstance): void => {
   });
 };
 
-const draw = (letter: string): string => {
+/** An SVG of a letter on a disc. */
+export const draw = (letter: string): string => {
   const hue = ((letter.codePointAt(0) ?? 0) * 47) % 360;
   const middle = SIDE_PX / 2;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIDE_PX} ${SIDE_PX}" role="img" aria-label="${letter}">

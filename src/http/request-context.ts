@@ -18,6 +18,8 @@ export type ContextDeps = {
   openServices: (origin: Origin) => Services;
   inTransaction: InTransaction;
   baseUrl: string;
+  /** Where an app is opened, with `{slug}` or `{id}` in place of the app. */
+  appUrl: string;
   csrf: Csrf;
 };
 

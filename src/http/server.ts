@@ -3,12 +3,15 @@ import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
 import type { RequestLimits } from '../services/requests/request-limits.ts';
+import { serveApiIndex } from './api-index.ts';
 import { serveAvatars } from './avatars.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answerProblem } from './browsable/browsable-answers.ts';
+import { API_INDEX } from './browsable/endpoint-paths.ts';
 import { compressAnswers, refuseEncodedBodies } from './compression.ts';
 import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
+import { serveFavicon } from './favicon.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { negotiate } from './negotiation.ts';
 import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
@@ -31,7 +34,15 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** What is served beside the procedures. */
-const READ_ONLY_PATHS = ['/healthz', '/readyz', '/avatars/:file', '/api/v1/csrf/', OPENAPI_PATH];
+const READ_ONLY_PATHS = [
+  '/healthz',
+  '/readyz',
+  '/avatars/:file',
+  '/favicon.ico',
+  API_INDEX,
+  '/api/v1/csrf/',
+  OPENAPI_PATH,
+];
 
 export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
@@ -99,6 +110,8 @@ export const createServer = async (deps: ServerDeps) => {
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
+  serveFavicon(app);
+  serveApiIndex(app, deps.baseUrl);
   serveReference(app);
   serveCsrf(app, csrf);
   serveOpenApi(app, deps.version);

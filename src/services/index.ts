@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Turns } from '../core/turns.ts';
 import type { AnswerSeal } from './answer-seal.ts';
+import { createAppStacks } from './apps/app-stacks.ts';
 import { createAppStatus } from './apps/app-status.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
@@ -102,6 +103,7 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: 
     invitationCare: createInvitationCare(unit),
     invitationAcceptance: createInvitationAcceptance(unit),
     apps: createApps(unit),
+    appStacks: createAppStacks(unit),
     appStatus: createAppStatus(unit),
     appVersions: createAppVersions(unit),
     usage: createUsage(unit),

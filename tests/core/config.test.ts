@@ -48,6 +48,17 @@ config('names every fault at once, and never repeats a value', () => {
   assert.not.match(faults.join(), /hunter2|short-secret/);
 });
 
+config('APP_URL must be an address with a place for the app', () => {
+  const urlOf = (APP_URL: string) => readConfig({ APP_URL }).appUrl;
+
+  assert.is(urlOf('https://data.example.com/{slug}/'), 'https://data.example.com/{slug}/');
+  assert.is(urlOf('/open/{id}'), '/open/{id}');
+  assert.equal(faultsOf({ APP_URL: 'https://data.example.com/' }), ['APP_URL: must contain {slug} or {id}']);
+  for (const url of ['javascript:{id}', '//evil.test/{id}', 'data.example.com/{id}']) {
+    assert.equal(faultsOf({ APP_URL: url }), ['APP_URL: must be an http:// or https:// address, or a path']);
+  }
+});
+
 config('requires a key with a database of one’s own', () => {
   assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db' }), [
     'SECRET_KEY: is required with DATABASE_URL',

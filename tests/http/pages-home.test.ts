@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/core/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 const home = appSuite('start page');
@@ -30,6 +30,19 @@ home('shows name, apps and this login', async ({ app }) => {
   }
   assert.not.match(page.text, 'Fleet');
   assert.match(page.text, '127.0.0.1, last used 21 November 2026 at 12:00 UTC');
+});
+
+home('links each app card to the address that APP_URL gives it', async ({ app }) => {
+  const plain = await (await loggedIn(app, ADA)).get('/');
+  assert.match(plain.body, 'href="/api/v1/jb/apps/zylTKNVx/"');
+
+  const other = await startTestApp({ APP_URL: 'https://data.example.com/{slug}/?app={id}' });
+  try {
+    const page = await (await loggedIn(other, GRACE)).get('/');
+    assert.match(page.body, 'href="https://data.example.com/sales/?app=zylTKNVx"');
+  } finally {
+    await other.close();
+  }
 });
 
 home('ends one other login, and no login of somebody else', async ({ app }) => {

@@ -47,4 +47,26 @@ stacks('takes 200 stacks in the order of the package, and keeps their ids', asyn
   assert.equal(await stacksOf(app, 'wide'), before);
 });
 
+stacks('apps.stacks lists what the app offers now, by slug, to those who see the app', async ({ app }) => {
+  await install(app, { slug: 'listed', version: '1.0.0', stacks: { old: 'Old', zoo: 'Zoo' } });
+  await install(app, { slug: 'listed', version: '1.1.0', stacks: { zoo: 'Zoo', ant: 'Ant' } });
+  const [{ id: app_id } = { id: '' }] = (await app.as(ROOT).apps.list({})).filter(
+    ({ slug }) => slug === 'listed',
+  );
+
+  const all = await app.as(ROOT).apps.stacks({ app_id });
+  const rest = await app.as(ROOT).apps.stacks({ app_id, cursor: all[0]?.id });
+
+  assert.equal(
+    all.map(({ slug, label }) => [slug, label]),
+    [
+      ['ant', 'Ant'],
+      ['zoo', 'Zoo'],
+    ],
+  );
+  assert.equal(rest, all.slice(1));
+  await rejectsWith(app.as(ADA).apps.stacks({ app_id }), 'not-found');
+  await rejectsWith(app.as(ROOT).apps.stacks({ app_id, cursor: 'a0a91e46' }), 'invalid-input');
+});
+
 stacks.run();

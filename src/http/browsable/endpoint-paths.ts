@@ -1,5 +1,8 @@
 import { type Endpoint, restEndpoints } from '../rest-endpoints.ts';
 
+/** The index of the API. */
+export const API_INDEX = '/api/v1/';
+
 /** A path of the API, and all that it takes. */
 export type ApiPath = { url: string; endpoints: readonly Endpoint[] };
 

@@ -1,5 +1,5 @@
 import { type Html, html } from '../pages/html.ts';
-import { type ApiPath, apiPath, filledIn, isReadable, pathsBelow } from './endpoint-paths.ts';
+import { API_INDEX, type ApiPath, apiPath, filledIn, isReadable, pathsBelow } from './endpoint-paths.ts';
 import { visible } from './visible-text.ts';
 
 const MAX_PATHS = 24;
@@ -13,7 +13,7 @@ export const pathTrail = (path: ApiPath | undefined, params: Params, shown: stri
   return html`/${parts.map((part, index) => {
     const url = `/${parts.slice(0, index + 1).join('/')}/`;
     const text = filledIn(part, params);
-    const isLink = url !== path.url && isReadable(apiPath(url));
+    const isLink = url === API_INDEX || (url !== path.url && isReadable(apiPath(url)));
     return html`${isLink ? html`<a href="${filledIn(url, params)}">${text}</a>` : text}/<wbr>`;
   })}`;
 };

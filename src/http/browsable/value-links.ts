@@ -1,4 +1,4 @@
-import { apiPath, filledIn, isReadable } from './endpoint-paths.ts';
+import { API_INDEX, apiPath, filledIn, isReadable } from './endpoint-paths.ts';
 import type { LinkOf } from './json-lines.ts';
 
 const API = '/api/v1';
@@ -10,6 +10,7 @@ const FREE_FORM = new Set(['extra', 'details', 'package_info']);
 
 /** Which values of an answer have another path of their own, by the keys that they stand under. */
 export const valueLinks = (url: string, self: string): LinkOf => {
+  if (url === API_INDEX) return (_keys, value) => URL.parse(String(value))?.pathname ?? null;
   const linkOf = anyLinks(url, self);
   return (keys, value) => {
     const target = linkOf(keys, value);

@@ -1,5 +1,11 @@
 import type { z } from 'zod';
-import { AppStatusView, AppSummaryView, AppVersionView, AppView } from '../../../routers/app-views.ts';
+import {
+  AppStackView,
+  AppStatusView,
+  AppSummaryView,
+  AppVersionView,
+  AppView,
+} from '../../../routers/app-views.ts';
 import { AuditView } from '../../../routers/audit.ts';
 import { ClientView } from '../../../routers/client-views.ts';
 import {
@@ -29,6 +35,7 @@ export const COMPONENTS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, str
   [InvitationPageView, 'InvitationPage'],
   [AppView, 'App'],
   [AppSummaryView, 'ClientApp'],
+  [AppStackView, 'AppStack'],
   [AppStatusView, 'AppStatus'],
   [AppVersionView, 'AppVersion'],
   [UsageEntryView, 'UsageEntry'],

@@ -7,7 +7,9 @@ const text = (name: string, value?: string): JsonSchema => ({
   properties: { [name]: value === undefined ? { type: 'string' } : { const: value } },
 });
 
-const operation = (operationId: string, summary: string, schema: JsonSchema, failures: JsonSchema = {}) => ({
+type More = { content?: JsonSchema; failures?: JsonSchema };
+
+const operation = (operationId: string, summary: string, schema: JsonSchema, more: More = {}) => ({
   get: {
     operationId,
     summary,
@@ -18,23 +20,36 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, fai
       200: {
         description: summary,
         headers: headersNamed('X-Request-Id'),
-        content: { 'application/json': { schema } },
+        content: { 'application/json': { schema }, ...more.content },
       },
       431: { $ref: '#/components/responses/Problem431' },
-      ...failures,
+      ...more.failures,
     },
   },
 });
 
+const PAGE: JsonSchema = { 'text/html': { schema: { type: 'string' } } };
+
 /** What is served beside the procedures. */
 export const OTHER_PATHS: JsonSchema = {
+  '/api/v1/': operation(
+    'index',
+    'The address of every path that can be read without parameters',
+    {
+      type: 'object',
+      additionalProperties: { type: 'string', format: 'uri' },
+    },
+    { content: PAGE },
+  ),
   '/api/v1/csrf/': operation('csrf', 'A CSRF token, and its cookie', text('csrf_token')),
   '/api/v1/openapi.json': operation('openapi', 'This document', { type: 'object' }),
   '/healthz': operation('healthz', 'Whether the process answers', text('status', 'ok')),
   '/readyz': operation('readyz', 'Whether the database answers and is migrated', text('status', 'ready'), {
-    503: {
-      description: '`database-away`: not ready.',
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    failures: {
+      503: {
+        description: '`database-away`: not ready.',
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
     },
   }),
 };

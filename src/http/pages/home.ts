@@ -11,18 +11,18 @@ import { momentOf, sentenceOf } from './wording.ts';
 
 /** `/`: one's own apps and logins. */
 export const serveHome = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get('/', async (request, reply) => sendHome(visitOf(request, reply, deps)));
+  app.get('/', async (request, reply) => sendHome(visitOf(request, reply, deps), deps));
 
   app.post<{ Params: { id: string } }>('/sessions/:id/end/', async (request, reply) => {
     const visit = visitOf(request, reply, deps);
     const id = Number(request.params.id);
     const { problem } = await visit.submit((caller) => caller.sessions.endOne({ id }));
     // One that is no longer there has ended, which is all that was wished for.
-    return isStaleForm(problem) ? sendHome(visit, problem) : goTo(reply, '/');
+    return isStaleForm(problem) ? sendHome(visit, deps, problem) : goTo(reply, '/');
   });
 };
 
-const sendHome = async (visit: Visit, problem: Problem | null = null) => {
+const sendHome = async (visit: Visit, { appUrl }: PageDeps, problem: Problem | null = null) => {
   const user = await visit.user();
   if (!user) return goTo(visit.reply, '/login/');
   const { reader } = visit;
@@ -38,7 +38,7 @@ const sendHome = async (visit: Visit, problem: Problem | null = null) => {
 ${alertBox(problem && sentenceOf(problem))}
 <section class="card" aria-labelledby="apps">
 <h2 id="apps">Your apps</h2>
-${appsList(apps)}
+${appsList(apps, appUrl)}
 ${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></p>`}
 </section>
 <section class="card" aria-labelledby="sessions">
@@ -56,12 +56,15 @@ ${logoutForm(visit, { isQuiet: true })}</div>
 type Apps = Awaited<ReturnType<Caller['apps']['list']>>;
 type Session = Awaited<ReturnType<Caller['sessions']['list']>>[number];
 
-const appsList = (apps: Apps): Html =>
+const urlOfApp = (template: string, { slug, id }: Apps[number]): string =>
+  template.replaceAll('{slug}', slug).replaceAll('{id}', id);
+
+const appsList = (apps: Apps, appUrl: string): Html =>
   apps.length === 0
     ? html`<p>None yet. Whoever invited you can give you some.</p>`
     : html`<ul class="tiles">${apps.map(
-        ({ label, description }) => html`<li><strong>${label}</strong>
-${description !== '' && html`<span>${description}</span>`}</li>\n`,
+        (app) => html`<li><a href="${urlOfApp(appUrl, app)}"><strong>${app.label}</strong>
+${app.description !== '' && html`<span>${app.description}</span>`}</a></li>\n`,
       )}</ul>`;
 
 const sessionRow = (visit: Visit, session: Session): Html => {

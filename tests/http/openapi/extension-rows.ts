@@ -104,6 +104,7 @@ const aboutTenants: Step[] = [
 ];
 
 const aboutApps: Step[] = [
+  { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },
   { line: `GET /jb/apps/${SALES}/status/`, as: ADA },
   { line: `GET /jb/apps/${SALES}/versions/`, as: ACME },
   { line: 'POST /app/fetch/sales/', as: ROOT, body: { app_version: '1.0.0' } },

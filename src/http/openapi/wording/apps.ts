@@ -11,6 +11,11 @@ export const apps: WordingOf<'apps'> = {
     summary: 'Whether an app is in maintenance',
     description: 'For platforms, before they show the app to somebody.',
   },
+  stacks: {
+    summary: 'List the stacks of an app',
+    description:
+      'By slug. Saved filters name a stack by its `id`. A stack that the package has dropped is left out.',
+  },
   versions: {
     summary: 'Versions of an app',
     description: 'The last fetched first. `cursor` is the id of the last one of the page before.',

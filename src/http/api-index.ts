@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import { sendAnswer } from './browsable/answer-page.ts';
+import { API_INDEX } from './browsable/endpoint-paths.ts';
+import { chooseForm, JSON_FORM, JSON_FORMS } from './negotiation.ts';
+import { OPENAPI_PATH } from './openapi/serve-openapi.ts';
+import { restEndpoints } from './rest-endpoints.ts';
+
+/** `/api/v1/`: the address of every path that can be read without parameters, by name, as Django REST's API root. */
+export const serveApiIndex = (app: FastifyInstance, baseUrl: string): void => {
+  const index = indexOf(baseUrl);
+  app.get(API_INDEX, async (request, reply) =>
+    chooseForm(request, JSON_FORMS) === JSON_FORM
+      ? reply.send(index)
+      : sendAnswer(request, reply, { json: JSON.stringify(index), type: JSON_FORM, notes: [] }),
+  );
+};
+
+const indexOf = (baseUrl: string): Record<string, string> => {
+  const urls = restEndpoints()
+    .filter(({ method, input }) => method === 'GET' && input.safeParse({}).success)
+    .map(({ url }): [string, string] => [nameOf(url), baseUrl + url]);
+  return { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };
+};
+
+/** `/api/v1/jb/users/invitations/` is `users/invitations`. */
+const nameOf = (url: string): string => url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, '');

@@ -1,0 +1,55 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ROOT } from '../support/test-app.ts';
+
+const index = appSuite('API index');
+
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+index('GET /api/v1/ lists addresses that all answer', async ({ app }) => {
+  const response = await app.send('GET /');
+  const addresses = response.json();
+
+  assert.is(response.statusCode, 200);
+  assert.is(addresses['users/invitations'], 'http://localhost:8000/api/v1/jb/users/invitations/');
+  assert.is(addresses.openapi, 'http://localhost:8000/api/v1/openapi.json');
+  const statuses: Record<string, number> = {};
+  for (const [name, address] of Object.entries<string>(addresses)) {
+    const { statusCode } = await app.send(`GET !${new URL(address).pathname}`, { as: ROOT });
+    if (statusCode >= 300) statuses[name] = statusCode;
+  }
+  // It needs a user or an app, which its schema cannot say.
+  assert.equal(statuses, { 'usage/series': 400 });
+});
+
+index('a browser gets a page with the same addresses as links', async ({ app }) => {
+  const response = await app.send('GET /', { headers: BROWSER });
+
+  assert.is(response.statusCode, 200);
+  assert.match(String(response.headers['content-type']), 'text/html');
+  assert.match(response.body, 'href="/api/v1/jb/users/"');
+  assert.match(response.body, 'href="/docs/"');
+});
+
+index('a page below links back to the index', async ({ app }) => {
+  const response = await app.send('GET /jb/sites/', { as: ROOT, headers: BROWSER });
+
+  assert.match(response.body, '<a href="/api/v1/">v1</a>');
+});
+
+index('other methods are refused with Allow', async ({ app }) => {
+  const response = await app.send('POST /', { as: ROOT, payload: {} });
+
+  assert.is(response.statusCode, 405);
+  assert.is(response.headers.allow, 'GET, HEAD, OPTIONS');
+});
+
+index('/favicon.ico is an image', async ({ app }) => {
+  const response = await app.send('GET !/favicon.ico');
+
+  assert.is(response.statusCode, 200);
+  assert.is(response.headers['content-type'], 'image/svg+xml; charset=utf-8');
+  assert.match(response.body, '<svg');
+});
+
+index.run();
