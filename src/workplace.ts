@@ -40,6 +40,8 @@ export const openWorkplace = async (
       lost: NEVER,
     };
   }
+  // Before the server starts: a refused key must not leave it running.
+  const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
   const {
     connection: socket,
     stop,
@@ -49,7 +51,6 @@ export const openWorkplace = async (
     postgresSettings: { max_connections: String(connectionsOf(config.workers).serverSize) },
     meanwhile,
   });
-  const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
   const connection = { ...socket, preparesStatements };
   return { connection, secretKey, stop, lost: exited };
 };

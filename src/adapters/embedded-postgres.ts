@@ -4,13 +4,13 @@ import type { Connection } from '../core/connection.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { serverAccount } from './embedded-postgres/account.ts';
 import { locateBinaries } from './embedded-postgres/binaries.ts';
-import { ensureCluster } from './embedded-postgres/cluster.ts';
+import { type ClusterOptions, ensureCluster } from './embedded-postgres/cluster.ts';
 import { ClusterBusy, DataDirInUse, EmbeddedPostgresError } from './embedded-postgres/errors.ts';
-import { type InitdbOptions, USER } from './embedded-postgres/initdb.ts';
 import { acquireInstanceLock } from './embedded-postgres/instance-lock.ts';
 import { openLogFile } from './embedded-postgres/log-file.ts';
 import { awaitFormerServer } from './embedded-postgres/postmaster-file.ts';
 import { awaitReady } from './embedded-postgres/readiness.ts';
+import { DATABASE, SERVICE_ROLE } from './embedded-postgres/roles.ts';
 import { spawnServer, stopServer } from './embedded-postgres/server.ts';
 import { makeTempDir } from './embedded-postgres/temp-dir.ts';
 
@@ -34,12 +34,7 @@ export type EmbeddedPostgres = {
 /** How long a start waits for the server of a killed owner to end. */
 const FORMER_SERVER_PATIENCE_MS = 10_000;
 
-type Place = InitdbOptions & {
-  dataDir: string;
-  clusterDir: string;
-  settings: Record<string, string>;
-  meanwhile: () => unknown;
-};
+type Place = ClusterOptions & { meanwhile: () => unknown };
 
 const launch = async (place: Place, password: string, closing: AsyncDisposableStack) => {
   const socketDir = await makeTempDir(place.account);
@@ -47,7 +42,7 @@ const launch = async (place: Place, password: string, closing: AsyncDisposableSt
   const server = spawnServer({ ...place, socketDir });
   closing.defer(() => stopServer(server));
   place.meanwhile();
-  const connection = { host: socketDir, port: 5432, user: USER, password, database: 'steward' };
+  const connection = { host: socketDir, port: 5432, user: SERVICE_ROLE, password, database: DATABASE };
   await awaitReady(server, connection, place.log);
   return { connection, server };
 };
@@ -77,7 +72,7 @@ const start = async (
   closing.defer(log.close);
 
   const clusterDir = join(dataDir, 'postgres');
-  const account = await serverAccount(clusterDir);
+  const account = await serverAccount(dataDir, clusterDir);
   const binaries = await locateBinaries(account, dataDir);
   const place = { dataDir, clusterDir, account, binaries, log, settings, meanwhile };
   const password = await ensureCluster(place);

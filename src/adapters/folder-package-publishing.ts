@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { access, type FileHandle, link, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, link, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sha256Of } from '../core/file-digest.ts';
 import { codeOf, orMissing } from '../core/file-errors.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { Problem } from '../core/problems.ts';
+import { syncFolder } from '../core/sync-folder.ts';
 import { checksumFileOf, readChecksum, writeChecksum } from './checksum-file.ts';
 import { alreadyTaken } from './package-store-problems.ts';
 
@@ -68,9 +69,3 @@ const claim = async (target: string, checksumFile: string, sha256: string): Prom
 
 const isMissing = async (file: string): Promise<boolean> =>
   (await orMissing(access(file).then(() => true))) === null;
-
-/** A new name in a folder survives a power cut only once the folder itself is flushed. */
-const syncFolder = async (dir: string): Promise<void> => {
-  const handle = await open(dir);
-  await handle.sync().finally(() => handle.close());
-};

@@ -1,4 +1,5 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres.ts';
+import { SecretFileError } from '../adapters/secret-file.ts';
 import { BadSettings } from '../core/config.ts';
 import { Problem } from '../core/problems.ts';
 import { CannotListen } from '../listening.ts';
@@ -24,7 +25,7 @@ const linesOf = (error: unknown): string[] => {
   return ['path' in error ? error.message : (error.stack ?? error.message)];
 };
 
-const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, CannotListen];
+const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, SecretFileError, CannotListen];
 
 /** What the sentence itself has told already is not told again. */
 const fieldLines = ({ message: told, fields = {} }: Problem): string[] =>

@@ -1,8 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { suite } from 'uvu';
@@ -51,6 +62,16 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+/** A uid that has no entry in /etc/passwd. */
+const STRANGER = 61_999;
+
+/** Docker's default profile and some distributions refuse user namespaces. */
+const canMapUsers = async (): Promise<boolean> => {
+  const child = spawn('unshare', ['--user', '--map-user=65534', 'true'], { uid: STRANGER, gid: STRANGER });
+  const [status] = await Promise.race([once(child, 'exit'), once(child, 'error')]);
+  return status === 0;
+};
+
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
@@ -76,12 +97,101 @@ test('makes a UTF-8 database that syncs to disk and listens on a private socket 
   assert.not(await exists(connection.host), 'the socket directory is removed');
 });
 
-test('keeps the password where only the owner of the database reads it', async () => {
-  const file = await stat(join(dataDir, 'postgres', 'steward.password'));
+test('keeps the password out of reach of the user that runs the server', async () => {
+  const file = await stat(join(dataDir, 'database-password'));
 
   assert.is(file.mode & 0o777, 0o600);
+  assert.is(file.uid, process.getuid?.());
   assert.is((await stat(join(dataDir, 'postgres'))).mode & 0o777, 0o700);
   assert.is((await stat(dataDir)).mode & 0o777, 0o700);
+  assert.not((await readdir(join(dataDir, 'postgres'))).some((name) => name.includes('password')));
+});
+
+test('runs as root under a uid that is not shared with other programs', async () => {
+  if (!isRoot) return;
+  const cluster = await stat(join(dataDir, 'postgres'));
+  const names = await readdir(join(dataDir, 'postgres'), { recursive: true });
+  const owners = await Promise.all(
+    names.map(async (name) => (await stat(join(dataDir, 'postgres', name))).uid),
+  );
+
+  assert.ok(cluster.uid >= 60_706 && cluster.uid <= 61_183, `uid ${cluster.uid}`);
+  assert.equal([...new Set(owners)], [cluster.uid]);
+});
+
+test('logs in as a role that owns its database and is not a superuser', async () => {
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir });
+
+  const rows = await query(
+    connection,
+    `select rolname, rolsuper, rolcreaterole, rolreplication, rolbypassrls, pg_get_userbyid(datdba) as owner
+      from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
+  );
+  const program = await failure(query(connection, `copy (select 1) to program 'true'`));
+  await query(connection, 'create extension pg_trgm');
+  await stop();
+
+  const no = { rolsuper: false, rolcreaterole: false, rolreplication: false, rolbypassrls: false };
+  assert.equal(rows, [{ rolname: 'steward', ...no, owner: 'steward' }]);
+  assert.match(program.message, 'permission denied');
+});
+
+test('refuses a password file that other users can read', async () => {
+  const file = join(dataDir, 'database-password');
+  await chmod(file, 0o644);
+
+  const error = await failure(startEmbeddedPostgres({ dataDir }));
+  await chmod(file, 0o600);
+
+  assert.is(
+    error.message,
+    `${file} has mode 0644, but must be accessible to its owner only (0600). Run: chmod 600 '${file}'`,
+  );
+});
+
+test('refuses a password that is not the one of the cluster', async () => {
+  const file = join(dataDir, 'database-password');
+  const password = await readFile(file, 'utf8');
+  await writeFile(file, 'x'.repeat(64));
+
+  const error = await failure(startEmbeddedPostgres({ dataDir }));
+  await writeFile(file, password);
+
+  assert.match(error.message, 'Restore DATA_DIR from one backup');
+  assert.not.match(error.message, 'x'.repeat(64));
+});
+
+test('refuses a cluster of an earlier version in one line', async () => {
+  const file = join(dataDir, 'postgres', 'steward.password');
+  await writeFile(file, '');
+
+  const error = await failure(startEmbeddedPostgres({ dataDir }));
+  await rm(file);
+
+  assert.match(error.message, 'was made by an earlier Steward');
+});
+
+test('makes a cluster for a user without an entry in /etc/passwd', async () => {
+  if (!isRoot || !(await canMapUsers())) return;
+  const parent = join(tmpdir(), `${basename(folder)}-stranger`);
+  await mkdir(parent);
+  await chown(parent, STRANGER, STRANGER);
+  try {
+    const owner = spawn(process.execPath, [OWNER, join(parent, 'data')], {
+      uid: STRANGER,
+      gid: STRANGER,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = once(owner.stdout, 'data').then(([line]) => JSON.parse(String(line)));
+    const complaint = once(owner.stderr, 'data').then(([line]) => Promise.reject(new Error(String(line))));
+    const { user } = await Promise.race([said, complaint]);
+    owner.kill('SIGTERM');
+    await once(owner, 'exit');
+
+    assert.is(user, 'steward');
+  } finally {
+    await rm(parent, { recursive: true, force: true });
+  }
 });
 
 test('asks for the password', async () => {
@@ -102,7 +212,7 @@ test('runs without rights on the folders above, and leaves those as they are', a
   await stop();
 
   assert.is((await stat(parent)).mode & 0o777, 0o700);
-  assert.is(owner, isRoot ? 65534 : process.getuid?.());
+  assert.is(owner === process.getuid?.(), !isRoot);
 });
 
 test('refuses a second start in one line that names the first', async () => {
@@ -157,10 +267,11 @@ test('leaves no process behind when nobody starts again', async () => {
 test('is not stopped by a lock file whose process id belongs to another process by now', async () => {
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
   // PostgreSQL counts only processes of its own user as alive.
-  const stranger = spawn('sleep', ['60'], isRoot ? { uid: 65534, gid: 65534 } : {});
+  const owner = await stat(join(dataDir, 'postgres'));
+  const stranger = spawn('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {});
   const lines = [stranger.pid, '/proc/self/cwd', 1, 5432, '/tmp/steward-gone', '', ' 1 1', 'ready', ''];
   await writeFile(lockFile, lines.join('\n'));
-  if (isRoot) await chown(lockFile, 65534, 65534);
+  if (isRoot) await chown(lockFile, owner.uid, owner.gid);
 
   const { stop } = await startEmbeddedPostgres({ dataDir }).finally(() => stranger.kill());
   await stop();

@@ -41,7 +41,8 @@ migration('finds pg_trgm in whatever schema it is', async ({ server }) => {
 migration('goes without where it may not be installed', async ({ server }) => {
   const { connection } = await server.makeDatabase();
   await administer(
-    connection,
+    // The service's own role may not create roles.
+    { ...connection, user: 'postgres' },
     `create role tenant login password 'tenant'`,
     'grant create on schema public to tenant',
   );

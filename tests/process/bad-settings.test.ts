@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isRefused } from '../support/refusals.ts';
@@ -68,5 +68,20 @@ settings('name the folder when DATA_DIR is a file, or where no folder can be', a
     assert.match(outcome.stderr, DATA_DIR);
   }
 });
+
+settings(
+  'are refused with a secret-key file that others can write, and no database is left running',
+  async () => {
+    await using folder = await makeScratchFolder();
+    await writeFile(folder.join('secret-key'), 'k'.repeat(64));
+    await chmod(folder.join('secret-key'), 0o666);
+
+    const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
+
+    isRefused(outcome, 1);
+    assert.match(outcome.stderr, `${folder.join('secret-key')} has mode 0666`);
+    assert.not((await readdir(folder.path)).includes('postgres'));
+  },
+);
 
 settings.run();

@@ -1,28 +1,51 @@
-import { realpath, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { createHash } from 'node:crypto';
+import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { orMissing } from '../../core/file-errors.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
 /** The user that PostgreSQL runs as when it is not our own. */
 export type Account = { uid: number; gid: number };
 
-/** `nobody` on every Linux distribution of this decade. */
-const NOBODY: Account = { uid: 65534, gid: 65534 };
+/**
+ * Uids that neither distributions nor systemd assign to users or services (systemd's "Users, Groups, UIDs and GIDs").
+ * They are below 65536: user namespaces of containers often map no others.
+ */
+const FIRST_UID = 60_706;
+const UID_COUNT = 478;
+
+/** A user that runs nothing but this database, so that no other process can read its files or its memory. */
+const dedicatedAccount = (dataDir: string): Account => {
+  const hash = createHash('sha256').update(dataDir).digest().readUInt32BE();
+  const uid = FIRST_UID + (hash % UID_COUNT);
+  return { uid, gid: uid };
+};
 
 /**
- * The account to run PostgreSQL as, which refuses to be root; undefined means our own.
- * As root, an existing cluster keeps the owner it has.
+ * The user to run PostgreSQL as, which refuses to run as root; undefined means the current user.
+ * The owner of an existing cluster stays its owner.
  */
-export const serverAccount = async (clusterDir: string): Promise<Account | undefined> => {
+export const serverAccount = async (dataDir: string, clusterDir: string): Promise<Account | undefined> => {
   const owner = await orMissing(stat(clusterDir));
   const uid = process.getuid?.();
-  if (uid === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : NOBODY;
+  if (uid === 0) {
+    return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : dedicatedAccount(dataDir);
+  }
   if (owner && owner.uid !== uid) {
+    const maker = isDedicated(owner.uid) ? 'root' : `uid ${owner.uid}`;
     throw new EmbeddedPostgresError(
-      `${clusterDir} belongs to uid ${owner.uid}, and this is uid ${uid}. Start Steward as that user or as root.`,
+      `${clusterDir} belongs to uid ${owner.uid}, and this is uid ${uid}. Start Steward as ${maker}.`,
     );
   }
   return undefined;
+};
+
+const isDedicated = (uid: number): boolean => uid >= FIRST_UID && uid < FIRST_UID + UID_COUNT;
+
+/** Changes the owner of a folder and of all that is in it. */
+export const giveTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
+  for (const name of await readdir(dir, { recursive: true })) await lchown(join(dir, name), uid, gid);
+  await chown(dir, uid, gid);
 };
 
 const READ_AND_ENTER = 0o5;

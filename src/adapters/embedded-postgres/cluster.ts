@@ -1,26 +1,27 @@
-import { randomBytes } from 'node:crypto';
-import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orMissing } from '../../core/file-errors.ts';
-import type { Account } from './account.ts';
+import { syncFolder } from '../../core/sync-folder.ts';
+import { createSecretFile, readSecretFile } from '../secret-file.ts';
+import { type Account, giveTree } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { type InitdbOptions, runInitdb } from './initdb.ts';
+import { setUpRoles } from './roles.ts';
 
-const PASSWORD_FILE = 'steward.password';
+const PASSWORD_FILE = 'database-password';
+/** The password's place in clusters of Steward before 0.1, whose only database user was a superuser. */
+const FORMER_PASSWORD_FILE = 'steward.password';
 const UNFINISHED = 'postgres.initdb-';
 
-export type ClusterOptions = InitdbOptions & { dataDir: string; clusterDir: string };
-
-const syncDirectory = async (dir: string): Promise<void> => {
-  const handle = await open(dir, 'r');
-  await handle.sync().finally(() => handle.close());
+export type ClusterOptions = InitdbOptions & {
+  dataDir: string;
+  clusterDir: string;
+  /** The user that owns the cluster and runs the server, if not the current user. */
+  account: Account | undefined;
+  settings: Record<string, string>;
 };
 
-const give = async (path: string, account: Account | undefined): Promise<void> => {
-  if (account) await chown(path, account.uid, account.gid);
-};
-
-/** Left by starts that were killed in the middle; the instance lock says that no one is at work there. */
+/** Left by starts that were killed. The instance lock guarantees that no other process is using them. */
 const removeUnfinished = async (dataDir: string): Promise<void> => {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(UNFINISHED)) continue;
@@ -28,22 +29,17 @@ const removeUnfinished = async (dataDir: string): Promise<void> => {
   }
 };
 
-/** Made beside its place and moved there as a whole, with its password: a cluster is complete or not there. */
-const makeCluster = async (options: ClusterOptions): Promise<void> => {
+/** Prepares the cluster in another folder and then renames it: after a crash it is complete or absent. */
+const makeCluster = async (options: ClusterOptions, password: string): Promise<void> => {
   const { dataDir, clusterDir, account } = options;
   await removeUnfinished(dataDir);
   const work = await mkdtemp(join(dataDir, UNFINISHED));
   const data = join(work, 'data');
-  const passwordFile = join(work, PASSWORD_FILE);
-  await mkdir(data, { mode: 0o700 });
-  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
-  for (const path of [work, data, passwordFile]) await give(path, account);
-
-  await runInitdb(data, PASSWORD_FILE, options);
-  await rename(passwordFile, join(data, PASSWORD_FILE));
-  await syncDirectory(data);
+  const initial = await runInitdb(work, options);
+  if (account) await giveTree(work, account);
+  await setUpRoles({ ...options, clusterDir: data }, { initial, password });
   await rename(data, clusterDir);
-  await syncDirectory(dataDir);
+  await syncFolder(dataDir);
   await rm(work, { recursive: true });
 };
 
@@ -58,23 +54,42 @@ const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<v
   );
 };
 
-/** @throws EmbeddedPostgresError when its file is missing */
-export const readPassword = async (clusterDir: string): Promise<string> => {
-  const path = join(clusterDir, PASSWORD_FILE);
-  const password = await orMissing(readFile(path, 'utf8'));
-  if (password) return password;
-  throw new EmbeddedPostgresError(`${path} is missing: without it no one can log in to the database.`);
+/** @throws EmbeddedPostgresError when the cluster was made before its password moved to DATA_DIR */
+const checkLayout = async ({ clusterDir }: ClusterOptions): Promise<void> => {
+  if (!(await orMissing(stat(join(clusterDir, FORMER_PASSWORD_FILE))))) return;
+  throw new EmbeddedPostgresError(
+    `${clusterDir} was made by an earlier Steward, which used the database as a superuser. Export it with that version and pg_dump, and restore it into a new DATA_DIR.`,
+  );
 };
 
-const holdsFiles = async (dir: string): Promise<boolean> =>
-  ((await orMissing(readdir(dir)))?.length ?? 0) > 0;
+/**
+ * The password of both database roles, kept outside of the cluster: the user that runs the server cannot read it.
+ * @throws SecretFileError, EmbeddedPostgresError when the file is missing
+ */
+export const readPassword = async (dataDir: string): Promise<string> => {
+  const path = join(dataDir, PASSWORD_FILE);
+  const password = await readSecretFile(path, 'Restore it from a backup.');
+  if (password) return password;
+  throw new EmbeddedPostgresError(
+    `${path} is missing. It holds the password of the embedded database. Restore it from a backup.`,
+  );
+};
+
+const hasFiles = async (dir: string): Promise<boolean> => ((await orMissing(readdir(dir)))?.length ?? 0) > 0;
 
 /**
- * Makes the cluster unless it is there.
- * @returns the password of its one user
+ * Makes the cluster unless it exists.
+ * @returns the password of its roles
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
-  if (!(await holdsFiles(options.clusterDir))) await makeCluster(options);
-  await checkVersion(options);
-  return readPassword(options.clusterDir);
+  const { dataDir, clusterDir } = options;
+  if (await hasFiles(clusterDir)) {
+    await checkLayout(options);
+    await checkVersion(options);
+    return readPassword(dataDir);
+  }
+  await createSecretFile(join(dataDir, PASSWORD_FILE));
+  const password = await readPassword(dataDir);
+  await makeCluster(options, password);
+  return password;
 };

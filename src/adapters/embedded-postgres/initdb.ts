@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './errors.ts';
@@ -5,12 +9,12 @@ import type { LogFile } from './log-file.ts';
 import { spawnWatched } from './watchdog.ts';
 import { workingDirectory } from './working-directory.ts';
 
-export const USER = 'steward';
+export const SUPERUSER = 'postgres';
 
-export type InitdbOptions = { binaries: Binaries; account: Account | undefined; log: LogFile };
+export type InitdbOptions = { binaries: Binaries; log: LogFile };
 
 const INITDB_OPTIONS = [
-  `--username=${USER}`,
+  `--username=${SUPERUSER}`,
   '--auth=scram-sha-256',
   '--encoding=UTF8',
   // Built in, hence the same order and case rules on every system.
@@ -20,27 +24,59 @@ const INITDB_OPTIONS = [
   '--no-instructions',
 ];
 
+/** `nobody`, which has an entry in /etc/passwd on every Linux distribution. */
+const NOBODY: Account = { uid: 65534, gid: 65534 };
+
 /**
- * Makes a cluster in the empty directory `data`; the password is read from the file named `passwordFile` beside it.
+ * initdb fails for a user that has no entry in /etc/passwd. A user namespace gives it the uid of one that has;
+ * files still belong to the real uid.
+ */
+const AS_NOBODY = ['unshare', '--user', `--map-user=${NOBODY.uid}`, `--map-group=${NOBODY.gid}`];
+
+const hasPasswdEntry = (): boolean => {
+  try {
+    userInfo();
+    return true;
+  } catch (_noEntry) {
+    return false;
+  }
+};
+
+type Runner = { account: Account | undefined; prefix: string[] };
+
+/** initdb refuses root as well. */
+const chooseRunner = (): Runner => {
+  if (process.getuid?.() === 0) return { account: NOBODY, prefix: [] };
+  return { account: undefined, prefix: hasPasswdEntry() ? [] : AS_NOBODY };
+};
+
+const NO_ENTRY = `
+initdb needs an entry in /etc/passwd for uid ${process.getuid?.()}, or the right to create user namespaces. Add an entry (in a container: mount an /etc/passwd that has one), or start Steward as root, which runs the database as another user.`;
+
+/**
+ * Makes a cluster in `work`/data, owned by the user that initdb ran as.
+ * @returns the password of its superuser. It is to be replaced: other processes of `nobody` could have read it.
  * @throws EmbeddedPostgresError with the last lines of the log
  */
-export const runInitdb = async (
-  data: string,
-  passwordFile: string,
-  options: InitdbOptions,
-): Promise<void> => {
-  const { binaries, account, log } = options;
+export const runInitdb = async (work: string, { binaries, log }: InitdbOptions): Promise<string> => {
+  const { account, prefix } = chooseRunner();
+  const password = randomBytes(24).toString('base64url');
+  const passwordFile = join(work, 'password');
+  const data = join(work, 'data');
+  await mkdir(data, { mode: 0o700 });
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  if (account) for (const path of [work, data, passwordFile]) await chown(path, account.uid, account.gid);
+
   const dir = workingDirectory(data);
-  const { exited } = spawnWatched({
-    command: binaries.initdb,
-    args: ['-D', dir, `--pwfile=${dir}/../${passwordFile}`, ...INITDB_OPTIONS],
-    cwd: data,
-    account,
-    output: log.fd,
-  });
-  const status = await exited;
-  if (status === 0) return;
+  const [command = '', ...args] = [
+    ...prefix,
+    binaries.initdb,
+    ...['-D', dir, `--pwfile=${dir}/../password`],
+    ...INITDB_OPTIONS,
+  ];
+  const status = await spawnWatched({ command, args, cwd: data, account, output: log.fd }).exited;
+  if (status === 0) return password;
   throw new EmbeddedPostgresError(
-    `The embedded database could not be made (initdb ended with ${status}). Set DATABASE_URL to use another PostgreSQL server. ${log.path} says:\n${await log.tail()}`,
+    `The embedded database could not be made (initdb ended with ${status}). Set DATABASE_URL to use another PostgreSQL server.${prefix.length > 0 ? NO_ENTRY : ''} ${log.path} says:\n${await log.tail()}`,
   );
 };

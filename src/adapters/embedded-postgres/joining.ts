@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import type { Connection } from '../../core/connection.ts';
 import { codeOf, orMissing } from '../../core/file-errors.ts';
 import { readPassword } from './cluster.ts';
-import { USER } from './initdb.ts';
+import { DATABASE, SERVICE_ROLE } from './roles.ts';
 
 /** Lines of `postmaster.pid`, which PostgreSQL adds one after the other while it starts. */
 const PORT_LINE = 3;
@@ -25,7 +25,8 @@ const GUEST = 'steward guest';
 
 export type JoinedPostgres = { connection: Connection; leave(): Promise<void> };
 
-const runningConnection = async (clusterDir: string): Promise<Connection | null> => {
+const runningConnection = async (dataDir: string): Promise<Connection | null> => {
+  const clusterDir = join(dataDir, 'postgres');
   const lines = (await orMissing(readFile(join(clusterDir, 'postmaster.pid'), 'utf8')))?.split('\n') ?? [];
   const host = lines[SOCKET_DIR_LINE];
   if (!host) return null;
@@ -33,8 +34,8 @@ const runningConnection = async (clusterDir: string): Promise<Connection | null>
   // A stale file may name a folder that somebody else has made since.
   const socketDir = await orMissing(stat(host));
   if (socketDir?.uid !== (await stat(clusterDir)).uid) return null;
-  const password = await readPassword(clusterDir);
-  return { host, port: Number(lines[PORT_LINE]), user: USER, password, database: 'steward' };
+  const password = await readPassword(dataDir);
+  return { host, port: Number(lines[PORT_LINE]), user: SERVICE_ROLE, password, database: DATABASE };
 };
 
 const logIn = async (connection: Connection, applicationName: string): Promise<Client | null> => {
@@ -62,7 +63,7 @@ const logIn = async (connection: Connection, applicationName: string): Promise<C
  * @returns null where no server takes logins at the moment
  */
 export const joinEmbeddedPostgres = async (dataDir: string): Promise<JoinedPostgres | null> => {
-  const connection = await runningConnection(join(resolve(dataDir), 'postgres'));
+  const connection = await runningConnection(resolve(dataDir));
   const session = connection && (await logIn(connection, GUEST));
   return session && { connection, leave: () => session.end() };
 };

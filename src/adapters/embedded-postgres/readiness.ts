@@ -8,35 +8,30 @@ import type { WatchedProcess } from './watchdog.ts';
 
 /** Recovery after a power cut replays what was written since the last checkpoint, seldom more than a minute. */
 const START_PATIENCE_MS = 300_000;
-const MISSING_DATABASE = '3D000';
-const REFUSED_LOGINS = new Set(['28P01', '28000']);
+/** A wrong password, an unknown role and a missing database: waiting does not help. */
+const REFUSED_LOGINS = new Set(['28P01', '28000', '3D000']);
 
-const runOnce = async (connection: Connection, statement?: string): Promise<void> => {
+const logIn = async (connection: Connection): Promise<void> => {
   const client = new Client({ ...connection, connectionTimeoutMillis: 5000 });
   // A server that goes away in between also fails the call at hand, which is where it is reported.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    if (statement) await client.query(statement);
   } finally {
     await client.end();
   }
 };
 
-/** One try to log in; makes the database should it be missing, as it is after initdb. */
 const isReady = async (connection: Connection): Promise<boolean> => {
   try {
-    await runOnce(connection);
+    await logIn(connection);
     return true;
-  } catch (error) {
-    const code = codeOf(error) ?? '';
-    if (REFUSED_LOGINS.has(code)) {
-      throw new EmbeddedPostgresError('The embedded database refuses its own password.', { cause: error });
-    }
-    if (code === MISSING_DATABASE) {
-      await runOnce({ ...connection, database: 'postgres' }, `create database ${connection.database}`);
-    }
-    return false;
+  } catch (cause) {
+    if (!REFUSED_LOGINS.has(codeOf(cause) ?? '')) return false;
+    throw new EmbeddedPostgresError(
+      `The embedded database refuses to log Steward in (${cause instanceof Error ? cause.message : cause}). Restore DATA_DIR from one backup, with its database-password.`,
+      { cause },
+    );
   }
 };
 
