@@ -5,6 +5,9 @@ import type { Endpoint } from './rest-endpoints.ts';
 /** The address of another page of the list that was asked for. */
 type PageUrl = (number: number) => string;
 
+/** What `X-Next` and `X-Previous` hold at the ends of a list: clients of the replaced system compare with this word. */
+const NO_PAGE = 'None';
+
 /** Says which page of how many elements the answer is, and where the others are (RFC 8288). */
 export const setPageHeaders = (reply: FastifyReply, page: ToldPage, urlOf: PageUrl): void => {
   const last = Math.max(1, Math.ceil(page.count / page.size));
@@ -12,8 +15,7 @@ export const setPageHeaders = (reply: FastifyReply, page: ToldPage, urlOf: PageU
   // Behind the end, the one before is the last that has something.
   const previous = page.number > 1 ? urlOf(Math.min(page.number - 1, last)) : undefined;
   reply.header('x-count', page.count).header('x-page', page.number).header('x-pagesize', page.size);
-  if (next !== undefined) reply.header('x-next', next);
-  if (previous !== undefined) reply.header('x-previous', previous);
+  reply.header('x-next', next ?? NO_PAGE).header('x-previous', previous ?? NO_PAGE);
   const links = [
     linkTo('first', urlOf(1)),
     previous !== undefined && linkTo('prev', previous),

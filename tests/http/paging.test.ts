@@ -21,11 +21,11 @@ const withKeys = (path: string, keys: string) => path + (path.includes('?') ? '&
 const followed = async (app: TestApp, first: string): Promise<{ items: unknown[]; counts: unknown[] }> => {
   const items: unknown[] = [];
   const counts: unknown[] = [];
-  for (let path: string | undefined = first; path !== undefined; ) {
+  for (let path = first; path !== 'None'; ) {
     const { headers, body } = await read(app, path);
     items.push(...JSON.parse(body));
     counts.push(headers['x-count']);
-    path = (headers['x-next'] as string | undefined)?.replace(`${BASE}/api/v1`, ''); // sent once
+    path = String(headers['x-next']).replace(`${BASE}/api/v1`, '');
   }
   return { items, counts };
 };
@@ -103,10 +103,10 @@ paging('says where the other pages are, by the address of the service', async ({
   });
 });
 
-paging('leaves out what there is not', async ({ app }) => {
+paging('says None where there is no next or previous page', async ({ app }) => {
   const only = `${BASE}${PATH}?page=1&page_size=100`;
   const link = `<${only}>; rel="first", <${only}>; rel="last"`;
-  const none = { 'x-next': undefined, 'x-previous': undefined };
+  const none = { 'x-next': 'None', 'x-previous': 'None' };
 
   assert.equal(await pageHeaders(app, '/jb/users/?page=1'), {
     'x-count': '8',
@@ -127,7 +127,7 @@ paging('behind the end is empty, and leads back to the last page', async ({ app 
 
   assert.equal(response.json(), []);
   assert.is(response.headers['x-count'], '8');
-  assert.is(response.headers['x-next'], undefined);
+  assert.is(response.headers['x-next'], 'None');
   assert.is(response.headers['x-previous'], `${BASE}${PATH}?page=2&page_size=5`);
   const nothing = await read(app, '/jb/users/?search=nobody-at-all&page=3');
   assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
