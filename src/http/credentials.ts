@@ -11,11 +11,15 @@ export const sessionCookie = (isSecure: boolean): string =>
 
 /** `Token` is the documented scheme; callers of later generations send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;
+/** Any other scheme, such as the `Basic` of a proxy, is not addressed to Steward. */
+const OWN_SCHEME = /^(?:token|bearer|jwt)(?: |$)/i;
 
 /** The API token of a request's `Authorization` header, or null. */
 export const presentedToken = (request: FastifyRequest): string | null =>
   AUTHORIZATION.exec(request.headers.authorization ?? '')?.[1] ?? null;
 
-/** The secret of a browser's session, or null. Whoever sends a token is judged by that alone. */
+/** The secret of a browser's session, or null. A request with a token, even a malformed one, has no session. */
 export const presentedSession = (request: FastifyRequest, isSecure: boolean): string | null =>
-  request.headers.authorization === undefined ? (request.cookies[sessionCookie(isSecure)] ?? null) : null;
+  OWN_SCHEME.test(request.headers.authorization ?? '')
+    ? null
+    : (request.cookies[sessionCookie(isSecure)] ?? null);

@@ -29,6 +29,26 @@ sessions('begin with a cookie that no script can read, of which a digest is kept
   assert.not.ok(JSON.stringify(rows).includes(cookie?.value ?? '?'));
 });
 
+sessions('count although a proxy adds its own Authorization', async ({ app }) => {
+  const { cookies } = await loggedIn(app);
+  const send = (line: string, headers: Record<string, string>) =>
+    app.send(line, {
+      headers: { cookie: `steward_session=${cookies.get('steward_session')}`, ...headers },
+    });
+
+  for (const authorization of ['Basic cHJveHk6c2VjcmV0', 'Negotiate abc', 'Digest username="x"', '']) {
+    assert.is((await send('GET /session/', { authorization })).statusCode, 200, authorization);
+    // Still the session of a browser, with its checks.
+    const unsafe = await send('DELETE /session/', { authorization });
+    assert.is(unsafe.json().type, 'urn:steward:problem:csrf-failed', authorization);
+    const foreign = await send('DELETE /session/', { authorization, origin: 'https://evil.test' });
+    assert.is(foreign.json().type, 'urn:steward:problem:cross-site', authorization);
+  }
+  for (const authorization of ['Token', 'Token x', 'bearer ', 'JWT a b']) {
+    assert.is((await send('GET /session/', { authorization })).statusCode, 401, authorization);
+  }
+});
+
 sessions('answer wrong credentials like the token endpoint', async ({ app }) => {
   for (const [username, password] of [
     [ADA, 'wrong'],
