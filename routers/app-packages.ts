@@ -4,8 +4,12 @@ import { operator, router } from './trpc.ts';
 
 const tags = ['App fetch and load'];
 const OneApp = z.object({ app_slug: Text(255) });
-/** One version of an app; without it, the procedure's own choice. */
-export const OneVersion = OneApp.extend({ app_version: Text(128).min(1).optional() });
+/** One version of an app. Null and an empty string count as absent: the procedure then chooses the version. */
+export const OneVersion = OneApp.extend({
+  app_version: Text(128)
+    .nullish()
+    .transform((version) => version || undefined),
+});
 export const Message = z.object({ message: z.string() });
 
 export const appPackagesRouter = router({

@@ -29,6 +29,13 @@ fetching('takes the highest release when no version or latest is asked for', asy
   assert.is((await fetchPackage(app, 'sales', 'latest')).message, 'Loaded sales version 1.1.0');
 });
 
+fetching('takes null and an empty app_version as latest', async ({ app }) => {
+  for (const app_version of [null, '']) {
+    const response = await app.send('POST /app/fetch/sales/', { as: STAFF, payload: { app_version } });
+    assert.is(response.json().message, 'Loaded sales version 1.1.0');
+  }
+});
+
 fetching('takes a prerelease only by its name', async ({ app }) => {
   await publish(app, { slug: 'early', version: '2.0.0-rc.1' });
 
