@@ -17,10 +17,10 @@ import { administrator, overseer, router } from './trpc.ts';
 const MAX_ITEMS = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
 
-/** The documented type is a string; callers send the boolean as well, and both are right. */
+/** The documented type is a string, in any case: Python's `str(True)` is "True". A boolean is accepted as well. */
 const DemoFlag = z
-  .union([z.boolean(), z.enum(['true', 'false'])], 'Must be "true" or "false".')
-  .transform((flag) => flag === true || flag === 'true');
+  .union([z.boolean(), z.string().regex(/^(true|false)$/i)], 'Must be "true" or "false".')
+  .transform((flag) => flag === true || String(flag).toLowerCase() === 'true');
 
 const InvitationInput = z.object({
   email: Email,

@@ -36,7 +36,9 @@ single('takes is_demo_user as a string or a boolean, and answers a string', asyn
   assert.is((await invite(app, 'd1@x.test', { is_demo_user: true })).is_demo_user, 'true');
   assert.is((await invite(app, 'd2@x.test', { is_demo_user: 'false' })).is_demo_user, 'false');
   assert.is((await invite(app, 'd3@x.test')).is_demo_user, 'false');
-  await rejectsWith(invite(app, 'd4@x.test', { is_demo_user: 'yes' }), 'invalid-input');
+  assert.is((await invite(app, 'd4@x.test', { is_demo_user: 'True' })).is_demo_user, 'true');
+  assert.is((await invite(app, 'd5@x.test', { is_demo_user: 'FALSE' })).is_demo_user, 'false');
+  await rejectsWith(invite(app, 'd6@x.test', { is_demo_user: 'yes' }), 'invalid-input');
 });
 
 single('owes its mail from the same transaction', async ({ app }) => {
@@ -108,6 +110,22 @@ single('is listed to its maker, and by client and app to who may see them', asyn
   assert.ok(emails(await app.as(STAFF).clients.invitations({ id: 2 })).includes('globex@x.test'));
   assert.equal(await app.as(STAFF).invitations.list({}), []);
   await rejectsWith(app.as(ACME).invitations.list({ app: 'fleet' }), 'not-found');
+});
+
+single('is listed by app to everyone who may see it, whoever made it', async ({ app }) => {
+  await invite(app, 'by-root@x.test', { client: 2, initial_apps: ['Hb7cW2ke'] }, ROOT);
+  await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
+  const listed = async (as: string) =>
+    (await app.as(as).invitations.list({ app: 'fleet' })).map(({ email }) => email);
+
+  for (const as of [GLOBEX, STAFF, ROOT]) {
+    const emails = await listed(as);
+    assert.ok(emails.includes('by-root@x.test'), as);
+    assert.ok(emails.includes('globex@x.test'), as);
+    assert.not.ok(emails.includes('no-app@x.test'), as);
+  }
+  await rejectsWith(listed(ACME), 'not-found');
+  await rejectsWith(listed(ADA), 'not-allowed');
 });
 
 repeated('renews the pending one: apps united, extra replaced, mailed again', async ({ app }) => {
