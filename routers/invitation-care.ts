@@ -10,7 +10,7 @@ import {
 } from './invitation-views.ts';
 import { listOf } from './lists.ts';
 import { numberedPage, partOf, Search } from './paging.ts';
-import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, Text } from './schemas.ts';
+import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, PersonName } from './schemas.ts';
 import { administrator, anyone, overseer } from './trpc.ts';
 import { userView } from './user-views.ts';
 
@@ -93,8 +93,8 @@ export const invitationCare = {
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/accept/', tags, protect: false }, rest })
     .input(
       MailedLink.extend({
-        first_name: Text(150).default(''),
-        last_name: Text(150).default(''),
+        first_name: PersonName.default(''),
+        last_name: PersonName.default(''),
         password: NewPassword.optional(),
       }),
     )

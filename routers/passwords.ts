@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-policy.ts';
 import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
-import { Email, IdKey, Instant, Login, NewPassword, Text } from './schemas.ts';
+import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas.ts';
 import { anyone, overseer, router, signedIn } from './trpc.ts';
 
 const tags = ['Passwords'];
@@ -70,8 +70,8 @@ export const passwordsRouter = router({
       z.object({
         password: z.string().max(MAX_PASSWORD_LENGTH),
         email: Text(254).default(''),
-        first_name: Text(150).default(''),
-        last_name: Text(150).default(''),
+        first_name: PersonName.default(''),
+        last_name: PersonName.default(''),
       }),
     )
     .output(z.object({ passed: z.boolean(), rules: z.array(RuleView.extend({ passed: z.boolean() })) }))

@@ -14,14 +14,16 @@ const INT4_MAX = 2_147_483_647;
 export const Instant = z.date();
 
 /** Text that PostgreSQL can hold: it has no place for NUL, nor UTF-8 for half a surrogate pair. */
-export const Text = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .refine(
-      (text) => !text.includes('\0') && text.isWellFormed(),
-      'Must not contain NUL or broken characters.',
-    );
+export const Text = (maxLength: number) => storable(z.string().max(maxLength));
+
+const storable = (schema: z.ZodString) =>
+  schema.refine(
+    (text) => !text.includes('\0') && text.isWellFormed(),
+    'Must not contain NUL or broken characters.',
+  );
+
+/** A first or last name, trimmed before it is measured. */
+export const PersonName = storable(z.string().trim().max(150));
 
 /** Text that says something. */
 export const Name = (maxLength: number) => Text(maxLength).regex(/\S/, 'Must not be empty.');
@@ -37,9 +39,12 @@ export const LongIdKey = z.int().transform((id) => Math.max(0, id));
 /** The id behind which a page begins, where ids are int4. */
 export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
 
-/** Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. */
+/**
+ * Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. A username is an
+ * email address, and so trimmed; a password is taken as it is.
+ */
 export const Login = {
-  username: z.string().min(1, 'This field is required.').max(1024),
+  username: z.string().trim().min(1, 'This field is required.').max(1024),
   password: z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH),
 };
 

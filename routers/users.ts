@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { beginning } from './beginnings.ts';
 import { listOf } from './lists.ts';
 import { partOf } from './paging.ts';
-import { AppIds, Email, EmailKey, Extra, Id, Slug, Text } from './schemas.ts';
+import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas.ts';
 import { isWantedAsText } from './text-lists.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
 import { userColumns } from './user-texts.ts';
 import { UserView, userFilter, userView } from './user-views.ts';
 
-const PersonName = Text(150);
 const ByEmail = z.object({ email: EmailKey });
 const tags = ['Users'];
 

@@ -64,6 +64,38 @@ bodies('refuses malformed JSON, bad UTF-8 and the wrong top-level type with 400'
   }
 });
 
+bodies('trims email addresses and names of people, and nothing else', async ({ app }) => {
+  const created = await app.send('POST /jb/users/', {
+    as: ACME,
+    payload: {
+      email: ' Grete@Acme.test\t',
+      first_name: ' Grete ',
+      last_name: '\u00a0Hermann\n',
+      extra: { a: ' x ' },
+    },
+  });
+  const changed = await app.send('PATCH /jb/users/grete@acme.test/', {
+    as: ACME,
+    payload: { first_name: `${' '.repeat(200)}G. ` },
+  });
+  const label = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload: { label: ' Sales ' } });
+  const client = await app.send('PATCH /jb/clients/1/', {
+    as: ACME,
+    payload: { support_email: ' help@acme.test ' },
+  });
+  const token = await app.send('POST /api-token-auth/', {
+    payload: { username: ' ada@acme.test ', password: DEMO_PASSWORD },
+  });
+
+  assert.is(created.statusCode, 200, created.body);
+  const { email, first_name, last_name, extra } = created.json();
+  assert.equal([email, first_name, last_name, extra], ['grete@acme.test', 'Grete', 'Hermann', { a: ' x ' }]);
+  assert.is(changed.json().first_name, 'G.');
+  assert.is(label.json().label, ' Sales ');
+  assert.is(client.json().support_email, 'help@acme.test');
+  assert.is(token.statusCode, 200);
+});
+
 bodies('coerces nothing', async ({ app }) => {
   const payload = { show_help: 'false', in_maintenance: 1, label: 7, description: null };
   const response = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload });
