@@ -8,15 +8,24 @@ import { refuseCrowdedJson } from './crowded-json.ts';
  */
 export const takeOverBodies = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, _reply, done) => {
-    const { headers } = request.raw;
+    const { headers, rawHeaders } = request.raw;
     if (headers['content-type'] !== undefined) {
-      request.state.mediaType = headers['content-type'];
+      request.state.mediaType = lastValue(rawHeaders, 'content-type') ?? headers['content-type'];
       delete headers['content-type'];
     }
     done();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+};
+
+/**
+ * The last of several headers with the same name; Node keeps the first. A PHP client appends the content type of a
+ * multipart body to the default one, which its library has already set.
+ */
+const lastValue = (rawHeaders: readonly string[], name: string): string | undefined => {
+  const at = rawHeaders.findLastIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
+  return at === -1 ? undefined : rawHeaders[at + 1];
 };
 
 /**

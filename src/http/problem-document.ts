@@ -43,6 +43,8 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
     detail: problem.message,
     instance: requestId,
     ...(members && { errors: members }),
+    // Where callers of Django REST framework look for it.
+    ...(problem.code === 'bad-credentials' && { non_field_errors: [problem.message] }),
   });
 };
 

@@ -90,6 +90,7 @@ const exampleOf = (code: ProblemCode): JsonSchema => {
     status,
     detail: message,
     instance: '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11',
+    ...(code === 'bad-credentials' && { non_field_errors: [message] }),
     ...(code === 'invalid-input' && { errors: { email: ['Must be an email address.'] } }),
   };
 };
@@ -116,6 +117,11 @@ export const PROBLEM: JsonSchema = {
           { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
         ],
       },
+    },
+    non_field_errors: {
+      type: 'array',
+      items: { type: 'string' },
+      description: '`detail` again, for wrong credentials only: clients of Django REST framework read it here.',
     },
   },
 };
