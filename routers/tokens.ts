@@ -35,7 +35,7 @@ export const tokensRouter = router({
   create: anyone
     .meta({
       openapi: { method: 'POST', path: '/api-token-auth/', tags, protect: false },
-      rest: { forms: true, maxBodyBytes: MAX_LOGIN_BYTES },
+      rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES },
     })
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(IssuedToken)
@@ -46,7 +46,7 @@ export const tokensRouter = router({
   createByEmail: anyone
     .meta({
       openapi: { method: 'POST', path: '/jb/api-token-auth/', tags, protect: false },
-      rest: { forms: true, maxBodyBytes: MAX_LOGIN_BYTES, extension: true },
+      rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES, extension: true },
     })
     .input(z.object({ email: Login.username, password: Login.password }))
     .output(IssuedToken)

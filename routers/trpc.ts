@@ -39,6 +39,8 @@ export type ProcedureMeta = {
     maxBodyBytes?: number;
     /** Content types on offer, first choice first. */
     offers?: readonly string[];
+    /** Answers JSON whatever the request's `Accept` header says. */
+    jsonOnly?: boolean;
     /** How the items of a list are written, be it whole or page by page. */
     items?: ItemWriter;
     /** Keys of its answer that change by themselves: a writer who has seen other values of them has missed nothing. */

@@ -1,6 +1,14 @@
-import { JSON_FORMS, LIST_FORMS, PAGE_FORM } from './negotiation.ts';
+import type { FastifyRequest } from 'fastify';
+import { chooseForm, JSON_FORM, JSON_FORMS, LIST_FORMS, PAGE_FORM } from './negotiation.ts';
 import type { Endpoint } from './rest-endpoints.ts';
 
 /** The content types that an endpoint can answer in, first choice first. */
 export const offersOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] =>
-  rest.offers ? [...rest.offers, PAGE_FORM] : csv ? LIST_FORMS : JSON_FORMS;
+  rest.jsonOnly ? [JSON_FORM] : rest.offers ? [...rest.offers, PAGE_FORM] : csv ? LIST_FORMS : JSON_FORMS;
+
+/**
+ * The content type that an endpoint answers this request in.
+ * @throws Problem `not-acceptable`
+ */
+export const formFor = (endpoint: Endpoint, request: FastifyRequest): string =>
+  endpoint.rest.jsonOnly ? JSON_FORM : chooseForm(request, offersOf(endpoint));

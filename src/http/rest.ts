@@ -10,8 +10,8 @@ import { inputForPage } from './browsable/list-notes.ts';
 import { csvFileName } from './csv-file-name.ts';
 import { sendListText } from './list-text.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './lists.ts';
-import { chooseForm, JSON_FORM, PAGE_FORM } from './negotiation.ts';
-import { offersOf } from './offers.ts';
+import { JSON_FORM, PAGE_FORM } from './negotiation.ts';
+import { formFor } from './offers.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { preferredReturn } from './preferences.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
@@ -44,7 +44,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 
 /** Whatever can be refused by the headers alone is refused before the body is read. */
 const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
-  if (endpoint.rest.status !== 204) chooseForm(request, offersOf(endpoint));
+  if (endpoint.rest.status !== 204) formFor(endpoint, request);
   if (endpoint.isPublic || isBareQuery(endpoint, request)) return;
   if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
@@ -89,10 +89,10 @@ const answer = async (
 };
 
 const takesText = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.csv !== null && chooseForm(request, offersOf(endpoint)) === JSON_FORM;
+  endpoint.csv !== null && formFor(endpoint, request) === JSON_FORM;
 
 const isForPage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.method === 'GET' && chooseForm(request, offersOf(endpoint)) === PAGE_FORM;
+  endpoint.method === 'GET' && formFor(endpoint, request) === PAGE_FORM;
 
 const send = (
   endpoint: Endpoint,
@@ -103,7 +103,7 @@ const send = (
 ) => {
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
-  const form = chooseForm(request, offersOf(endpoint));
+  const form = formFor(endpoint, request);
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);

@@ -16,12 +16,7 @@ answers('are pages for whoever prefers HTML, and JSON for everybody else', async
   const typeFor = async (line: string, accept?: string) =>
     (await app.send(line, { as: ROOT, headers: { accept } })).headers['content-type'];
 
-  for (const accept of [
-    BROWSER,
-    'text/html',
-    'text/html, */*;q=0.1',
-    'text/html;q=0.9, application/json;q=0.8',
-  ]) {
+  for (const accept of [BROWSER, 'text/html', 'text/html;q=0.9, application/json;q=0.8']) {
     assert.is(await typeFor('GET /jb/sites/', accept), 'text/html; charset=utf-8', accept);
   }
   for (const accept of [
@@ -94,10 +89,10 @@ answers('say what a path takes that cannot be opened', async ({ app }) => {
 
 answers('do what a form-less POST asks for, and never tell a password again', async ({ app }) => {
   const payload = { username: ADA, password: DEMO_PASSWORD };
-  const response = await app.send('POST /api-token-auth/', { payload, headers: { accept: BROWSER } });
+  const response = await app.send('POST /session/', { payload, headers: { accept: BROWSER } });
 
   assert.is(response.statusCode, 200);
-  assert.match(response.body, /&quot;token&quot;<\/span>: <span class="text">&quot;[0-9a-f]{40}/);
+  assert.match(response.body, /&quot;csrf_token&quot;<\/span>: <span class="text">&quot;[0-9a-f]{32}/);
   assert.not.match(response.body, DEMO_PASSWORD);
 });
 

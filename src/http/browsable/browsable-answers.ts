@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ToldPage } from '../../../routers/context.ts';
 import type { ItemWriter } from '../../../routers/lists.ts';
 import { isPages, jsonOf } from '../lists.ts';
-import { PAGE_FORM } from '../negotiation.ts';
+import { PAGE_FORM, wantsPage } from '../negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../problem-document.ts';
+import { restEndpoints } from '../rest-endpoints.ts';
 import { sendAnswer } from './answer-page.ts';
 import { loginHint } from './document.ts';
 import { cutNote, MAX_ITEMS, pageNote } from './list-notes.ts';
@@ -48,11 +49,18 @@ export const answerProblem = (
   error: unknown,
   errors?: ErrorsMember,
 ) => {
-  if (!wantsPage(request)) return sendProblem(request, reply, error, errors);
+  if (!showsPage(request)) return sendProblem(request, reply, error, errors);
   const json = problemDocument(prepareProblem(request, reply, error), request.id, errors);
   const notes = reply.statusCode === 401 ? [loginHint(request)] : [];
   return sendAnswer(request, reply, { json, type: 'application/problem+json', notes });
 };
 
-const wantsPage = (request: FastifyRequest): boolean =>
-  API.test(request.url) && request.accepts().type([...FAILURE_FORMS]) === PAGE_FORM;
+const showsPage = (request: FastifyRequest): boolean =>
+  API.test(request.url) && !isJsonOnly(request) && wantsPage(request, FAILURE_FORMS);
+
+/** Of every method: a path that answers JSON only fails in JSON only. */
+const isJsonOnly = ({ routeOptions }: FastifyRequest): boolean => jsonOnlyPaths.has(routeOptions.url ?? '');
+
+const jsonOnlyPaths: ReadonlySet<string> = new Set(
+  restEndpoints().flatMap(({ rest, url }) => (rest.jsonOnly ? [url] : [])),
+);

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { formatsOf } from '../negotiation.ts';
+import { offersOf } from '../offers.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
 import { conditionsOf } from './conditions.ts';
 import { partsOf } from './endpoint-parts.ts';
@@ -33,6 +35,15 @@ export const parametersOf = (
       required: !schemaOf(name).safeParse(undefined).success,
       schema: convert(schemaOf(name), 'input'),
     })),
+    ...(endpoint.method === 'GET' ? [formatOf(endpoint)] : []),
     ...conditionsOf(endpoint),
   ];
 };
+
+const formatOf = (endpoint: Endpoint): JsonSchema => ({
+  name: 'format',
+  in: 'query',
+  required: false,
+  description: 'Overrides the `Accept` header.',
+  schema: { type: 'string', enum: formatsOf(offersOf(endpoint)) },
+});
