@@ -40,7 +40,7 @@ export const LongIdKey = z.int().transform((id) => Math.max(0, id));
 export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
 
 /**
- * Any text is a username or a password: what is nobody's, or nobody's password, fails like any wrong one. A username is an
+ * Any text is accepted: unknown usernames and wrong passwords fail in the same way. A username is an
  * email address, and so trimmed; a password is taken as it is.
  */
 export const Login = {

@@ -121,7 +121,8 @@ export const PROBLEM: JsonSchema = {
     non_field_errors: {
       type: 'array',
       items: { type: 'string' },
-      description: '`detail` again, for wrong credentials only: clients of Django REST framework read it here.',
+      description:
+        '`detail` again, for wrong credentials only: clients of Django REST framework read it here.',
     },
   },
 };
