@@ -3,12 +3,12 @@ import { defineConfig } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
+import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/adapters/database-client.ts';
 import type { Connection } from './src/core/connection.ts';
 import { parseDatabaseUrl } from './src/core/database-url.ts';
-import { SESSION_SETTINGS, startupOptions } from './src/core/session-settings.ts';
+import { sessionOptions } from './src/core/session-settings.ts';
 
 const DEFAULT_POOL_SIZE = 10;
-const CONNECT_TIMEOUT_MS = 5_000;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
 const KEEP_ALIVE_MS = 10_000;
 /** For a server that no longer answers: past its own `statement_timeout`. */
@@ -42,11 +42,13 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
     pool: { min: 0, max: connection.poolSize ?? DEFAULT_POOL_SIZE },
     driverOptions: {
       types,
-      application_name: 'steward',
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      Client: clientClassOf(connection),
+      ssl: false,
+      application_name: connection.applicationName ?? 'steward',
+      connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      options: startupOptions(SESSION_SETTINGS),
+      options: sessionOptions(connection.startupOptions),
     },
     forceUtcTimezone: true,
     migrations: { migrationsList: migrations, snapshot: false, allOrNothing: false },
@@ -56,4 +58,4 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
   });
 
 /** For the MikroORM CLI; the service itself asks for a connection of its own. */
-export default () => ormConfig(parseDatabaseUrl(process.env.DATABASE_URL ?? ''));
+export default async () => ormConfig(await settleTls(parseDatabaseUrl(process.env.DATABASE_URL ?? '')));

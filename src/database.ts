@@ -1,14 +1,14 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import pg from 'pg';
+import type pg from 'pg';
 import { migrations } from '../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
+import { createClient } from './adapters/database-client.ts';
 import type { Connection } from './core/connection.ts';
 import { createStatementNames } from './prepared-statements.ts';
 import { promiseQueries } from './query-promises.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
-const LOCK_OPTIONS = { application_name: 'steward migrate', connectionTimeoutMillis: 5_000 };
 
 /** Opens the pool and proves that the server answers. */
 export const openDatabase = async (
@@ -54,7 +54,7 @@ export type Orm = Awaited<ReturnType<typeof openDatabase>>;
  * has no lock, so one is held on a connection of its own, and dies with it.
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
-  const lock = new pg.Client({ ...connection, ...LOCK_OPTIONS });
+  const lock = createClient(connection, 'migrate');
   // A lost connection shows at the next statement; without a listener it would end the process on the spot.
   lock.on('error', () => {});
   await lock.connect();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { settleTls } from './adapters/database-client.ts';
 import {
   awaitGuests,
   DataDirInUse,
@@ -34,7 +35,7 @@ export const openWorkplace = async (
   if (config.database) {
     // The settings were refused unless a key goes with a database of one's own.
     return {
-      connection: { ...config.database, preparesStatements },
+      connection: { ...(await settleTls(config.database)), preparesStatements },
       secretKey: config.secretKey ?? '',
       stop: async () => {},
       lost: NEVER,

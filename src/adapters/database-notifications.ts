@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Connection } from '../core/connection.ts';
 import { codeOf } from '../core/file-errors.ts';
+import { createClient } from './database-client.ts';
 
-const CONNECT_TIMEOUT_MS = 5_000;
 /** A connection on which nothing is ever said must be asked whether it still lives. */
 const KEEP_ALIVE_MS = 30_000;
 const RETRY_MS = 1_000;
@@ -67,11 +67,8 @@ export const listenToDatabase = (options: Options): Notifications => {
   };
 };
 
-const newClient = (connection: Connection) =>
-  new pg.Client({
-    ...connection,
-    application_name: 'steward notifications',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+const newClient = (connection: Connection): pg.Client =>
+  createClient(connection, 'notifications', {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });

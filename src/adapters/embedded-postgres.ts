@@ -42,7 +42,8 @@ const launch = async (place: Place, password: string, closing: AsyncDisposableSt
   const server = spawnServer({ ...place, socketDir });
   closing.defer(() => stopServer(server));
   place.meanwhile();
-  const connection = { host: socketDir, port: 5432, user: SERVICE_ROLE, password, database: DATABASE };
+  const port = Number(place.settings.port ?? 5432);
+  const connection = { host: socketDir, port, user: SERVICE_ROLE, password, database: DATABASE };
   await awaitReady(server, connection, place.log);
   return { connection, server };
 };

@@ -4,8 +4,7 @@
  * The planner's defaults suit spinning disks and large analytical queries. With them PostgreSQL scans 200 apps for each user
  * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
  */
-export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
-  TimeZone: 'UTC',
+const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   statement_timeout: '30s',
   // A session that waits longer for a row holds a connection that others need.
   lock_timeout: '10s',
@@ -21,8 +20,14 @@ export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   max_parallel_workers_per_gather: '0',
 };
 
-/** Settings in the form of the startup parameter `options`. */
-export const startupOptions = (settings: Readonly<Record<string, string>>): string =>
+/** Every date that SQL computes (days of usage, months of partitions) is a UTC date. */
+const REQUIRED = { TimeZone: 'UTC' };
+
+const optionsOf = (settings: Readonly<Record<string, string>>): string =>
   Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
+
+/** The startup parameter `options`. Of several settings of a name, PostgreSQL uses the last: those of the operator, then UTC. */
+export const sessionOptions = (operatorOptions = ''): string =>
+  [optionsOf(SESSION_SETTINGS), operatorOptions, optionsOf(REQUIRED)].filter((part) => part !== '').join(' ');

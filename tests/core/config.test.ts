@@ -75,6 +75,7 @@ config('reads a database URL, a Unix socket included', () => {
     user: 'me',
     password: 'p@ss',
     database: 'steward',
+    tls: { mode: 'prefer' },
   });
   assert.is(read('postgresql://me@localhost/steward?host=/run/pg')?.host, '/run/pg');
   assert.is(read('postgres://me:p@/steward?host=/run/pg')?.host, '/run/pg');

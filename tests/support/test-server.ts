@@ -3,6 +3,7 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { settleTls } from '../../src/adapters/database-client.ts';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
 import type { Connection } from '../../src/core/connection.ts';
 import { parseDatabaseUrl } from '../../src/core/database-url.ts';
@@ -53,7 +54,7 @@ const startEmbedded = async (): Promise<Owned> => {
 const openServer = async (): Promise<Owned> => {
   const url = process.env.TEST_DATABASE_URL;
   return url
-    ? { connection: parseDatabaseUrl(url), strategy: '', stop: async () => undefined }
+    ? { connection: await settleTls(parseDatabaseUrl(url)), strategy: '', stop: async () => undefined }
     : startEmbedded();
 };
 
@@ -63,6 +64,20 @@ export const administer = async (connection: Connection, ...statements: string[]
   await client.connect();
   try {
     for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+};
+
+/** The rows of one statement, on a connection of its own. */
+export const queryOnce = async (
+  connection: Connection,
+  statement: string,
+): Promise<Record<string, unknown>[]> => {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
   } finally {
     await client.end();
   }

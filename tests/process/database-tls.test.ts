@@ -1,0 +1,138 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createClient, settleTls } from '../../src/adapters/database-client.ts';
+import { parseDatabaseUrl } from '../../src/core/database-url.ts';
+import { until } from '../support/poll.ts';
+import { isRefused } from '../support/refusals.ts';
+import { runCommand, startService } from '../support/service-process.ts';
+import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
+import { TEST_CERTIFICATE } from '../support/test-certificate.ts';
+import { queryOnce } from '../support/test-server.ts';
+
+const SECRET_KEY = 'a secret key that only tests ever use';
+
+type Context = { encrypted: TcpDatabase; clear: TcpDatabase; certified: TcpDatabase };
+
+const tls = suite<Context>('DATABASE_URL with TLS');
+
+tls.before(async (context) => {
+  context.encrypted = await startTcpDatabase({ hasTls: true, access: 'hostssl all all all scram-sha-256' });
+  context.clear = await startTcpDatabase();
+  context.certified = await startTcpDatabase({ hasTls: true, access: 'hostssl all all all cert' });
+});
+tls.after(async ({ encrypted, clear, certified }) => {
+  for (const database of [encrypted, clear, certified]) await database[Symbol.asyncDispose]();
+});
+
+/** Connects and asks the server whether the connection has TLS. */
+const connect = async (url: string): Promise<boolean> => {
+  const client = createClient(await settleTls(parseDatabaseUrl(url)), 'test');
+  await client.connect();
+  try {
+    const { rows } = await client.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()');
+    return rows[0]?.ssl;
+  } finally {
+    await client.end();
+  }
+};
+
+const failureOf = (attempt: Promise<unknown>): Promise<string> => attempt.then(() => 'no failure', String);
+
+tls('verify-full: every connection of a service is encrypted', async ({ encrypted }) => {
+  const DATABASE_URL = encrypted.url(`sslmode=verify-full&sslrootcert=${encrypted.files.authority}`);
+  await using service = await startService('serve', { DATABASE_URL, SECRET_KEY });
+  const connectionsOf = (name: string) =>
+    queryOnce(
+      encrypted.connection,
+      `select ssl from pg_stat_activity join pg_stat_ssl using (pid) where application_name = '${name}'`,
+    );
+  await until('it listens', async () => (await connectionsOf('steward notifications')).length > 0);
+  const rows = [...(await connectionsOf('steward')), ...(await connectionsOf('steward notifications'))];
+  const ending = await service.kill('SIGTERM');
+
+  assert.ok(rows.length > 1);
+  assert.ok(rows.every(({ ssl }) => ssl));
+  assert.is(ending.code, 0, ending.stderr);
+});
+
+tls('verify-full: the host must be that of the certificate, verify-ca: any host', async ({ encrypted }) => {
+  const root = `sslrootcert=${encrypted.files.authority}`;
+  const byAddress = (mode: string) => encrypted.url(`sslmode=${mode}&${root}`, `127.0.0.1:${encrypted.port}`);
+
+  assert.match(await failureOf(connect(byAddress('verify-full'))), /does not match certificate/);
+  assert.is(await connect(byAddress('verify-ca')), true);
+  assert.is(await connect(encrypted.url(`sslmode=verify-full&${root}`)), true);
+  assert.is(await connect(encrypted.url(`sslmode=verify-full&${root}&target_session_attrs=primary`)), true);
+});
+
+tls('verify-full: each of several hosts must be that of its certificate', async ({ encrypted }) => {
+  const hosts = `127.0.0.1:${encrypted.port},localhost:${encrypted.port}`;
+  const url = encrypted.url(`sslmode=verify-full&sslrootcert=${encrypted.files.authority}`, hosts);
+
+  assert.is(await connect(url), true);
+});
+
+tls('verify-ca and require with sslrootcert: another authority is refused', async ({ encrypted }) => {
+  const other = join(encrypted.files.authority, '../other.pem');
+  await writeFile(other, TEST_CERTIFICATE);
+
+  for (const mode of ['verify-ca', 'require'])
+    assert.match(
+      await failureOf(connect(encrypted.url(`sslmode=${mode}&sslrootcert=${other}`))),
+      /unable to verify the first certificate|self-signed/,
+    );
+});
+
+tls('require: a server without TLS is refused, in one line without the password', async ({ clear }) => {
+  const DATABASE_URL = clear.url('sslmode=require');
+  const outcome = await runCommand(['migrate'], { DATABASE_URL, SECRET_KEY });
+
+  isRefused(outcome, 1);
+  assert.is(
+    outcome.stderr,
+    'DATABASE_URL: the database cannot be used (The server does not support SSL connections).\n',
+  );
+});
+
+tls('require: encrypts without a check of the certificate', async ({ encrypted }) => {
+  assert.is(await connect(encrypted.url('sslmode=require')), true);
+});
+
+tls('prefer, the default: uses TLS where the server has it', async ({ encrypted, clear }) => {
+  assert.is(await connect(encrypted.url()), true);
+  assert.is(await connect(clear.url()), false);
+  assert.is(await connect(clear.url('sslmode=prefer')), false);
+});
+
+tls('disable: sends no password to a server that requires TLS', async ({ encrypted }) => {
+  assert.match(
+    await failureOf(connect(encrypted.url('sslmode=disable'))),
+    /no pg_hba.conf entry.*no encryption/,
+  );
+});
+
+tls('sslcert and sslkey: log in by certificate', async ({ certified }) => {
+  const { authority, certificate, key } = certified.files;
+  const root = `sslmode=verify-full&sslrootcert=${authority}`;
+
+  assert.match(await failureOf(connect(certified.url(root))), /requires a valid client certificate/);
+  assert.is(await connect(certified.url(`${root}&sslcert=${certificate}&sslkey=${key}`)), true);
+});
+
+tls('sslrootcert=system: trusts the authorities of the operating system', async ({ encrypted }) => {
+  const DATABASE_URL = encrypted.url('sslrootcert=system');
+  const untrusted = await runCommand(['migrate'], { DATABASE_URL, SECRET_KEY });
+  const trusted = await runCommand(['migrate'], {
+    DATABASE_URL,
+    SECRET_KEY,
+    SSL_CERT_FILE: encrypted.files.authority,
+  });
+
+  isRefused(untrusted, 1);
+  assert.match(untrusted.stderr, /^DATABASE_URL: the database cannot be used \(.*certificate.*\)\.\n$/);
+  assert.is(trusted.code, 0, trusted.stderr);
+});
+
+tls.run();
