@@ -27,7 +27,7 @@ export const ClientSchema = defineEntity({
     passwordMinLength: p
       .integer()
       .default(8)
-      .check('password_min_length >= 1 and password_min_length <= 128'),
+      .check('password_min_length >= 8 and password_min_length <= 128'),
     passwordAllowCommon: p.boolean().default(false),
     passwordRequireNumeric: p.boolean().default(false),
     passwordRequireUpper: p.boolean().default(false),

@@ -71,7 +71,7 @@ export const ClientChanges = z.object({
   message_404: Html,
   subtitle_500: Line,
   message_500: Html,
-  password_min_length: z.int().min(1).max(128),
+  password_min_length: z.int().min(8).max(128),
   password_allow_common: z.boolean(),
   password_require_numeric: z.boolean(),
   password_require_upper: z.boolean(),

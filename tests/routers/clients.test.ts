@@ -100,6 +100,15 @@ clients('reports every bad field at once', async ({ app }) => {
   ]);
 });
 
+clients('refuses a minimum length of passwords below 8', async ({ app }) => {
+  const attempt = app.as(ACME).clients.update({ id: 1, password_min_length: 7 });
+
+  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), [
+    'password_min_length',
+  ]);
+  assert.is((await app.as(ACME).clients.update({ id: 1, password_min_length: 8 })).password_min_length, 8);
+});
+
 clients('sends browsers only to paths and web addresses', async ({ app }) => {
   const go = (home_location: string) => app.as(ACME).clients.update({ id: 1, home_location });
 
