@@ -116,10 +116,15 @@ const lookUp = async (
   { identity }: Services,
 ): Promise<Actor | null> => {
   const token = presentedToken(request);
-  if (token !== null) return identity.ofToken(token);
+  if (token !== null) return known(request, await identity.ofToken(token));
   const session = presentedSession(request, isHttps(baseUrl));
-  const actor = session === null ? null : await identity.ofSession(session);
+  const actor = known(request, session === null ? null : await identity.ofSession(session));
   if (actor && !SAFE_METHODS.has(request.method)) csrf.check(request);
+  return actor;
+};
+
+const known = (request: FastifyRequest, actor: Actor | null): Actor | null => {
+  request.state.userId = actor?.id;
   return actor;
 };
 

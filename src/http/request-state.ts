@@ -12,6 +12,8 @@ declare module 'fastify' {
 export type RequestState = {
   reply: FastifyReply;
   context: Context | null;
+  /** The caller's id, once looked up: for the access log. */
+  userId: number | undefined;
   /** The page that the answer is, where it is one of a list. */
   page: ToldPage | undefined;
   /** The content type as it was sent: see `takeOverBodies`. */
@@ -21,7 +23,7 @@ export type RequestState = {
 export const keepRequestStates = (app: FastifyInstance): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
-    request.state = { reply, context: null, page: undefined, mediaType: '' };
+    request.state = { reply, context: null, userId: undefined, page: undefined, mediaType: '' };
     done();
   });
 };

@@ -157,6 +157,8 @@ const logAnswers = (app: Hookable): void => {
         path: request.url.replace(/\?.*$/s, ''),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
+        // The id, as neither email addresses nor tokens may reach a log.
+        ...(request.state.userId !== undefined && { user_id: request.state.userId }),
       },
       'answered',
     );

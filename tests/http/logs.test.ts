@@ -63,4 +63,49 @@ logs('has a line for each answer, with its request id', async ({ app }) => {
   );
 });
 
+logs('has the id of the caller, and nothing else of them', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const { config, connection, clock } = app;
+  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ADA)
+    .executeTakeFirstOrThrow();
+  const login = await logged.server.inject({
+    method: 'POST',
+    url: '/api/v1/session/',
+    payload: { username: ADA, password: DEMO_PASSWORD },
+  });
+  const cookie = login.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const token = { authorization: `Token ${await app.tokenOf(ADA)}` };
+
+  for (const headers of [token, { cookie }, {}])
+    await logged.server.inject({ url: '/api/v1/jb/sites/', headers });
+  await logged.server.inject({
+    method: 'PATCH',
+    url: '/api/v1/jb/apps/zylTKNVx/',
+    headers: token,
+    payload: {},
+  });
+  await logged.server.inject({ method: 'POST', url: '/trpc/sessions.end', headers: { cookie }, payload: {} });
+  await logged.close();
+
+  const answered = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'answered');
+  assert.equal(
+    answered.map(({ status, user_id }) => [status, user_id]),
+    [
+      [200, undefined],
+      [200, id],
+      [200, id],
+      [401, undefined],
+      [403, id],
+      [403, id],
+    ],
+  );
+  assert.not.match(lines.join(''), ADA);
+});
+
 logs.run();
