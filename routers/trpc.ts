@@ -71,12 +71,23 @@ type Outcome = { ok: true } | { ok: false; error: unknown };
  * Turns every failure into a problem, once, at the outside: `next()` never rejects, so the result is asked. Each middleware
  * copies all that it is given; so there is one, and not one for each concern.
  */
-const withProblems = async <R extends Outcome>(call: () => Promise<R>): Promise<R> => {
-  const result = await call().catch((error: unknown) => {
-    throw trpcErrorOf(problemOf(error));
-  });
-  if (result.ok) return result;
-  throw trpcErrorOf(problemOf(result.error));
+const withProblems = async <R extends Outcome>(
+  call: () => Promise<R>,
+  onRefused?: (problem: Problem) => Promise<void>,
+): Promise<R> => {
+  const fail = async (error: unknown): Promise<never> => {
+    const problem = problemOf(error);
+    if (problem.status === 403) await onRefused?.(problem);
+    throw trpcErrorOf(problem);
+  };
+  const result = await call().catch(fail);
+  return result.ok ? result : fail(result.error);
+};
+
+/** Recorded here, where the transaction of the refused call is over. */
+const refusalRecorder = (context: Context, path: string) => async (problem: Problem) => {
+  const actor = await context.authenticate().catch((_refused: unknown) => null);
+  if (actor) await context.openServices().refusals.record(actor, path, problem);
 };
 
 const withServices = t.middleware(({ ctx, next }) =>
@@ -85,8 +96,8 @@ const withServices = t.middleware(({ ctx, next }) =>
 
 /** @param roles those that `may` accepts, as the refusal names them */
 const withActor = (may: (actor: Actor) => boolean, roles = '') =>
-  t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) =>
-    withProblems(async () => {
+  t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
+    const call = async () => {
       const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
       if (!context.isAnonymous) meta?.begin?.(ctx.services, rawInput);
@@ -97,8 +108,9 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
       if (type !== 'mutation') return proceed(ctx.services);
       const isChange = meta?.openapi?.method !== 'POST';
       return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
-    }),
-  );
+    };
+    return withProblems(call, refusalRecorder(context, path));
+  });
 
 /** No credentials needed, and none looked at. */
 export const anyone = t.procedure.use(withServices);

@@ -21,6 +21,7 @@ import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
 import { createAnswerSeal } from './services/answer-seal.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
+import { createRefusalLimit } from './services/audit/refusals.ts';
 import { pruneAnswers } from './services/idempotency.ts';
 import { createServices } from './services/index.ts';
 import { createLinks } from './services/links.ts';
@@ -66,6 +67,7 @@ export const createApp = async (deps: AppDeps) => {
     throttle: createLoginThrottle(pool),
     crowd: createLoginCrowd(),
     resetThrottle: createResetThrottle(pool),
+    refusalLimit: createRefusalLimit(),
     links,
     mailWriter: mailing.mailWriter,
     mailRoute: mailing.mailRoute,

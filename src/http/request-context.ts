@@ -113,13 +113,20 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
 const lookUp = async (
   request: FastifyRequest,
   { csrf, baseUrl }: ContextDeps,
-  { identity }: Services,
+  { identity, refusals }: Services,
 ): Promise<Actor | null> => {
   const token = presentedToken(request);
   if (token !== null) return known(request, await identity.ofToken(token));
   const session = presentedSession(request, isHttps(baseUrl));
   const actor = known(request, session === null ? null : await identity.ofSession(session));
-  if (actor && !SAFE_METHODS.has(request.method)) csrf.check(request);
+  if (!actor || SAFE_METHODS.has(request.method)) return actor;
+  try {
+    csrf.check(request);
+  } catch (error) {
+    if (error instanceof Problem)
+      await refusals.record(actor, `${request.method} ${request.routeOptions.url}`, error);
+    throw error;
+  }
   return actor;
 };
 

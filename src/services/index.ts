@@ -15,6 +15,7 @@ import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
+import { createRefusals, type RefusalLimit } from './audit/refusals.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationCare } from './invitations/invitation-care.ts';
@@ -52,12 +53,13 @@ import type { UsageWriters } from './usage/usage-writers.ts';
 /** What lasts as long as the process, and what the settings say. */
 export type ServiceDeps = {
   clock: Clock;
-  logger: Pick<Logger, 'info'>;
+  logger: Pick<Logger, 'info' | 'warn'>;
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
   throttle: LoginThrottle;
   crowd: LoginCrowd;
   resetThrottle: ResetThrottle;
+  refusalLimit: RefusalLimit;
   store: PackageStore;
   links: Links;
   mailWriter: MailWriter;
@@ -113,6 +115,7 @@ export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: 
     appPackages: createAppPackages(unit),
     environment: createEnvironment({ em, defaults: deps.environment }),
     auditTrail: createAuditTrail(unit),
+    refusals: createRefusals(unit),
     mails: createMails(unit),
     idempotency: unit.idempotency,
     resourceLocks: createResourceLocks(unit),

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, GRACE, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const csrf = appSuite('csrf');
 
@@ -87,6 +88,19 @@ csrf('takes a cookie of any bytes for no token', async ({ app }) => {
   for (const cookie of [`csrftoken=a.${'é'.repeat(64)}`, 'csrftoken=%', 'csrftoken', '=;=']) {
     assert.is((await app.send('GET /csrf/', { as: ADA, headers: { cookie } })).statusCode, 200, cookie);
   }
+});
+
+csrf('is recorded in the audit trail where a session lacks it', async ({ app }) => {
+  const script = createScript(app);
+  await script.logIn(ADA, DEMO_PASSWORD);
+  const refused = await script.send('POST /jb/tokens/', {
+    payload: { name: 'x' },
+    headers: { 'x-csrftoken': 'wrong' },
+  });
+  const [entry] = await app.as(ROOT).audit.list({ actor: ADA, action: 'request.refused' });
+
+  assert.is(refused.statusCode, 403);
+  assert.equal(entry?.details, { request: 'POST /api/v1/jb/tokens/', problem: 'csrf-failed' });
 });
 
 csrf.run();

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { Problem } from '../../src/core/problems.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
@@ -65,7 +66,51 @@ audit('has an entry for every kind of change, and none for what failed', async (
     'user.deactivate',
     'saved-filter.create',
     'saved-filter.delete',
+    'request.refused',
   ]);
+});
+
+audit('has one entry of a refused request of a user in a minute', async ({ app }) => {
+  const refused = () => rejectsWith(app.as(GRACE).users.list({}), 'not-allowed');
+  const entries = () => app.as(ACME).audit.list({ actor: GRACE, action: 'request.refused' });
+
+  await Promise.all([refused(), refused(), refused()]);
+  await rejectsWith(app.as(GRACE).mail.list({}), 'not-allowed');
+  const first = await entries();
+  app.clock.advance(60_000);
+  await refused();
+
+  assert.equal(first.map(({ details, target, clients }) => [details, target, clients]).toSorted(), [
+    [{ request: 'mail.list', problem: 'not-allowed' }, '', [1]],
+    [{ request: 'users.list', problem: 'not-allowed' }, '', [1]],
+  ]);
+  assert.is((await entries()).length, 3);
+  assert.equal(await app.as(GLOBEX).audit.list({ actor: GRACE }), []);
+});
+
+audit('has at most ten entries of refused requests of a user in a minute', async ({ app }) => {
+  const actor = await app.openServices().identity.ofToken(await app.tokenOf(EDSGER));
+  const { refusals } = app.openServices();
+  if (!actor) throw new Error('The token of the demo user is not known.');
+
+  for (let number = 0; number < 30; number += 1)
+    await refusals.record(actor, `procedure.${number}`, new Problem('not-allowed'));
+
+  assert.is((await app.as(GLOBEX).audit.list({ actor: EDSGER, action: 'request.refused' })).length, 10);
+});
+
+audit('keeps the entry of a change that was refused and rolled back', async ({ app }) => {
+  app.clock.advance(60_000);
+  const response = await app.send('PATCH /jb/users/admin@globex.test/', {
+    as: GLOBEX,
+    payload: { first_name: 'Changed' },
+    headers: { 'idempotency-key': 'refused-change', 'x-request-id': 'refused-1' },
+  });
+  const [entry] = await app.as(GLOBEX).audit.list({ actor: GLOBEX, action: 'request.refused' });
+
+  assert.is(response.statusCode, 403);
+  assert.equal(entry?.details, { request: 'users.update', problem: 'client-admin-locked' });
+  assert.equal([entry?.request_id, entry?.address], ['refused-1', '127.0.0.1']);
 });
 
 audit('records logins and failed ones, without what was typed', async ({ app }) => {

@@ -24,6 +24,7 @@ export const AUDIT_ACTIONS = [
   'password.change',
   'password.request-reset',
   'password.reset',
+  'request.refused',
   'saved-filter.create',
   'saved-filter.delete',
   'saved-filter.update',
