@@ -1,7 +1,7 @@
 // Lists people and adds one. Run it with Node 22.18 or newer:
 //   node people.ts new.person@acme.test
 // STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD say where and as whom; without them it is the demo.
-import { createStewardClient, fieldErrors, isProblem, isUnreachable } from 'steward/client';
+import { createStewardClient, fieldErrors, isProblem, isUnreachable } from '@steward/client';
 
 const {
   STEWARD_URL: url = 'http://localhost:8000',

@@ -1,16 +1,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Field } from './field.tsx';
-import { sentenceOf, steward } from './steward.ts';
+import { loginFlag, messageOf, steward, useTRPC } from './steward.ts';
 
 export const LoginForm = () => {
+  const trpc = useTRPC();
   const queryClient = useQueryClient();
   const login = useMutation({
     mutationFn: (form: FormData) =>
       steward.loginWithSession({ email: String(form.get('email')), password: String(form.get('password')) }),
-    onSuccess: () => queryClient.resetQueries(),
+    onSuccess: (user) => {
+      loginFlag.set();
+      queryClient.setQueryData(trpc.sessions.current.queryKey(), { user });
+    },
   });
   return (
-    // React empties a form once its action is done: by `onSubmit` the address stays for the second try.
+    // `onSubmit` rather than `action`: React resets a form after its action, and the address would be lost.
     <form
       onSubmit={(event) => {
         event.preventDefault();
@@ -19,8 +23,8 @@ export const LoginForm = () => {
     >
       <h1>Log in</h1>
       {login.error && (
-        <p role="alert" className="fault">
-          {sentenceOf(login.error)}
+        <p role="alert" className="error">
+          {messageOf(login.error)}
         </p>
       )}
       <Field label="Email address" name="email" type="email" autoComplete="username" />

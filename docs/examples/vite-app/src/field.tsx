@@ -5,14 +5,14 @@ type Props = {
   name: string;
   type?: 'email' | 'password' | 'text';
   autoComplete?: string;
-  /** What is wrong with it, as Steward has said. */
-  faults?: string[] | undefined;
+  /** Steward's messages about this field. */
+  errors?: string[] | undefined;
 };
 
-/** A text field with its label, and with what is wrong read out along with it. */
-export const Field = ({ label, name, type = 'text', autoComplete = 'off', faults = [] }: Props) => {
+/** A text field with its label and its errors, which screen readers announce with it. */
+export const Field = ({ label, name, type = 'text', autoComplete = 'off', errors = [] }: Props) => {
   const id = useId();
-  const isInvalid = faults.length > 0;
+  const isInvalid = errors.length > 0;
   return (
     <label>
       {label}
@@ -25,8 +25,8 @@ export const Field = ({ label, name, type = 'text', autoComplete = 'off', faults
         aria-describedby={isInvalid ? id : undefined}
       />
       {isInvalid && (
-        <span id={id} className="fault">
-          {faults.join(' ')}
+        <span id={id} className="error">
+          {errors.join(' ')}
         </span>
       )}
     </label>

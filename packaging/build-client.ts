@@ -1,0 +1,33 @@
+import { copyFile, glob, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { compile, PROJECT } from './compile.ts';
+
+/** Makes the `dist` of `@steward/client`. The compiler writes the whole server as well; only these files are kept. */
+const PACKAGE = join(import.meta.dirname, 'client');
+const DIST = join(PACKAGE, 'dist');
+const KEPT = [
+  'src/client.{js,d.ts}',
+  'src/client/*.{js,d.ts}',
+  'src/core/limits.{js,d.ts}',
+  'src/core/problems.d.ts',
+  'packaging/{app-router,procedures}.d.ts',
+];
+/** Modules of types alone. */
+const EMPTY = 'src/client/app-router.js';
+/** Replaces the declaration that leads to the router itself, and so to all types of the server. */
+const APP_ROUTER = `export type { AppRouter } from '../../packaging/app-router.ts';\n`;
+
+const work = await mkdtemp(join(tmpdir(), 'steward-client-'));
+try {
+  compile('tsconfig.client.json', work);
+  await rm(DIST, { recursive: true, force: true });
+  for await (const file of glob(KEPT, { cwd: work, exclude: [EMPTY] })) {
+    await mkdir(dirname(join(DIST, file)), { recursive: true });
+    await copyFile(join(work, file), join(DIST, file));
+  }
+  await writeFile(join(DIST, 'src', 'client', 'app-router.d.ts'), APP_ROUTER);
+  await copyFile(join(PROJECT, 'LICENSE'), join(PACKAGE, 'LICENSE'));
+} finally {
+  await rm(work, { recursive: true, force: true });
+}

@@ -1,0 +1,219 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { copyFile, cp, glob } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import * as assert from 'uvu/assert';
+import serverManifest from '../../package.json' with { type: 'json' };
+import manifest from '../../packaging/client/package.json' with { type: 'json' };
+import { appSuite } from '../support/app-suite.ts';
+import { browserSuite, fillLogin } from '../support/browser.ts';
+import { CHROMIUM } from '../support/chromium.ts';
+import { compile } from '../support/compile.ts';
+import { installInto, installWorkspace, packWorkspace } from '../support/installed-package.ts';
+import { addressOf } from '../support/listening.ts';
+import { testLooks } from '../support/looks.ts';
+import { DEMO_PASSWORD } from '../support/test-app.ts';
+
+const run = promisify(execFile);
+const PROJECT = join(import.meta.dirname, '../..');
+const CLIENT = 'packaging/client';
+const STRICT = ['--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes', '--target', 'esnext'];
+const NODE_TYPES = ['--types', 'node', '--skipLibCheck'];
+const MODULES = {
+  nodenext: ['--module', 'nodenext'],
+  bundler: ['--module', 'preserve', '--moduleResolution', 'bundler'],
+};
+/** With the types of the sources it takes three million. */
+const MAX_INSTANTIATIONS = 300_000;
+
+// One file for both suites: `npm pack` replaces the folder `dist`, and files are run side by side.
+const client = appSuite('@steward/client, installed');
+let installed: Awaited<ReturnType<typeof installWorkspace>>;
+
+client.before(async () => {
+  const nodeTypes = `@types/node@${serverManifest.devDependencies['@types/node']}`;
+  installed = await installWorkspace(CLIENT, nodeTypes);
+  const sources = ['tests/fixtures/package/{typed,wrong}.ts', 'docs/examples/people.ts'];
+  for await (const file of glob(sources, { cwd: PROJECT }))
+    await copyFile(join(PROJECT, file), join(installed.app, basename(file)));
+});
+client.after(() => installed.folder[Symbol.asyncDispose]());
+
+client('has modules and declarations, and nothing else', () => {
+  const strays = installed.files.filter(
+    (file) => !/^package\/(package\.json|LICENSE|README\.md|dist\/.+\.(js|d\.ts))$/.test(file),
+  );
+
+  assert.ok(installed.files.includes('package/dist/src/client.js'));
+  assert.equal(strays, []);
+  assert.equal(
+    installed.files.filter(
+      (file) => /\.js$/.test(file) && !/\/src\/(client[./]|core\/limits\.js)/.test(file),
+    ),
+    [],
+  );
+});
+
+client('depends on tRPC and superjson alone, and has the version of the service', () => {
+  assert.equal(Object.keys(manifest.dependencies), ['@trpc/client', '@trpc/server', 'superjson']);
+  assert.is(manifest.version, serverManifest.version);
+});
+
+client('runs the example of docs/client.md', async ({ app }) => {
+  const env = { ...process.env, STEWARD_URL: await addressOf(app), STEWARD_PASSWORD: DEMO_PASSWORD };
+  const { stdout } = await run(process.execPath, ['people.ts', 'packed@acme.test'], {
+    cwd: installed.app,
+    env,
+  });
+
+  assert.match(stdout, 'ada@acme.test');
+  assert.match(stdout, 'Added packed@acme.test');
+});
+
+for (const [name, options] of Object.entries(MODULES)) {
+  client(`has declarations that a strict project takes as they are: ${name}`, async () => {
+    const { errors, instantiations } = await compile(installed.app, 'typed.ts', [...STRICT, ...options]);
+
+    assert.equal(errors, []);
+    assert.ok(instantiations > 1000 && instantiations < MAX_INSTANTIATIONS, `${instantiations}`);
+  });
+
+  client(`has readable type errors: ${name}`, async () => {
+    const { errors } = await compile(installed.app, 'wrong.ts', [...STRICT, ...options]);
+
+    assert.is(errors.length, 6, errors.join('\n'));
+    const expected = [
+      /password_hash/,
+      /'Date'.*'string'/,
+      /'string'.*'boolean/,
+      /'email' is missing/,
+      /arguments/,
+      /vanish/,
+    ];
+    for (const [index, pattern] of expected.entries()) assert.match(errors[index] ?? '', pattern);
+    for (const error of errors) assert.ok(error.length < 400, error);
+  });
+}
+
+client('has the same types as the sources', async () => {
+  const options = [...NODE_TYPES, '--allowImportingTsExtensions', '--resolveJsonModule'];
+  const file = 'tests/fixtures/package/same.ts';
+  const { errors } = await compile(PROJECT, file, ['--module', 'nodenext', '--target', 'es2024', ...options]);
+
+  assert.equal(errors, []);
+});
+
+client('has the types that people.ts needs', async () => {
+  const { errors } = await compile(installed.app, 'people.ts', [
+    ...STRICT,
+    ...MODULES.nodenext,
+    ...NODE_TYPES,
+  ]);
+
+  assert.equal(errors, []);
+});
+
+client.run();
+
+const vite = browserSuite('the Vite example');
+let packed: Awaited<ReturnType<typeof packWorkspace>>;
+let preview: { address: string; stop: () => Promise<void> };
+
+/** Resolves with the address that Vite prints. */
+const startPreview = async (folder: string, steward: string) => {
+  const args = ['node_modules/vite/bin/vite.js', 'preview', '--host', '127.0.0.1', '--port', '0'];
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { ...process.env, STEWARD_URL: steward, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    child.kill();
+    await exited;
+  };
+  for await (const line of createInterface(child.stdout)) {
+    const [address] = /http:\S+/.exec(line) ?? [];
+    if (address === undefined) continue;
+    child.stdout.resume();
+    return { address, stop };
+  }
+  throw new Error('Vite did not print its address.');
+};
+
+vite.before(async ({ app }) => {
+  packed = await packWorkspace(CLIENT);
+  const folder = packed.folder.join('vite-app');
+  await cp(join(PROJECT, 'docs/examples/vite-app'), folder, {
+    recursive: true,
+    filter: (file) => !/\/(node_modules|dist)$/.test(file),
+  });
+  await copyFile(packed.tarball, join(folder, basename(packed.tarball)));
+  await installInto(folder);
+  await run('npm', ['run', 'build'], { cwd: folder });
+  preview = await startPreview(folder, app.server.listeningOrigin);
+});
+vite.after(async () => {
+  await preview.stop();
+  await packed.folder[Symbol.asyncDispose]();
+});
+
+vite('shares one tRPC with TanStack Query, without overrides', async () => {
+  const folder = packed.folder.join('vite-app');
+  const { stdout } = await run('npm', ['ls', '@trpc/client', '--parseable'], { cwd: folder });
+
+  assert.equal(stdout.trim().split('\n'), [join(folder, 'node_modules/@trpc/client')]);
+});
+
+vite('logs in, lists the own apps, survives a reload, and logs out', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto(preview.address);
+  await fillLogin(page, 'grace@acme.test', DEMO_PASSWORD);
+  await page.getByRole('heading', { name: 'Hello Grace' }).waitFor();
+  await page.getByRole('listitem').waitFor();
+  await page.reload();
+  await page.getByRole('listitem').waitFor();
+
+  assert.match((await page.getByRole('listitem').textContent()) ?? '', 'Sales');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  assert.not.ok((await visit.cookies()).includes('steward_session'));
+});
+
+vite('shows an error of the login, and errors at the fields of a form', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  // Chromium logs every response of status 400.
+  page.removeAllListeners('console');
+  await page.goto(preview.address);
+  await fillLogin(page, 'ada@acme.test', 'wrong');
+  await page.getByText('Unable to log in with provided credentials.').waitFor();
+  await fillLogin(page, 'ada@acme.test', DEMO_PASSWORD);
+  await page.getByLabel('Current password').fill(DEMO_PASSWORD);
+  await page.getByLabel('New password').fill('short');
+  await page.getByRole('button', { name: 'Change password' }).click();
+  await page.getByRole('alert').waitFor();
+
+  assert.is(await page.getByLabel('New password').getAttribute('aria-invalid'), 'true');
+  assert.is(await page.getByLabel('Current password').getAttribute('aria-invalid'), 'false');
+  assert.match((await page.locator('.error').allTextContents()).join(), '8 characters');
+});
+
+testLooks(vite, {
+  'vite-login': async (page) => {
+    await page.goto(preview.address);
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  },
+  'vite-apps': async (page) => {
+    await page.goto(preview.address);
+    await fillLogin(page, 'ada@acme.test', DEMO_PASSWORD);
+    await page.getByRole('listitem').first().waitFor();
+  },
+});
+
+if (existsSync(CHROMIUM)) vite.run();
+else console.log(`Left out the Vite example: there is no ${CHROMIUM}.`);
