@@ -1,0 +1,38 @@
+// Tests front-end code against the real router and a real database. The client's requests are passed to the service
+// in-process, so nothing listens on a port.
+import * as assert from 'uvu/assert';
+import { createStewardClient, fieldErrors, type StewardClient } from '../../../src/client.ts';
+import { appSuite } from '../../../tests/support/app-suite.ts';
+import { createInjectFetch } from '../../../tests/support/inject-fetch.ts';
+import { ACME, ADA, DEMO_PASSWORD } from '../../../tests/support/test-app.ts';
+
+const frontEnd = appSuite('example: front-end code on the real router');
+
+/** The code under test: it takes the client as a parameter. */
+const invite = async ({ api }: StewardClient, email: string): Promise<string> => {
+  try {
+    const user = await api.users.create.mutate({ email, send_email: false });
+    return `Added ${user.email}`;
+  } catch (error) {
+    return fieldErrors(error).email?.join(' ') ?? 'Something went wrong.';
+  }
+};
+
+frontEnd('adds a user, and shows the message of a taken address', async ({ app }) => {
+  const steward = createStewardClient({ url: 'http://localhost:8000', fetch: createInjectFetch(app.server) });
+  await steward.login({ email: ACME, password: DEMO_PASSWORD });
+
+  assert.is(await invite(steward, 'new@acme.test'), 'Added new@acme.test');
+  assert.is(await invite(steward, ADA), 'A user with this email address already exists.');
+});
+
+frontEnd('answers a call without a service', async () => {
+  // One result for each call of the batch, in the form of superjson.
+  const result = [{ id: 1, domain: 'localhost:8000', name: 'Local' }];
+  const send = async () => Response.json([{ result: { data: { json: result } } }]);
+  const { api } = createStewardClient({ url: 'http://steward.test', fetch: send });
+
+  assert.equal(await api.sites.list.query(), result);
+});
+
+frontEnd.run();
