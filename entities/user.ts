@@ -1,6 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { freeForm, instant } from './instant.ts';
 
+/** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null of an unknown format. */
+export const PASSWORD_HASH_KIND = String.raw`substring(regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1') from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)')`;
+
 /** A person who may log in. */
 export const UserSchema = defineEntity({
   name: 'User',
@@ -10,6 +13,10 @@ export const UserSchema = defineEntity({
       // Missing where pg_trgm is.
       name: 'users_search',
       expression: `create index users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
+    },
+    {
+      name: 'users_password_hash_kind',
+      expression: `create index users_password_hash_kind on users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
     },
   ],
   properties: {

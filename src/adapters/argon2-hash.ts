@@ -1,11 +1,5 @@
 import argon2 from 'argon2';
-
-/** A hash that was understood, with what it takes to try a password against it. */
-export type PasswordCheck = {
-  /** Roughly, on one core of 2026: tells cheap hashes from dear ones, no more. */
-  costMs: number;
-  verify(password: string): Promise<boolean>;
-};
+import type { ReadHash } from './password-check.ts';
 
 /** Memory in KiB, passes over it, and lanes. */
 export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: number };
@@ -28,29 +22,36 @@ const MIN_KIB_PER_LANE = 8;
 
 /** A salt of 8 to 64 bytes and a hash of 12 to 64, in base64 without padding. */
 const FORM =
-  /^\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+  /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+))\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+const TOO_COSTLY = {
+  tooCostly: 'more than 256 MiB, 16 passes or 16 lanes of argon2, or a GiB in all passes together',
+};
 
-/** The form of the argon2 library itself, of any variant; null for anything else, or past the bounds. */
-export const readArgon2Hash = (encoded: string): PasswordCheck | null => {
-  const costs = FORM.exec(encoded)?.slice(1) ?? [];
+/** The form of the argon2 library itself, of any variant; null for anything else. */
+export const readArgon2Hash = (encoded: string): ReadHash => {
+  const [, family = '', ...costs] = FORM.exec(encoded) ?? [];
   const costOf = (name: string): number =>
     Number(costs.find((cost) => cost.startsWith(name))?.slice(2) ?? Number.NaN);
   const [memoryKib, passes, lanes] = [costOf('m'), costOf('t'), costOf('p')];
 
-  // A cost that is missing is NaN, and within no bounds.
+  // A cost that is missing is NaN.
+  if (!(lanes >= 1 && passes >= 1 && memoryKib >= lanes * MIN_KIB_PER_LANE)) return null;
   const isAffordable =
-    isWithin(lanes, 1, MAX_LANES) &&
-    isWithin(passes, 1, MAX_PASSES) &&
-    isWithin(memoryKib, lanes * MIN_KIB_PER_LANE, MAX_MEMORY_KIB) &&
+    lanes <= MAX_LANES &&
+    passes <= MAX_PASSES &&
+    memoryKib <= MAX_MEMORY_KIB &&
     memoryKib * passes <= MAX_FILLED_KIB;
-  if (!isAffordable) return null;
+  if (!isAffordable) return TOO_COSTLY;
   return {
+    family,
+    units: 1,
     costMs: (memoryKib * passes) / KIB_PER_MS,
     verify: (password) => argon2.verify(encoded, password),
   };
 };
 
-const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+/** A hash of no password, of the variant and the costs that the family names. */
+export const argon2Decoy = (family: string): string => `${family}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export const makeArgon2Hash = (password: string, cost: Argon2Cost): Promise<string> =>
   argon2.hash(password, { type: argon2.argon2id, ...cost });

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { isKnownHash } from '../adapters/password-hasher.ts';
+import { reasonAgainstHash } from '../adapters/password-hasher.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Config } from '../core/config.ts';
 import { orMissing } from '../core/file-errors.ts';
@@ -60,7 +60,7 @@ const importFile = async (
   report: ImportReport,
 ): Promise<ImportTotals> => {
   const audit = createAudit(NO_ORIGIN, systemClock);
-  const django = createDjangoImport({ em: orm.em.fork(), clock: systemClock, audit, isKnownHash });
+  const django = createDjangoImport({ em: orm.em.fork(), clock: systemClock, audit, reasonAgainstHash });
 
   let bar: Progress = createProgress('Reading (bytes)', sizeBytes);
   let isReading = true;

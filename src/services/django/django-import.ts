@@ -15,8 +15,8 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
-  /** Whether a password could ever be verified by this hash. */
-  isKnownHash: (hash: string) => boolean;
+  /** Why no password could ever be verified by this hash; null when one could. */
+  reasonAgainstHash: (hash: string) => string | null;
 };
 
 export type ImportOptions = {
@@ -48,7 +48,7 @@ export type ImportTotals = {
 };
 
 /** Brings the users of a Django service over, with their passwords. */
-export const createDjangoImport = ({ em, clock, audit, isKnownHash }: Deps) => {
+export const createDjangoImport = ({ em, clock, audit, reasonAgainstHash }: Deps) => {
   const run = async (
     tx: SqlEntityManager,
     records: AsyncIterable<DumpRecord>,
@@ -87,12 +87,12 @@ export const createDjangoImport = ({ em, clock, audit, isKnownHash }: Deps) => {
   };
 
   const isPasswordless = ({ password_hash: hash }: StagedUser): boolean =>
-    hash === null || !isKnownHash(hash);
+    hash === null || reasonAgainstHash(hash) !== null;
 
   const remarksOn = (user: StagedUser): Remark[] => {
     const { position, pk, email, password_hash: hash, exists } = user;
     if (exists) return [{ position, pk, email, outcome: 'exists', field: '', message: EXISTS }];
-    if (hash === null || isKnownHash(hash)) return [];
+    if (hash === null || reasonAgainstHash(hash) === null) return [];
     return [{ position, pk, email, outcome: 'imported', field: 'password', message: UNKNOWN_HASH }];
   };
 

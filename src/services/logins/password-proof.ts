@@ -8,6 +8,7 @@ import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
 import type { LoginCrowd } from './login-crowd.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import { passwordHashKinds } from './password-hash-kinds.ts';
 import { networkOf } from './rate-limits.ts';
 
 type Deps = {
@@ -52,18 +53,20 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
 
   return {
     /**
-     * Unknown, inactive and wrong all take the same time and answer the same. A hash of an older kind is replaced.
+     * Unknown, inactive and wrong all do the same work and answer the same. A hash of an older kind is replaced.
      * @throws Problem `bad-credentials`, `throttled`, `overloaded`
      */
     prove: async (username: string, password: string): Promise<ProvenUser> => {
       const email = normalizeEmail(username.trim());
       await throttle.refuse(email, address);
-      const user = await credentialsOf(em, email);
-      const verified = await crowd.within(email, networkOf(address), () =>
-        hasher.verify(user?.password_hash ?? null, password),
+      const [user, kinds] = await Promise.all([credentialsOf(em, email), passwordHashKinds(em)]);
+      // An inactive user fails whatever the password: as an unknown one, whose work is the same.
+      const hash = user?.is_active ? user.password_hash : null;
+      const confirm = () => throttle.recordSuccess(email, address);
+      const isVerified = await crowd.within(email, networkOf(address), () =>
+        hasher.verify(hash, password, { kinds, confirm }),
       );
-      if (!verified || !user?.is_active) return fail(email, user);
-      await throttle.recordSuccess(email, address);
+      if (!isVerified || !user) return fail(email, user);
 
       if (user.password_hash && hasher.isOutdated(user.password_hash)) {
         await upgradeHash(user.id, user.password_hash, password);

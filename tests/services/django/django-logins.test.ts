@@ -19,7 +19,7 @@ const makeUser = async (app: TestApp, email: string, hash: string | null): Promi
   await app.db().updateTable('users').set({ password_hash: hash }).where('email', '=', email).execute();
 };
 
-for (const kind of ['pbkdf2_sha256', 'argon2', 'bcrypt_sha256']) {
+for (const kind of ['pbkdf2_sha256', 'pbkdf2_sha1', 'argon2', 'bcrypt_sha256', 'bcrypt', 'scrypt']) {
   logins(`change a ${kind} into an argon2id of our own, and work ever after`, async ({ app }) => {
     const email = `${kind}@acme.test`;
     const [{ hash, password } = { hash: '', password: '' }] = recorded.filter((made) => made.kind === kind);
