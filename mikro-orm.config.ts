@@ -4,6 +4,7 @@ import pg from 'pg';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/adapters/database-client.ts';
+import { checkReadOnly } from './src/adapters/database-read-only.ts';
 import type { Connection } from './src/core/connection.ts';
 import { parseDatabaseUrl } from './src/core/database-url.ts';
 import { sessionOptions } from './src/core/session-settings.ts';
@@ -11,6 +12,8 @@ import { sessionOptions } from './src/core/session-settings.ts';
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
 const KEEP_ALIVE_MS = 10_000;
+/** Connections move to the servers that a name or a proxy leads to by then. */
+const MAX_LIFETIME_SECONDS = 900;
 /** For a server that no longer answers: past its own `statement_timeout`. */
 export const QUERY_TIMEOUT_MS = 35_000;
 
@@ -43,6 +46,8 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
     driverOptions: {
       types,
       Client: clientClassOf(connection),
+      onConnect: checkReadOnly,
+      maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
       ssl: false,
       application_name: connection.applicationName ?? 'steward',
       connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

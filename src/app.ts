@@ -13,7 +13,7 @@ import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import type { Logger } from './core/logger.ts';
 import { createTurns } from './core/turns.ts';
-import { isMigrated, openDatabase } from './database.ts';
+import { isReady, openDatabase } from './database.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createDrain } from './http/draining.ts';
 import type { InTransaction } from './http/request-context.ts';
@@ -97,7 +97,7 @@ export const createApp = async (deps: AppDeps) => {
     secretKey,
     version: manifest.version,
     trustedProxies: config.trustedProxies,
-    isReady: () => isMigrated(orm),
+    isReady: () => isReady(orm),
     corsOrigins: config.corsOrigins,
     requestLimits:
       config.rateLimitPerMinute === 0

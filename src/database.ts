@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { migrations } from '../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import { createClient } from './adapters/database-client.ts';
+import { discardReadOnly } from './adapters/database-read-only.ts';
 import type { Connection } from './core/connection.ts';
 import { createStatementNames } from './prepared-statements.ts';
 import { promiseQueries } from './query-promises.ts';
@@ -19,6 +20,7 @@ export const openDatabase = async (
   const orm = await MikroORM.init(ormConfig(connection, warn));
   const pool = await orm.em.getConnection().getNativeClient();
   releaseLost(pool);
+  discardReadOnly(pool);
   const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
   promiseQueries(pool, { limitMs: queryLimitMs, nameOf });
   await orm.em.getConnection().execute('select 1');
@@ -83,8 +85,12 @@ const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
   return rowCount === names.length;
 };
 
-/** Whether every migration that this version knows has run. @throws when the database is away */
-export const isMigrated = async (orm: Orm): Promise<boolean> => {
-  const [applied] = await orm.em.fork().execute('select count(*)::int as count from mikro_orm_migrations');
-  return (applied?.count ?? 0) >= migrations.length;
+/** Whether every migration that this version knows has run, and the server accepts writes. @throws when the database is away */
+export const isReady = async (orm: Orm): Promise<boolean> => {
+  const [state] = await orm.em
+    .fork()
+    .execute(
+      `select count(*)::int as count, current_setting('transaction_read_only')::bool as is_read_only from ${MIGRATIONS_TABLE}`,
+    );
+  return (state?.count ?? 0) >= migrations.length && !state?.is_read_only;
 };

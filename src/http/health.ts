@@ -5,7 +5,7 @@ export type Readiness = () => Promise<boolean>;
 
 /**
  * `/healthz` tells that the process answers, and asks nothing else, so that a database outage restarts nobody;
- * `/readyz` tells that the database answers and has every migration.
+ * `/readyz` that the database answers, has every migration and accepts writes.
  */
 export const serveHealth = (app: FastifyInstance, isReady: Readiness): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));

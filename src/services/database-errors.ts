@@ -17,6 +17,8 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
  * transaction open for too long (PostgreSQL, appendix A).
  */
 const AWAY = /^(08|57P0|53|25P0[34])/;
+/** read_only_sql_transaction: a standby, or a primary that was demoted. */
+const READ_ONLY = '25006';
 /** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
 const GAVE_WAY = /^(40P01|40001|55P03|57014)$/;
 const SOCKET_FAILURES = new Set([
@@ -32,6 +34,8 @@ const SOCKET_FAILURES = new Set([
 const LOST_CONNECTION =
   /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client (has encountered a connection|was closed))/;
 
+const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again shortly.';
+
 /** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -42,6 +46,7 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
     if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
     if (AWAY.test(code) || isLostConnection(cause, code))
       return new Problem('database-away', { cause: error });
+    if (code === READ_ONLY) return new Problem('database-away', { detail: READ_ONLY_DETAIL, cause: error });
     if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;

@@ -44,12 +44,17 @@ export const OTHER_PATHS: JsonSchema = {
   '/api/v1/csrf/': operation('csrf', 'A CSRF token, and its cookie', text('csrf_token')),
   '/api/v1/openapi.json': operation('openapi', 'This document', { type: 'object' }),
   '/healthz': operation('healthz', 'Whether the process answers', text('status', 'ok')),
-  '/readyz': operation('readyz', 'Whether the database answers and is migrated', text('status', 'ready'), {
-    failures: {
-      503: {
-        description: '`database-away`: not ready.',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  '/readyz': operation(
+    'readyz',
+    'Whether the database answers, is migrated and accepts writes',
+    text('status', 'ready'),
+    {
+      failures: {
+        503: {
+          description: '`database-away`: not ready.',
+          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        },
       },
     },
-  }),
+  ),
 };
