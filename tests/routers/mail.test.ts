@@ -90,6 +90,29 @@ mails('come in pages, the newest first, and by client', async ({ app }) => {
   await rejectsWith(app.as(ROOT).mail.list({ limit: 201 }), 'invalid-input');
 });
 
+mails('about a user of two clients name to each admin that admin’s client alone', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app
+    .as(ROOT)
+    .clients.update({ id: 1, support_email: 'help@acme.test', default_from_email: 'a@acme.test' });
+  await app.as(null).passwords.requestReset({ email: EDSGER });
+  await outboxOf(app).makeReadable();
+  const seenBy = async (who: string) => {
+    const [row] = await app.as(who).mail.list({});
+    const mail = await app.as(who).mail.get({ id: row?.id ?? 0 });
+    return { subjects: [row?.subject, mail.subject], all: JSON.stringify(mail) };
+  };
+  const reset = (name: string) => [1, 2].map(() => `Reset your password for ${name}`);
+
+  const globex = await seenBy(GLOBEX);
+  assert.equal(globex.subjects, reset('Globex Data'));
+  assert.not.match(globex.all, /acme/i);
+  assert.equal((await seenBy(ACME)).subjects, reset('Acme Analytics'));
+  assert.equal((await seenBy(ROOT)).subjects, reset('Acme Analytics'), 'as it goes out');
+  assert.equal(await app.as(GLOBEX).mail.list({ client: 1 }), [], 'a filter names no other client');
+  await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
+});
+
 mails('take one statement for a page, whatever its length', async ({ app }) => {
   await invite(app, 50);
   const pool = await app.orm.em.getConnection().getNativeClient();

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Actor } from '../actor.ts';
-import { type Part, readPart } from '../paging.ts';
+import { type Actor, changesClient } from '../actor.ts';
+import { cursorRow, type Part, readPart } from '../paging.ts';
 import { tables } from '../tables.ts';
 import type { AuditAction } from './actions.ts';
 
@@ -18,16 +18,27 @@ export type AuditFilter = {
 
 /** Reading the audit trail: all of it for superusers, and what concerns their clients for client admins. */
 export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
-  /** The newest first. */
-  list: (actor: Actor, filter: AuditFilter, part: Part): Promise<AuditRow[]> => {
-    let rows = auditRows(em).where(isReadable(actor));
+  /**
+   * The newest first.
+   * @throws Problem `invalid-input` on `cursor`
+   */
+  list: async (actor: Actor, filter: AuditFilter, part: Part): Promise<AuditRow[]> => {
+    const readable = auditRows(em).where(isReadable(actor));
+    let rows = readable;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined) rows = rows.where('actor_email', '=', filter.actor);
     if (filter.target !== undefined) rows = rows.where('target', '=', filter.target);
-    if (filter.client !== undefined) rows = rows.where(concerns([filter.client]));
+    // Other clients that an entry concerns are not shown, so they are not filtered by either.
+    if (filter.client !== undefined)
+      rows = rows.where(
+        changesClient(actor, filter.client) ? concerns([filter.client]) : sql<boolean>`false`,
+      );
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
-    if (filter.cursor !== undefined) rows = rows.where(isBefore(filter.cursor));
+    if (filter.cursor !== undefined) {
+      const { occurred_at: at, id } = await cursorRow(readable.where('id', '=', filter.cursor));
+      rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
+    }
     return readPart(rows, 'id', part);
   },
 });
@@ -41,9 +52,6 @@ const auditRows = (em: SqlEntityManager) =>
     .orderBy('id', 'desc');
 
 export type AuditRow = Awaited<ReturnType<ReturnType<typeof auditRows>['execute']>>[number];
-
-const isBefore = (cursor: number) => sql<boolean>`
-  (occurred_at, id) < (select c.occurred_at, c.id from audit_entries c where c.id = ${cursor})`;
 
 const concerns = (clientIds: readonly number[]) => sql<boolean>`client_ids && ${[...clientIds]}::int[]`;
 

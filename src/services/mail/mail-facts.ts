@@ -1,7 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
+import type { Actor } from '../actor.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
-import { tables } from '../tables.ts';
+import { inSeenClients, tables } from '../tables.ts';
 
 /** How long the link of a mail is good, from the mail's making: SQL over the table or alias `mail`. */
 export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
@@ -12,9 +13,10 @@ type Terms = { now: Date; invitationDays: number };
 
 /**
  * Mails with what their lists tell. A mail about a user only is written in the name of the first client they belong
- * to. `obsolete` says why a mail no longer makes sense, and is null for those that do.
+ * to; a reader is shown it in the name of the first of these that the reader may see. `obsolete` says why a mail no longer
+ * makes sense, and is null for those that do.
  */
-export const mailRows = (em: SqlEntityManager, terms: Terms) =>
+export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   tables(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -23,7 +25,8 @@ export const mailRows = (em: SqlEntityManager, terms: Terms) =>
     .leftJoin('clients as client', (join) =>
       join.on(
         sql<boolean>`client.id = coalesce(mail.client_id,
-          (select min(m.client_id) from memberships m where m.user_id = mail.user_id))`,
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id
+            and ${reader ? inSeenClients(reader, sql`m.client_id`) : sql`true`}))`,
       ),
     )
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
@@ -35,8 +38,8 @@ export const mailRows = (em: SqlEntityManager, terms: Terms) =>
 export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>>[number];
 
 /** The same with all that is needed to write them. */
-export const mailFacts = (em: SqlEntityManager, terms: Terms) =>
-  mailRows(em, terms)
+export const mailFacts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+  mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select(['invitation.key as invitation_key', 'person.first_name'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])

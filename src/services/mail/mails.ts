@@ -37,7 +37,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const terms = () => ({ now: clock.now(), invitationDays });
 
   const seenFacts = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailFacts> => {
-    const row = await mailFacts(tx, terms())
+    const row = await mailFacts(tx, terms(), actor)
       .where('mail.id', '=', id)
       .where(concerns(actor, seesAll(actor)))
       .executeTakeFirst();
@@ -58,11 +58,15 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   return {
     /** The newest first. */
     list: (actor: Actor, filter: MailFilter, part: Part): Promise<MailRow[]> => {
-      let rows = behind(mailRows(em, terms()), 'mail.id', filter.cursor, 'desc')
+      let rows = behind(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
         .where(concerns(actor, seesAll(actor)))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
-      if (filter.client !== undefined) rows = rows.where(isOfClients([filter.client]));
+      // A mail about a user concerns all of the user's clients, of which the actor may not see each.
+      if (filter.client !== undefined)
+        rows = rows.where(
+          isClientSeen(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
+        );
       return readPart(rows, 'mail.id', part);
     },
 
@@ -80,7 +84,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
-        await lock(tx, id);
+        await lockSeen(tx, actor, id);
         const row = await seenFacts(tx, actor, id);
         await refuseStranger(tx, actor, id);
         if (row.sent_at) throw invalid({ id: ['This mail has been sent already.'] });
@@ -102,10 +106,19 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
+const isClientSeen = (actor: Actor, clientId: number): boolean =>
+  seesAll(actor) || actor.adminOf.includes(clientId);
+
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
-const lock = (tx: SqlEntityManager, id: number) =>
-  tables(tx).selectFrom('outbox_mails').select('id').where('id', '=', id).forUpdate().execute();
+const lockSeen = (tx: SqlEntityManager, actor: Actor, id: number) =>
+  tables(tx)
+    .selectFrom('outbox_mails as mail')
+    .select('mail.id')
+    .where('mail.id', '=', id)
+    .where(concerns(actor, seesAll(actor)))
+    .forUpdate()
+    .execute();
 
 /** @throws Problem `not-allowed` to those who see a mail only because they see everything */
 const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
