@@ -134,6 +134,50 @@ filters('can be renamed when its stack is offered no more', async ({ app }) => {
   assert.is(renamed.name, 'y');
 });
 
+filters('is not replaced once the user has lost the app, be it with the same stack', async ({ app }) => {
+  const mine = app.as(GRACE).savedFilters;
+  await mine.create({ stack_id: 'a0a91e46', hash: 'lost', name: 'x' });
+  await app.as(ACME).users.update({ email: GRACE, apps: [] });
+
+  const same = mine.replace({ hash: 'lost', filter: { stack_id: 'a0a91e46', hash: 'lost', name: 'y' } });
+  const { fields } = await rejectsWith(same, 'invalid-input');
+
+  assert.equal(fields, { stack_id: ['There is no stack a0a91e46 of an app that you can open.'] });
+  assert.is((await mine.get({ hash: 'lost' })).name, 'x');
+  await mine.remove({ hash: 'lost' });
+  await app.as(ACME).users.update({ email: GRACE, apps: ['zylTKNVx'] });
+});
+
+filters('is refused beyond a thousand of one user, also of several at once', async ({ app }) => {
+  const mine = app.as(ROOT).savedFilters;
+  const filter = { stack_id: 'a0a91e46', name: 'x' };
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ROOT)
+    .executeTakeFirstOrThrow();
+  const now = app.clock.now();
+  const rows = Array.from({ length: 998 }, (_, n) => ({
+    ...filter,
+    user_id: id,
+    hash: `bulk${n}`,
+    created: now,
+    modified: now,
+  }));
+  await app.db().insertInto('saved_filters').values(rows).execute();
+
+  const attempts = Array.from({ length: 6 }, (_, n) => mine.create({ ...filter, hash: `more${n}` }));
+  const outcomes = await Promise.allSettled(attempts);
+  const full = await rejectsWith(mine.create({ ...filter, hash: 'over' }), 'invalid-input');
+
+  assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+  assert.equal(full.fields, { hash: ['You already have 1000 saved filters. Delete one first.'] });
+  assert.is((await mine.replace({ hash: 'bulk1', filter: { ...filter, hash: 'moved' } })).hash, 'moved');
+  await mine.remove({ hash: 'bulk2' });
+  assert.ok(await mine.create({ ...filter, hash: 'room' }));
+});
+
 filters('is deleted once', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'gone', name: 'x' });
   const remove = () => app.send('DELETE /hashr/saved_global_filters/gone/', { as: ADA });

@@ -16,6 +16,9 @@ type FilterPart = Part & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
+/** Of one user. */
+const MAX_FILTERS = 1_000;
+
 /** Everything here is about the actor's own filters: those of others do not exist. */
 export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `cursor` */
@@ -34,7 +37,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
       'saved_filters.id',
       part,
     );
-    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isOfferedStack(em, actor, stackId)))
+    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isUsableStack(em, actor, stackId)))
       throw notFound('stack');
     return rows;
   },
@@ -45,6 +48,8 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
+      // Parallel requests count one after another.
+      await tables(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
       await refuseFaults(tx, actor, input);
       const now = clock.now();
       await tables(tx)
@@ -56,7 +61,8 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
     }),
 
   /**
-   * May move the filter to another hash or stack. One that stays where it is may be of a stack no longer offered.
+   * May move the filter to another hash or stack. One that keeps its stack needs access to the app, but the app may have
+   * dropped the stack.
    * @throws Problem `not-found`, `invalid-input` on `stack_id`, `hash`
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
@@ -122,16 +128,30 @@ const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Prom
   return row;
 };
 
-const isOfferedStack = async (em: SqlEntityManager, actor: Actor, stackId: string): Promise<boolean> => {
+/** Whether a stack is of an app that the actor sees, and is offered by it or is the present one of the filter. */
+const isUsableStack = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  stackId: string,
+  presentId?: string,
+): Promise<boolean> => {
   const stack = await tables(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select(sql`1`.as('found'))
+    .select('stacks.is_offered')
     .where('stacks.id', '=', stackId)
-    .where('stacks.is_offered', '=', true)
     .where(isSeenApp(actor))
     .executeTakeFirst();
-  return stack !== undefined;
+  return stack !== undefined && (stack.is_offered || stackId === presentId);
+};
+
+const countFilters = async (em: SqlEntityManager, actor: Actor): Promise<number> => {
+  const { count } = await tables(em)
+    .selectFrom('saved_filters')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('user_id', '=', actor.id)
+    .executeTakeFirstOrThrow();
+  return count;
 };
 
 /** The unique constraint has the last word on the hash; this one says all there is to say at once. */
@@ -142,12 +162,14 @@ const refuseFaults = async (
   before?: SavedFilterRow,
 ): Promise<void> => {
   const fields: FieldErrors = {};
-  if (input.stack_id !== before?.stack_id && !(await isOfferedStack(em, actor, input.stack_id))) {
+  if (!(await isUsableStack(em, actor, input.stack_id, before?.stack_id))) {
     fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   }
   const holder = filterRows(em, actor).where('hash', '=', input.hash);
   if (input.hash !== before?.hash && (await holder.executeTakeFirst())) {
     fields.hash = ['You have a saved filter of this hash already.'];
+  } else if (!before && (await countFilters(em, actor)) >= MAX_FILTERS) {
+    fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];
   }
   if (Object.keys(fields).length > 0) throw invalid(fields);
 };
