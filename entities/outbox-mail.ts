@@ -20,6 +20,10 @@ export const OutboxMailSchema = defineEntity({
       name: 'outbox_mails_due',
       expression: `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and gave_up_at is null`,
     },
+    {
+      name: 'outbox_mails_invited',
+      expression: `create index outbox_mails_invited on outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
+    },
     { properties: ['client', 'id'] },
     { properties: ['lastAttemptAt'] },
   ],

@@ -114,6 +114,62 @@ care('mails one invitation 20 times in an hour at most', async ({ app }) => {
   assert.is((await mailsOf(app, id)).length, 21);
 });
 
+const mailsTo = async (app: TestApp, email: string, client = 1): Promise<number> => {
+  const mails = app.db().selectFrom('outbox_mails').select('id').where('recipient', '=', email);
+  return (await mails.where('client_id', '=', client).execute()).length;
+};
+
+care(
+  'mails an address 20 times in an hour at most, also by inviting and revoking in turn',
+  async ({ app }) => {
+    const email = 'flooded@new.test';
+    const inviteAndRevoke = async () => {
+      const [made] = await app.as(ACME).invitations.create({ items: [{ email }] });
+      await app.as(ACME).invitations.revoke({ id: made?.id ?? 0 });
+    };
+    for (let n = 0; n < 20; n += 1) await inviteAndRevoke();
+
+    const { retryAfterSeconds, message } = await rejectsWith(inviteAndRevoke(), 'throttled');
+    const bulk = app.as(ACME).invitations.create({ items: [{ email: 'other@new.test' }, { email }] });
+    await rejectsWith(bulk, 'throttled');
+    await rejectsWith(app.as(ACME).clients.invite({ id: 1, email }), 'throttled');
+    assert.equal(
+      [retryAfterSeconds, message],
+      [3600, `${email} was mailed 20 invitations by this client within an hour. Try again in an hour.`],
+    );
+    assert.equal([await mailsTo(app, email), await mailsTo(app, 'other@new.test')], [20, 0]);
+    assert.equal(
+      await app.as(ACME).invitations.search({ search: email }),
+      [],
+      'none is made without its mail',
+    );
+
+    await app.as(GLOBEX).invitations.create({ items: [{ email }] });
+    assert.is(await mailsTo(app, email, 2), 1, 'another client has a limit of its own');
+    app.clock.advance(DAY_MS);
+    await inviteAndRevoke();
+  },
+);
+
+care(
+  'mails an address 20 times in an hour at most, also when several admins take turns at once',
+  async ({ app }) => {
+    const email = 'rushed@new.test';
+    const flood = async () => {
+      for (let n = 0; n < 10; n += 1) {
+        const [made] = await app
+          .as(ACME)
+          .invitations.create({ items: [{ email }] })
+          .catch(() => []);
+        if (made) await app.as(ACME).invitations.revoke({ id: made.id });
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, flood));
+
+    assert.is(await mailsTo(app, email), 20);
+  },
+);
+
 care.run();
 
 const mailed = appSuite('care of invitations, with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });

@@ -7,7 +7,7 @@ import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Links } from '../links.ts';
 import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
-import { oweInvitationMails } from '../mail/owed-mails.ts';
+import { oweInvitationMails, tooManyMails } from '../mail/owed-mails.ts';
 import type { Part } from '../paging.ts';
 import { inSeenClients, tables } from '../tables.ts';
 import {
@@ -24,11 +24,6 @@ type Deps = {
   audit: Audit;
   invitationDays: number;
   mailRoute: MailRoute;
-};
-
-const TOO_MANY_MAILS = {
-  detail: 'This invitation has been mailed often enough for now. Try again in an hour.',
-  retryAfterSeconds: 3600,
 };
 
 /** What those who may invite do with an invitation afterwards. */
@@ -57,8 +52,9 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
           .set({ expires_at: new Date(now.getTime() + invitationDays * DAY_MS) })
           .where('id', '=', id)
           .execute();
-        const owed = await oweInvitationMails(tx, [{ ...invitation, client: invitation.client_id }], now);
-        if (owed === 0) throw new Problem('throttled', TOO_MANY_MAILS);
+        const asked = { ...invitation, client: invitation.client_id };
+        const [unmailed] = await oweInvitationMails(tx, [asked], now);
+        if (unmailed) throw tooManyMails(unmailed);
         await audit.record(tx, [eventOf('invitation.resend', actor, invitation)]);
         return details(tx, actor, id);
       }),

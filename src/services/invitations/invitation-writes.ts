@@ -4,7 +4,7 @@ import { newInvitationKeys } from '../../core/ids.ts';
 import { Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import { textArray } from '../binary-arrays.ts';
-import { oweInvitationMails } from '../mail/owed-mails.ts';
+import { oweInvitationMails, tooManyMails } from '../mail/owed-mails.ts';
 import { tables } from '../tables.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
 
@@ -15,6 +15,7 @@ export type WrittenInvitation = CheckedInvitation & { id: number; key: string | 
 /**
  * Makes or renews all these invitations and owes their mails, in a handful of statements whatever their number.
  * Rows are taken in the order of client and address, so that two bulks cannot wait for each other.
+ * @throws Problem `throttled`, `overloaded`
  */
 export const writeInvitations = async (
   tx: SqlEntityManager,
@@ -30,11 +31,10 @@ export const writeInvitations = async (
 
   const written = items.map((item) => ({ ...item, ...placeOf(item, settled) }));
   await addApps(tx, written);
-  await oweInvitationMails(
-    tx,
-    written.map((item) => ({ ...item, isNew: item.key !== null })),
-    terms.now,
-  );
+  const unmailed = await oweInvitationMails(tx, written, terms.now);
+  // One that is renewed was mailed before; a new one must not be made without its mail.
+  const refused = unmailed.find(({ key }) => key !== null);
+  if (refused) throw tooManyMails(refused);
   return written;
 };
 
