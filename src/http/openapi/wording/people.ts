@@ -45,7 +45,8 @@ export const invitations: WordingOf<'invitations'> = {
   create: {
     summary: 'Invite people, one or many',
     description:
-      'An object or an array of them; the answer has the same form. All are made, or none. `dry_run` tells what would become of them.',
+      'An object or an array of them; the answer has the same form. All are made, or none. `dry_run` tells what would become of them. A client mails an address at most 20 invitations in an hour.',
+    problems: ['throttled'],
   },
   pending: { summary: 'The pending invitation of an address', problems: ['ambiguous-invitation'] },
   update: {

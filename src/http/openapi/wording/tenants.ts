@@ -20,7 +20,7 @@ export const clients: WordingOf<'clients'> = {
     summary: 'List the invitations of a client',
     description: 'Those that are pending, unless `status` says otherwise.',
   },
-  invite: { summary: 'Invite somebody to a client' },
+  invite: { summary: 'Invite somebody to a client', problems: ['throttled'] },
   create: { summary: 'Create a client' },
 };
 
