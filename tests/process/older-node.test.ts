@@ -28,7 +28,7 @@ const childOf = async (pid: number): Promise<number> =>
 
 const testWith = (node: string): void => {
   olderNode('runs a command on the bundled Node', async () => {
-    const { code, stdout, stderr } = await runCommand(['--version'], {}, undefined, { node });
+    const { code, stdout, stderr } = await runCommand(['--version'], {}, undefined, { launcher: [node] });
 
     assert.equal({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
   });
@@ -36,7 +36,7 @@ const testWith = (node: string): void => {
   olderNode('passes the environment, standard error and the exit code through', async () => {
     await using folder = await makeScratchFolder();
     const settings = { PORT: 'none', DATA_DIR: folder.path };
-    const { code, stderr } = await runCommand(['serve'], settings, undefined, { node });
+    const { code, stderr } = await runCommand(['serve'], settings, undefined, { launcher: [node] });
 
     assert.is(code, MISUSED);
     assert.match(stderr, /^Bad setting PORT: .*\n$/);
@@ -44,7 +44,7 @@ const testWith = (node: string): void => {
 
   olderNode('serves with the memory settings, and stops gracefully on SIGTERM', async () => {
     await using folder = await makeScratchFolder();
-    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     const child = await childOf(service.pid);
     const commandLine = (await readFile(`/proc/${child}/cmdline`, 'utf8')).split('\0');
     const environment = (await readFile(`/proc/${child}/environ`, 'utf8')).split('\0');
@@ -60,7 +60,7 @@ const testWith = (node: string): void => {
 
   olderNode('ends by the signal that ended the bundled Node', async () => {
     await using folder = await makeScratchFolder();
-    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     process.kill(await childOf(service.pid), 'SIGKILL');
 
     assert.is((await service.ended).signal, 'SIGKILL');
@@ -69,7 +69,7 @@ const testWith = (node: string): void => {
 
   olderNode('leaves no service behind when it is killed', async () => {
     await using folder = await makeScratchFolder();
-    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { node });
+    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     const ending = await service.kill('SIGKILL');
 
     // Resolves when all of them have closed standard output.
@@ -86,7 +86,7 @@ const testWith = (node: string): void => {
       await cp(join(SOURCES, file), folder.join('src', file));
     }
 
-    const { code, stdout, stderr } = await runCommand(['serve'], {}, folder.path, { node, cli });
+    const { code, stdout, stderr } = await runCommand(['serve'], {}, folder.path, { launcher: [node], cli });
 
     assert.is(code, 1);
     assert.is(stdout, '');

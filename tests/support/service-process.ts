@@ -9,7 +9,7 @@ export type Settings = Record<string, string>;
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
 /** What runs a command: this Node and the CLI of this checkout, unless others are named. */
-export type Program = { node?: string; cli?: string };
+export type Program = { launcher?: string[]; cli?: string };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
 const LISTENS = /^Steward listens on (\S+)$/m;
@@ -35,9 +35,10 @@ const spawnCommand = (
   settings: Settings,
   cwd: string | undefined,
   nodeOptions: string[] = [],
-  { node = process.execPath, cli = CLI }: Program = {},
+  { launcher = [process.execPath], cli = CLI }: Program = {},
 ) => {
-  const child = spawn(node, [...nodeOptions, cli, ...args], {
+  const [command = '', ...options] = launcher;
+  const child = spawn(command, [...options, ...nodeOptions, cli, ...args], {
     env: environment(settings),
     ...(cwd !== undefined && { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],

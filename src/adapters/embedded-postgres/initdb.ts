@@ -50,8 +50,15 @@ const chooseRunner = (): Runner => {
   return { account: undefined, prefix: hasPasswdEntry() ? [] : AS_NOBODY };
 };
 
-const NO_ENTRY = `
-initdb needs an entry in /etc/passwd for uid ${process.getuid?.()}, or the right to create user namespaces. Add an entry (in a container: mount an /etc/passwd that has one), or start Steward as root, which runs the database as another user.`;
+/** What `unshare` prints, or the shell where there is no `unshare`. */
+const UNSHARE_FAILURE = /\bunshare: .+/;
+
+const failureOf = (status: number, lines: string, log: LogFile): string => {
+  const [denied] = UNSHARE_FAILURE.exec(lines) ?? [];
+  if (denied !== undefined)
+    return `uid ${process.getuid?.()} has no entry in /etc/passwd, which the embedded database needs once to be made, and user namespaces are denied (${denied}). Add an entry, in a container by mounting an /etc/passwd that has one, or start Steward as root, or set DATABASE_URL to another PostgreSQL server.`;
+  return `The embedded database could not be made (initdb ended with ${status}). Set DATABASE_URL to use another PostgreSQL server. ${log.path} says:\n${lines}`;
+};
 
 /**
  * Makes a cluster in `work`/data, owned by the user that initdb ran as.
@@ -76,7 +83,5 @@ export const runInitdb = async (work: string, { binaries, log }: InitdbOptions):
   ];
   const status = await spawnWatched({ command, args, cwd: data, account, output: log.fd }).exited;
   if (status === 0) return password;
-  throw new EmbeddedPostgresError(
-    `The embedded database could not be made (initdb ended with ${status}). Set DATABASE_URL to use another PostgreSQL server.${prefix.length > 0 ? NO_ENTRY : ''} ${log.path} says:\n${await log.tail()}`,
-  );
+  throw new EmbeddedPostgresError(failureOf(status, await log.tail(), log));
 };
