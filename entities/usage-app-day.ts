@@ -11,14 +11,14 @@ export const UsageAppDaySchema = defineEntity({
     day: p.date().primary(),
     actions: p.bigint('number').check('actions >= 0'),
     /**
-     * At place k (1 to 30): how many of the day's people were not there on any of the k - 1 days before. At 1
-     * these are all of them. A window of up to 30 days has as many different people as the sum over its days,
-     * each at the place that counts from the window's beginning.
+     * At place k (1 to 90): how many of the day's people were not there on any of the k - 1 days before. At 1
+     * these are all of them. The number of different people in a window of up to 90 days is the sum over its days,
+     * each at the place that counts from the beginning of the window.
      */
     newcomers: p
       .array((text) => Number(text))
       .columnType('int[]')
-      .check('cardinality(newcomers) = 30'),
+      .check('cardinality(newcomers) = 90'),
   },
 });
 

@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
 /**
- * What an app shows of its use: the 30 days up to `day`, the 30 before those, and the 30 before those. Kept ready by
- * whoever writes usage; the first reader of a new day brings it forward.
+ * The usage that an app shows: of the 30, 60 and 90 days up to and including `day`. Updated by every write of usage; the
+ * first read of a new day brings it forward.
  */
 export const UsageWindowSchema = defineEntity({
   name: 'UsageWindow',

@@ -14,6 +14,7 @@ import { AnswerRoles } from './0013-answer-roles.ts';
 import { PasswordMinLength } from './0014-password-min-length.ts';
 import { PasswordHashKinds } from './0015-password-hash-kinds.ts';
 import { InvitationMails } from './0016-invitation-mails.ts';
+import { NestedUsageWindows } from './0017-nested-usage-windows.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   { name: '0014-password-min-length', class: PasswordMinLength },
   { name: '0015-password-hash-kinds', class: PasswordHashKinds },
   { name: '0016-invitation-mails', class: InvitationMails },
+  { name: '0017-nested-usage-windows', class: NestedUsageWindows },
 ];

@@ -1,11 +1,9 @@
 import type { Place } from '../usage/place.ts';
 
-/** 0, 1 and 2: the last 30 days, the 30 before those, and the 30 before those. */
-const columnsOf = (window: number): string => {
-  const isIn = `(today - day) / 30 = ${window}`;
-  const days = (window + 1) * 30;
+const columnsOf = (days: number): string => {
+  const isIn = `today - day < ${days}`;
   return `coalesce(sum(actions) filter (where ${isIn}), 0)::int as actions${days},
-    coalesce(sum(newcomers[30 - (today - day) % 30]) filter (where ${isIn}), 0)::int as users${days}`;
+    coalesce(sum(newcomers[${days} - (today - day)]) filter (where ${isIn}), 0)::int as users${days}`;
 };
 
 /**
@@ -13,7 +11,7 @@ const columnsOf = (window: number): string => {
  * by whoever has rollups and nothing else, and so do the peers.
  */
 const VIEW = `create view bench_peers.counted_windows as
-  select app_id, today as day, ${[0, 1, 2].map(columnsOf).join(', ')}
+  select app_id, today as day, ${[30, 60, 90].map(columnsOf).join(', ')}
   from usage_app_days, (select (now() at time zone 'UTC')::date as today) as clock
   where day > today - 90 and day <= today
   group by app_id, today`;

@@ -1,12 +1,12 @@
 import type { Client } from 'pg';
 
-/** Days on which somebody was there, each with how long they were away before: 30 for longer. */
+/** Days on which somebody was there, each with the days since their previous day: at most 90. */
 const ABSENCES = `
-  select day, count(*) as actions, coalesce(least(day - lag(day) over (partition by email order by day), 30), 30) as away
+  select day, count(*) as actions, coalesce(least(day - lag(day) over (partition by email order by day), 90), 90) as away
   from (select email, (occurred_at at time zone 'UTC')::date as day from usage_entries where app_id = $1) as days
   group by email, day`;
 
-const NEWCOMERS = Array.from({ length: 30 }, (_, index) => `count(*) filter (where away > ${index})::int`);
+const NEWCOMERS = Array.from({ length: 90 }, (_, index) => `count(*) filter (where away > ${index})::int`);
 
 /** What the log says, and what is kept of it. */
 const PAIRS: Record<string, [counted: string, kept: string]> = {
@@ -24,9 +24,9 @@ const PAIRS: Record<string, [counted: string, kept: string]> = {
     'select day, actions, newcomers from usage_app_days where app_id = $1',
   ],
   usage_windows: [
-    `select ${[0, 1, 2]
-      .flatMap((window) => {
-        const within = `filter (where (windows.day - (occurred_at at time zone 'UTC')::date) / 30 = ${window})`;
+    `select ${[30, 60, 90]
+      .flatMap((days) => {
+        const within = `filter (where windows.day - (occurred_at at time zone 'UTC')::date < ${days})`;
         return [`count(*) ${within}`, `count(distinct email) ${within}`];
       })
       .join(', ')}

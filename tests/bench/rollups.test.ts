@@ -82,14 +82,14 @@ rollups('count what was done in a stack on a day', async (context) => {
 
 rollups('count for each day of an app who was not there on the days before', async (context) => {
   const newcomers = Array.from(
-    { length: 30 },
+    { length: 90 },
     (_, index) => `(count(*) filter (where before is null or day - before > ${index}))::int`,
   );
   const counted = `
     with days as (
       select app_id, email, (occurred_at at time zone 'UTC')::date as day, count(*) as actions
       from usage_entries group by 1, 2, 3),
-    -- Not inlined: each of the 30 counts would look for the day before again.
+    -- Not inlined: each of the 90 counts would look for the day before again.
     absences as materialized (
       select *, (select max(day) from days earlier
         where app_id = days.app_id and email = days.email and day < days.day) as before
@@ -105,17 +105,17 @@ rollups('count for each day of an app who was not there on the days before', asy
 rollups('make the windows that the list of apps shows', async ({ query, get }) => {
   const apps = await get<{ id: string; usage: Row }[]>('/jb/apps/');
   const counted = await query(`
-    select app_id, (date '2026-11-21' - (occurred_at at time zone 'UTC')::date) / 30 as window,
-      count(*)::int as actions, count(distinct email)::int as users
-    from usage_entries where occurred_at >= date '2026-11-21' - 89 group by 1, 2`);
+    select app_id, days, count(*)::int as actions, count(distinct email)::int as users
+    from usage_entries, generate_series(30, 90, 30) as days
+    where occurred_at >= date '2026-11-21' - (days - 1) group by 1, 2`);
 
   assert.is(apps.length, 10);
   for (const { id, usage } of apps) {
-    const windowOf = (index: number) => {
-      const found = counted.find(({ app_id, window }) => app_id === id && window === index);
+    const windowOf = (length: number) => {
+      const found = counted.find(({ app_id, days }) => app_id === id && days === length);
       return { actions: found?.actions ?? 0, users: found?.users ?? 0 };
     };
-    assert.equal(usage, { '30': windowOf(0), '60': windowOf(1), '90': windowOf(2) });
+    assert.equal(usage, { '30': windowOf(30), '60': windowOf(60), '90': windowOf(90) });
   }
 });
 

@@ -44,23 +44,28 @@ apps('shows an admin without usage the app of another client that they may open'
   assert.equal(fleet.usage, {});
 });
 
-apps('counts usage in three windows that do not overlap', async ({ app }) => {
+apps('counts usage of the last 30, 60 and 90 days, each window containing the shorter', async ({ app }) => {
   const of = async () => (await app.as(ROOT).apps.get({ app_id: 'Hb7cW2ke' })).usage;
   const before = await of();
-  const days = [0, 29, 30, 59, 60, 89, 90];
+  const entries = [
+    ...[0, 29, 30, 59, 60, 89, 90].map((day) => logEntry(day, 'often@x.test')),
+    ...[45, 75].map((day) => logEntry(day, 'before@x.test')),
+    logEntry(89, 'once@x.test'),
+    logEntry(90, 'too-early@x.test'),
+  ];
 
-  await writeUsage(
-    app.orm.em.fork(),
-    FLEET,
-    days.map((day) => logEntry(day)),
-    app.clock.now(),
-  );
+  await writeUsage(app.orm.em.fork(), FLEET, entries, app.clock.now());
   const after = await of();
+  const added = (['30', '60', '90'] as const).map((window) => [
+    (after[window]?.actions ?? 0) - (before[window]?.actions ?? 0),
+    (after[window]?.users ?? 0) - (before[window]?.users ?? 0),
+  ]);
 
-  for (const window of ['30', '60', '90'] as const) {
-    assert.is(after[window]?.actions, (before[window]?.actions ?? 0) + 2);
-    assert.is(after[window]?.users, (before[window]?.users ?? 0) + 1);
-  }
+  assert.equal(added, [
+    [2, 1],
+    [5, 2],
+    [9, 3],
+  ]);
 });
 
 apps('is changed by its admins and superusers only', async ({ app }) => {

@@ -21,14 +21,15 @@ export const rollupFaults = async (
         select array_agg((
           select count(*) from people p where p.day = d.day and not exists (
             select from people q where q.email = p.email and q.day < p.day and q.day > p.day - place)
-        ) order by place) from generate_series(1, 30) as place
+        ) order by place) from generate_series(1, 90) as place
       ) as newcomers from people d group by day
     ),
     stacks as (select day, stack, count(*) as actions from log where stack is not null group by day, stack),
-    spans as (select span, ${today}::date - 30 * span as last from generate_series(0, 2) as span),
     windows as (
       select span, count(log.day) as actions, count(distinct email) as users
-      from spans left join log on log.day <= last and log.day > last - 30 group by span
+      from generate_series(30, 90, 30) as span
+      left join log on log.day <= ${today}::date and log.day > ${today}::date - span
+      group by span
     )
     select 'person' as kind, to_json(a) as told, to_json(b) as counted
     from (select email, day, actions from usage_days where app_id = ${appId}) a
@@ -45,9 +46,9 @@ export const rollupFaults = async (
     union all
     select 'window', to_json(a), to_json(b)
     from (
-      select span, (array[actions30, actions60, actions90])[span + 1] as actions,
-        (array[users30, users60, users90])[span + 1] as users
-      from usage_windows, generate_series(0, 2) as span where app_id = ${appId}
+      select span, (array[actions30, actions60, actions90])[span / 30] as actions,
+        (array[users30, users60, users90])[span / 30] as users
+      from usage_windows, generate_series(30, 90, 30) as span where app_id = ${appId}
     ) a full join windows b using (span)
     where coalesce(a.actions, 0) <> b.actions or coalesce(a.users, 0) <> b.users
     limit 5`.execute(db);

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../../core/clock.ts';
 import { monthOf } from './usage-partitions.ts';
+import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
 /** Held on the connection while months are dropped: see RETENTION_LOCK. */
 const TRY_LOCK = `select pg_try_advisory_lock(hashtextextended('usage retention', 0)) as held`;
@@ -10,8 +11,8 @@ const PATIENCE = 'set statement_timeout = 0; set lock_timeout = 0';
 /** Stands with a table from before it is detached until it is dropped, so that no other table ever is. */
 const MARK = 'A month of usage that Steward is dropping.';
 
-/** Days by person are looked back upon by the windows of 90 days, and by each of their days over 30 more. */
-const MIN_DAYS_BY_PERSON = 120;
+/** Days by person are kept for the longest window: no window asks whether a person was there before it began. */
+const MIN_DAYS_BY_PERSON = LONGEST_WINDOW_DAYS;
 
 type Partition = { name: string; parent: string; month: string | null; isDetaching: boolean };
 

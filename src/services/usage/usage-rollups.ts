@@ -2,14 +2,17 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../tables.ts';
 
-/** Days that `newcomers` looks back, see entities/usage-app-day.ts: as long as a window. */
-export const PLACES = Array.from({ length: 30 }, (_, index) => index + 1);
+/** `newcomers` looks back as far as the longest window, see entities/usage-app-day.ts. */
+export const LONGEST_WINDOW_DAYS = 90;
 
-/** How long somebody was away before a day of theirs: 30 for longer, or for ever. */
+const PLACES = Array.from({ length: LONGEST_WINDOW_DAYS }, (_, index) => index + 1);
+const LONGEST = sql.lit(LONGEST_WINDOW_DAYS);
+
+/** Days since a person's previous day: 90 also for more than 90 days, and for a person's first day. */
 export const awayBefore = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
-  sql`coalesce(least(${day} - ${before}, 30), 30)`;
+  sql`coalesce(least(${day} - ${before}, ${LONGEST}), ${LONGEST})`;
 
-/** `newcomers` of rows that say for how many people (`people`) who were `away` so long. */
+/** `newcomers` of rows that hold how many `people` had been `away` for how many days. */
 export const newcomersOf = sql`array[${sql.join(
   PLACES.map((place) => sql`coalesce(sum(people) filter (where away >= ${sql.lit(place)}), 0)::int`),
 )}]`;
@@ -46,12 +49,12 @@ export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => 
       select email, day, false as is_new, bool_or(is_next) as is_next from (
         select new.email, before.day, false as is_next from new_days new cross join lateral (
           select day from usage_days known
-          where app_id = ${appId} and email = new.email and day < new.day and day > new.day - 30
+          where app_id = ${appId} and email = new.email and day < new.day and day > new.day - ${LONGEST}
           order by day desc limit 1) before
         union all
         select new.email, next.day, true from new_days new cross join lateral (
           select day from usage_days known
-          where app_id = ${appId} and email = new.email and day > new.day and day < new.day + 30
+          where app_id = ${appId} and email = new.email and day > new.day and day < new.day + ${LONGEST}
           order by day limit 1) next
       ) as near group by email, day
     ),
@@ -74,7 +77,7 @@ export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => 
     into_app_days as (
       insert into usage_app_days (app_id, day, actions, newcomers)
       select ${appId}, coalesce(counted.day, met.day), coalesce(counted.actions, 0),
-        coalesce(met.newcomers, array_fill(0, array[30]))
+        coalesce(met.newcomers, array_fill(0, array[${LONGEST}]))
       from (select day, sum(actions) as actions from days group by day) as counted
       full join (select day, ${newcomersOf} as newcomers from absences group by day) as met using (day)
       on conflict (app_id, day) do update set

@@ -1,9 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../tables.ts';
+import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
 type Window = { actions: number; users: number };
-/** The last 30 days, the 30 before those, and the 30 before those: they do not overlap. */
+/** The last 30, 60 and 90 days: each window contains the shorter ones. */
 export type UsageWindows = { '30': Window; '60': Window; '90': Window };
 
 /** The columns of `usage_windows` beside an app, all null for one that was never used. */
@@ -31,17 +32,16 @@ export const windowsOf = (row: ReadyWindows): UsageWindows => ({
 /** `YYYY-MM-DD` in UTC */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** The first of a window's days finds all of its people new, the thirtieth only those who were not there before. */
-const PLACE = sql`30 - (today - days.day) % 30`;
+const WINDOW_DAYS = [30, 60, 90];
 
-/** Counts windows anew, from 90 rows an app. They never go back a day, should clocks disagree about midnight. */
+/** Counts windows from 90 rows of each app. They never go back a day, should clocks disagree about midnight. */
 const countedWindows = (appIds: readonly string[], now: Date) => sql`
   insert into usage_windows (app_id, day, actions30, users30, actions60, users60, actions90, users90)
   select apps.app_id, today, ${sql.join(
-    [0, 1, 2].flatMap((window) =>
-      [sql`days.actions`, sql`days.newcomers[${PLACE}]`].map(
-        (counted) =>
-          sql`coalesce(sum(${counted}) filter (where (today - days.day) / 30 = ${sql.lit(window)}), 0)`,
+    WINDOW_DAYS.flatMap((window) =>
+      // A person counts on the first of their days in the window. On its first day that is everyone who was there.
+      [sql`days.actions`, sql`days.newcomers[${sql.lit(window)} - (today - days.day)]`].map(
+        (counted) => sql`coalesce(sum(${counted}) filter (where today - days.day < ${sql.lit(window)}), 0)`,
       ),
     ),
   )}
@@ -49,7 +49,7 @@ const countedWindows = (appIds: readonly string[], now: Date) => sql`
     select id as app_id, greatest(known.day, ${dayOf(now)}::date) as today
     from unnest(${[...appIds]}::varchar[]) as id left join usage_windows known on known.app_id = id
   ) as apps
-  left join usage_app_days days on days.app_id = apps.app_id and days.day > today - 90 and days.day <= today
+  left join usage_app_days days on days.app_id = apps.app_id and days.day > today - ${sql.lit(LONGEST_WINDOW_DAYS)} and days.day <= today
   group by apps.app_id, today
   on conflict (app_id) do update set (day, actions30, users30, actions60, users60, actions90, users90) = (
     excluded.day, excluded.actions30, excluded.users30, excluded.actions60, excluded.users60,

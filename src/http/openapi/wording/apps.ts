@@ -4,7 +4,7 @@ export const apps: WordingOf<'apps'> = {
   list: {
     summary: 'List apps',
     description:
-      'Those that you may open or manage. `usage` is told to those who manage them: three windows that do not overlap.',
+      'Those that you may open or manage. `usage` is shown to those who manage them: actions and different people of the last 30, 60 and 90 days.',
   },
   get: { summary: 'One app' },
   status: {
