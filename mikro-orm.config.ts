@@ -15,7 +15,7 @@ const KEEP_ALIVE_MS = 10_000;
 /** Connections move to the servers that a name or a proxy leads to by then. */
 const MAX_LIFETIME_SECONDS = 900;
 /** For a server that no longer answers: past its own `statement_timeout`. */
-export const QUERY_TIMEOUT_MS = 35_000;
+export const QUERY_TIMEOUT_MS = 25_000;
 
 const INT8_OID = 20;
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { currentDeadline } from '../src/core/deadline.ts';
 import { Text } from './schemas.ts';
 import { operator, router } from './trpc.ts';
 
@@ -18,6 +19,8 @@ export const appPackagesRouter = router({
     .input(OneVersion)
     .output(Message)
     .mutation(async ({ ctx, input }) => {
+      // A download takes as long as the package store does.
+      currentDeadline()?.lift();
       const { slug, version } = await ctx.services.appPackages.fetch(
         ctx.actor,
         input.app_slug,

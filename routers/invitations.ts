@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { liftDeadlineOfBulk } from '../src/core/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { fieldErrors } from './errors.ts';
 import { invitationCare } from './invitation-care.ts';
@@ -61,6 +62,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
+      liftDeadlineOfBulk(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),

@@ -11,6 +11,7 @@ import { createPasswordHasher } from './adapters/password-hasher.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
+import { Deadline, withDeadline } from './core/deadline.ts';
 import type { Logger } from './core/logger.ts';
 import { createTurns } from './core/turns.ts';
 import { isReady, openDatabase } from './database.ts';
@@ -47,6 +48,11 @@ type AppDeps = {
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
+/** For small reads that requests share. No request waits longer. */
+const READ_TIMEOUT_MS = 10_000;
+/** Below the usual timeouts of probes. */
+const READY_TIMEOUT_MS = 2_500;
+
 /** The composition root: the one place where everything is made and wired. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
   const { config, connection, secretKey, logger, clock = systemClock, hashCost } = deps;
@@ -55,7 +61,7 @@ export const createApp = async (deps: AppDeps) => {
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
   const exchanging = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
-  const read = createReads(pool, exchanging);
+  const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
   const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
@@ -97,7 +103,7 @@ export const createApp = async (deps: AppDeps) => {
     secretKey,
     version: manifest.version,
     trustedProxies: config.trustedProxies,
-    isReady: () => isReady(orm),
+    isReady: () => withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm)),
     corsOrigins: config.corsOrigins,
     requestLimits:
       config.rateLimitPerMinute === 0

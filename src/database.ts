@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { migrations } from '../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import { createClient } from './adapters/database-client.ts';
+import { boundConnects, discardIdleAfterLoss, releaseLost } from './adapters/database-pool.ts';
 import { discardReadOnly } from './adapters/database-read-only.ts';
 import type { Connection } from './core/connection.ts';
 import { createStatementNames } from './prepared-statements.ts';
@@ -21,32 +22,12 @@ export const openDatabase = async (
   const pool = await orm.em.getConnection().getNativeClient();
   releaseLost(pool);
   discardReadOnly(pool);
+  discardIdleAfterLoss(pool);
+  boundConnects(pool);
   const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
   promiseQueries(pool, { limitMs: queryLimitMs, nameOf });
   await orm.em.getConnection().execute('select 1');
   return orm;
-};
-
-/**
- * Gives back connections that are lost in a transaction. Kysely releases one only after a commit or rollback that
- * went well, so each loss would cost a place in the pool for good, and closing the pool would wait for ever.
- */
-const releaseLost = (pool: pg.Pool): void => {
-  const lent = new Map<pg.PoolClient, () => void>();
-  pool.on('acquire', (client) => {
-    const giveBack = () => {
-      client.release(true);
-      // Whoever still holds it may release it again, which would throw.
-      client.release = () => undefined;
-    };
-    lent.set(client, giveBack);
-    client.once('end', giveBack);
-  });
-  pool.on('release', (_error, client) => {
-    const giveBack = lent.get(client);
-    if (giveBack) client.off('end', giveBack);
-    lent.delete(client);
-  });
 };
 
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;

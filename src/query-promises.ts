@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { cutConnection } from './adapters/database-lending.ts';
+import { watchQuery } from './adapters/database-lending.ts';
 import type { StatementNames } from './prepared-statements.ts';
 
 type Callback = (error: Error | null, result: unknown) => void;
@@ -29,13 +29,10 @@ export const promiseQueries = (pool: pg.Pool, { limitMs, nameOf }: Options): voi
     const query = original as Query;
     const promised = (text: string, values: unknown[]) =>
       new Promise((resolve, reject) => {
-        const giveUp = () => {
-          reject(new Error('Query read timeout'));
-          cutConnection(client);
-        };
-        const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
+        const unwatch = watchQuery(client, limitMs, reject);
+        if (!unwatch) return;
         query({ name: nameOf(text, values), text, values }, (error, result) => {
-          clearTimeout(timer);
+          unwatch();
           if (error) reject(error);
           else resolve(result);
         });

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { Exchange, type Prepared } from './database-exchange.ts';
-import { cutConnection } from './database-lending.ts';
+import { watchQuery } from './database-lending.ts';
 
 export type Statements = readonly CompiledQuery<unknown>[];
 
@@ -33,17 +33,13 @@ export const createExchanges = ({ limitMs, preparesStatements = true }: Exchange
         statement,
         prepared: preparedOn(client, statement.sql),
       }));
-      const giveUp = () => {
-        reject(new Error('Query read timeout'));
-        cutConnection(client);
-      };
-      let timer: NodeJS.Timeout | undefined;
+      const unwatch = watchQuery(client, limitMs, reject);
+      if (!unwatch) return;
       const query = new Exchange(client, steps, (error, rows) => {
-        clearTimeout(timer);
+        unwatch();
         if (error) reject(error);
         else resolve(rows);
       });
-      if (limitMs !== null) timer = setTimeout(giveUp, limitMs);
       client.query(query);
     });
 };

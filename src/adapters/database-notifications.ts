@@ -4,8 +4,9 @@ import type { Connection } from '../core/connection.ts';
 import { codeOf } from '../core/file-errors.ts';
 import { createClient } from './database-client.ts';
 
-/** A connection on which nothing is ever said must be asked whether it still lives. */
-const KEEP_ALIVE_MS = 30_000;
+/** A connection that only listens does not notice that packets no longer arrive, so it is checked. */
+const CHECK_MS = 5_000;
+const CHECK_TIMEOUT_MS = 3_000;
 const RETRY_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -18,11 +19,12 @@ type Options = {
   onHeard: () => void;
   warn: (line: string) => void;
   retryMs?: number;
+  checkMs?: number;
 };
 
 /** Listens on a connection of its own (PostgreSQL's LISTEN), and connects again for as long as it is not closed. */
 export const listenToDatabase = (options: Options): Notifications => {
-  const { connection, channel, onHeard, warn, retryMs = RETRY_MS } = options;
+  const { connection, channel, onHeard, warn, retryMs = RETRY_MS, checkMs = CHECK_MS } = options;
   const closing = new AbortController();
   let isLost = false;
   let hangUp = (): void => {};
@@ -41,7 +43,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       isLost = false;
       onHeard();
-      await ended;
+      while (!(await isOver(ended, checkMs))) await client.query('select 1');
     } finally {
       await endSoon(client);
     }
@@ -68,10 +70,7 @@ export const listenToDatabase = (options: Options): Notifications => {
 };
 
 const newClient = (connection: Connection): pg.Client =>
-  createClient(connection, 'notifications', {
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  });
+  createClient(connection, 'notifications', { query_timeout: CHECK_TIMEOUT_MS });
 
 /** A server that no longer answers would keep us waiting for its farewell. */
 const endSoon = (client: pg.Client): Promise<void> =>
@@ -79,6 +78,17 @@ const endSoon = (client: pg.Client): Promise<void> =>
     CLOSE_TIMEOUT_MS,
     client.end().catch(() => {}),
   );
+
+const isOver = async (work: Promise<void>, ms: number): Promise<boolean> => {
+  let isDone = false;
+  await within(
+    ms,
+    work.then(() => {
+      isDone = true;
+    }),
+  );
+  return isDone;
+};
 
 const within = async (ms: number, work: Promise<void>): Promise<void> => {
   const done = new AbortController();

@@ -1,7 +1,13 @@
 import type pg from 'pg';
+import { watchQuery } from './database-lending.ts';
 
 /** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
 const READ_ONLY = '25006';
+
+/** The pool's own limit covers connecting only. */
+const CHECK_TIMEOUT_MS = 5_000;
+
+const IS_READ_ONLY = `select current_setting('transaction_read_only')::bool as "isReadOnly"`;
 
 const discarded = new WeakSet<pg.ClientBase>();
 
@@ -10,9 +16,10 @@ const discarded = new WeakSet<pg.ClientBase>();
  * `alter database … set default_transaction_read_only`: such a connection is used once.
  */
 export const checkReadOnly = async (client: pg.ClientBase): Promise<void> => {
-  const { rows } = await client.query(
-    `select current_setting('transaction_read_only')::bool as "isReadOnly"`,
-  );
+  const { rows } = await new Promise<pg.QueryResult<{ isReadOnly: boolean }>>((resolve, reject) => {
+    const unwatch = watchQuery(client, CHECK_TIMEOUT_MS, reject);
+    if (unwatch) client.query(IS_READ_ONLY).then(resolve, reject).finally(unwatch);
+  });
   if (rows[0]?.isReadOnly) discarded.add(client);
 };
 

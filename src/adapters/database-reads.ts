@@ -1,5 +1,7 @@
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
+import { beforeDeadline, withoutDeadline } from '../core/deadline.ts';
+import { codeOf } from '../core/file-errors.ts';
 import { createExchanges, type ExchangeOptions, hasUnknown, PLAN_ONCE } from './database-exchanges.ts';
 import { isOfStatement, lend } from './database-lending.ts';
 
@@ -23,7 +25,7 @@ export const createReads = (pool: pg.Pool, options: ExchangeOptions): Read => {
   const sendAll = (): void => {
     const sent = asked;
     asked = [];
-    void answer(sent);
+    void withoutDeadline(() => answer(sent));
   };
 
   const rowsOf = async (client: pg.PoolClient, sent: readonly Asked[]): Promise<object[][]> =>
@@ -39,7 +41,7 @@ export const createReads = (pool: pg.Pool, options: ExchangeOptions): Read => {
     const [outcome] = await Promise.allSettled([all]);
     if (outcome.status === 'fulfilled') {
       for (const [index, { resolve }] of sent.entries()) resolve(outcome.value[index] ?? []);
-    } else if (sent.length > 1 && isOfStatement(outcome.reason)) {
+    } else if (sent.length > 1 && isOfStatement(outcome.reason) && !isTimeout(outcome.reason)) {
       // It is one of them that has failed: the others have nothing to do with it.
       for (const one of sent) void answer([one]);
     } else {
@@ -48,9 +50,14 @@ export const createReads = (pool: pg.Pool, options: ExchangeOptions): Read => {
   };
 
   return <Row>(statement: CompiledQuery<Row>) =>
-    new Promise<Row[]>((resolve, reject) => {
-      // The rows are what the statement's type says, as with Kysely, whose statement it is.
-      asked.push({ statement, resolve: resolve as Asked['resolve'], reject });
-      if (asked.length === 1) setImmediate(sendAll);
-    });
+    beforeDeadline(
+      new Promise<Row[]>((resolve, reject) => {
+        // The rows are what the statement's type says, as with Kysely, whose statement it is.
+        asked.push({ statement, resolve: resolve as Asked['resolve'], reject });
+        if (asked.length === 1) setImmediate(sendAll);
+      }),
+    );
 };
+
+/** `lock_timeout` and `statement_timeout`: what has waited in vain once is not to wait again. */
+const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(codeOf(error) ?? '');

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { RawRow } from '../core/raw-row.ts';
 import type { ExchangeOptions } from './database-exchanges.ts';
-import { cutConnection, isOfStatement, lend } from './database-lending.ts';
+import { isOfStatement, lend, watchQuery } from './database-lending.ts';
 import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './database-row-bytes.ts';
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
@@ -48,13 +48,10 @@ const readOn = (
   limitMs: number | null,
 ): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const giveUp = () => {
-      reject(new Error('Query read timeout'));
-      cutConnection(client);
-    };
-    const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
+    const unwatch = watchQuery(client, limitMs, reject);
+    if (!unwatch) return;
     const callback = (error: Error | null) => {
-      clearTimeout(timer);
+      unwatch();
       const failure = error ?? query.failure;
       if (failure) reject(failure);
       else resolve(query.isWhole);

@@ -5,9 +5,10 @@
  * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
  */
 const SESSION_SETTINGS: Readonly<Record<string, string>> = {
-  statement_timeout: '30s',
-  // A session that waits longer for a row holds a connection that others need.
-  lock_timeout: '10s',
+  statement_timeout: '20s',
+  // A session that waits longer for a row holds a connection that others need. Below the deadline of a request, which cuts
+  // the connection.
+  lock_timeout: '8s',
   // An instance that freezes within a transaction holds locks that all other instances wait for.
   idle_in_transaction_session_timeout: '15s',
   // The server ends sessions whose client is unreachable, and releases their locks. Unix sockets ignore these.

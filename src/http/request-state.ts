@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context, ToldPage } from '../../routers/context.ts';
+import { Deadline, withDeadline } from '../core/deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,6 +12,7 @@ declare module 'fastify' {
 /** What is known of a request that it has not sent. A `WeakMap` would be one more thing to go through with each collection of garbage. */
 export type RequestState = {
   reply: FastifyReply;
+  deadline: Deadline;
   context: Context | null;
   /** The caller's id, once looked up: for the access log. */
   userId: number | undefined;
@@ -18,12 +20,35 @@ export type RequestState = {
   page: ToldPage | undefined;
   /** The content type as it was sent: see `takeOverBodies`. */
   mediaType: string;
+  /** By `performance.now()`. */
+  bodyBeganAt: number;
 };
+
+/** For all that a request asks of the database, its caller included. The time that its body takes to arrive is not counted. */
+const DEADLINE_MS = 10_000;
 
 export const keepRequestStates = (app: FastifyInstance): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
-    request.state = { reply, context: null, userId: undefined, page: undefined, mediaType: '' };
-    done();
+    const deadline = new Deadline(DEADLINE_MS);
+    request.state = {
+      reply,
+      deadline,
+      context: null,
+      userId: undefined,
+      page: undefined,
+      mediaType: '',
+      bodyBeganAt: 0,
+    };
+    withDeadline(deadline, done);
+  });
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    request.state.bodyBeganAt = performance.now();
+    done(null, payload);
+  });
+  // Reading a body leaves the context that the first hook has set.
+  app.addHook('preValidation', ({ state }, _reply, done) => {
+    state.deadline.extend(performance.now() - state.bodyBeganAt);
+    withDeadline(state.deadline, done);
   });
 };

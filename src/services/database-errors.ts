@@ -1,3 +1,4 @@
+import { DeadlineExceeded } from '../core/deadline.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../core/problems.ts';
 
 /** What it means to a caller when the database refuses a row. */
@@ -35,6 +36,7 @@ const LOST_CONNECTION =
   /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client (has encountered a connection|was closed))/;
 
 const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again shortly.';
+const TOO_SLOW = { detail: 'The database did not answer in time. Try again shortly.' };
 
 /** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
@@ -47,6 +49,7 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
     if (AWAY.test(code) || isLostConnection(cause, code))
       return new Problem('database-away', { cause: error });
     if (code === READ_ONLY) return new Problem('database-away', { detail: READ_ONLY_DETAIL, cause: error });
+    if (cause instanceof DeadlineExceeded) return new Problem('overloaded', { ...TOO_SLOW, cause: error });
     if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;

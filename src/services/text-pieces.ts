@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadRows } from '../adapters/database-rows.ts';
+import { currentDeadline } from '../core/deadline.ts';
 import { ListText, type TextPiece } from '../core/list-text.ts';
 import { PieceQueue } from '../core/piece-queue.ts';
 import { Problem } from '../core/problems.ts';
@@ -28,12 +29,18 @@ const ASKED_AGAIN_MS = 1_000;
 export const listText = async <K>(source: Source<K>): Promise<ListText> =>
   new ListText(textPieces(source, await source.prepare(source.actor)));
 
-async function* textPieces<K>(source: Source<K>, prepared: Reading<K>): AsyncGenerator<TextPiece> {
+async function* textPieces<K>(
+  source: Source<K>,
+  prepared: Reading<K>,
+  deadline = currentDeadline(),
+): AsyncGenerator<TextPiece> {
   const queue = new PieceQueue();
   fill(queue, source, prepared).catch((error: unknown) => queue.fail(error));
   try {
     for (;;) {
       const piece = await queue.take();
+      // A reader takes the rest as slowly as they like.
+      deadline?.lift();
       yield piece;
       if (piece.isLast) return;
     }

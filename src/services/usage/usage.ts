@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { ReadRows } from '../../adapters/database-rows.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
+import { currentDeadline } from '../../core/deadline.ts';
 import type { ListText } from '../../core/list-text.ts';
 import { notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
@@ -111,6 +112,7 @@ async function* whileAllowed<T>(
   actor: Actor,
   appId: string,
   pages: AsyncIterable<T>,
+  deadline = currentDeadline(),
 ): AsyncGenerator<T> {
   let askedAt = performance.now();
   for await (const page of pages) {
@@ -120,6 +122,8 @@ async function* whileAllowed<T>(
       await overseenApp(em, again, appId);
       askedAt = performance.now();
     }
+    // A reader takes the rest as slowly as they like.
+    deadline?.lift();
     yield page;
   }
 }
