@@ -15,6 +15,7 @@ import { PasswordMinLength } from './0014-password-min-length.ts';
 import { PasswordHashKinds } from './0015-password-hash-kinds.ts';
 import { InvitationMails } from './0016-invitation-mails.ts';
 import { NestedUsageWindows } from './0017-nested-usage-windows.ts';
+import { SessionExpiry } from './0018-session-expiry.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   { name: '0015-password-hash-kinds', class: PasswordHashKinds },
   { name: '0016-invitation-mails', class: InvitationMails },
   { name: '0017-nested-usage-windows', class: NestedUsageWindows },
+  { name: '0018-session-expiry', class: SessionExpiry },
 ];

@@ -79,6 +79,7 @@ const Settings = z.object({
   DEMO: flag(false),
   DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
+  SESSION_MAX_DAYS: wholeNumber(1, 400, 30),
   INVITATION_DAYS: wholeNumber(1, 3650, 14),
   USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400),
   SMTP_URL: smtpUrl.optional(),
@@ -136,6 +137,8 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     demoPassword: read.DEMO_PASSWORD,
     /** Days after its last use at which a token dies; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
+    /** Days after the login at which a session of a browser ends, however much it is used. */
+    sessionMaxDays: read.SESSION_MAX_DAYS,
     invitationDays: read.INVITATION_DAYS,
     /** Days of the usage log that are kept; what is older goes by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,

@@ -18,13 +18,13 @@ export type ContextDeps = {
   openServices: (origin: Origin) => Services;
   inTransaction: InTransaction;
   baseUrl: string;
+  sessionMaxDays: number;
   /** Where an app is opened, with `{slug}` or `{id}` in place of the app. */
   appUrl: string;
   csrf: Csrf;
 };
 
-/** Browsers keep no cookie for longer; the service ends a session long before when nobody uses it. */
-const COOKIE_MAX_AGE_SECONDS = 400 * 24 * 3600;
+const DAY_SECONDS = 24 * 3600;
 /** Of an IPv6 address that ends as an IPv4 one: the longest there is. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -135,7 +135,7 @@ const known = (request: FastifyRequest, actor: Actor | null): Actor | null => {
   return actor;
 };
 
-const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Browser => {
+const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: ContextDeps): Browser => {
   const secure = isHttps(baseUrl);
   const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
   return {
@@ -148,7 +148,7 @@ const browserOf = (request: FastifyRequest, { baseUrl, csrf }: ContextDeps): Bro
     },
     keepSession: (secret) => {
       const reply = request.state.reply;
-      reply.setCookie(sessionCookie(secure), secret, { ...cookie, maxAge: COOKIE_MAX_AGE_SECONDS });
+      reply.setCookie(sessionCookie(secure), secret, { ...cookie, maxAge: sessionMaxDays * DAY_SECONDS });
       return csrf.renew(reply, secret);
     },
     forgetSession: () => {

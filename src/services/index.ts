@@ -65,6 +65,7 @@ export type ServiceDeps = {
   mailWriter: MailWriter;
   mailRoute: MailRoute;
   tokenIdleDays: number;
+  sessionMaxDays: number;
   ownerOf: CredentialOwners;
   read: Read;
   readAnyUser: ReadAnyUser;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/core/clock.ts';
@@ -167,6 +168,26 @@ sessions('end after 14 days without use', async ({ app }) => {
   app.clock.advance(13 * DAY_MS);
   assert.is((await send('GET /session/')).statusCode, 200);
   app.clock.advance(14 * DAY_MS + 1);
+  assert.is((await send('GET /session/')).statusCode, 401);
+});
+
+sessions('refuse a session older than its absolute lifetime, however much it is used', async ({ app }) => {
+  const { send, response, cookies } = await loggedIn(app);
+  const digest = tokenDigest(cookies.get('steward_session') ?? '');
+  const session = () => app.db().updateTable('sessions').where('digest', '=', digest);
+  const lifetime = await app
+    .db()
+    .selectFrom('sessions')
+    .select(sql<number>`extract(epoch from expires_at - now())::float8 / 86400`.as('days'))
+    .where('digest', '=', digest)
+    .executeTakeFirstOrThrow();
+
+  assert.is(Math.round(lifetime.days), 30);
+  assert.is(response.cookies.find(({ name }) => name === 'steward_session')?.maxAge, 30 * 24 * 3600);
+  assert.is((await send('GET /session/')).statusCode, 200);
+  await session().set({ expires_at: sql<Date>`now() + interval '1 hour'` }).execute();
+  assert.is((await send('GET /session/')).statusCode, 200);
+  await session().set({ expires_at: sql<Date>`now()` }).execute();
   assert.is((await send('GET /session/')).statusCode, 401);
 });
 

@@ -35,11 +35,12 @@ type Deps = {
   links: Links;
   audit: Audit;
   origin: Origin;
+  sessionMaxDays: number;
 };
 
 /** What the person invited does. The link they were mailed is what lets them: its key and its signature. */
 export const createInvitationAcceptance = (deps: Deps) => {
-  const { em, clock, hasher, commonPasswords, links, audit, origin } = deps;
+  const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = deps;
 
   const hashOf = async (invitation: MailedInvitation, { password, ...names }: Acceptance) => {
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
@@ -58,7 +59,8 @@ export const createInvitationAcceptance = (deps: Deps) => {
       const names = { firstName: input.first_name, lastName: input.last_name };
       const user = await addInvitee(tx, invitation, { ...names, hash, now });
       const address = origin.address ?? '';
-      await addSession(tx, { userId: user.id, secret, now, address, userAgent: input.userAgent });
+      const { userAgent } = input;
+      await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },

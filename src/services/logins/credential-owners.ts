@@ -37,6 +37,9 @@ const byDigest = <Owner extends { digest: string }>(owners: readonly Owner[]) =>
 const isAsked = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
 
+/** The absolute lifetime of a session, by the database's clock. */
+export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
+
 type Asked = { digests: readonly string[] };
 
 const OWNERS = {
@@ -50,6 +53,7 @@ const OWNERS = {
     activeUsers(db)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .where(isAsked('sessions.digest', digests)),
+      .where(isAsked('sessions.digest', digests))
+      .where(isUnexpired),
   ),
 };

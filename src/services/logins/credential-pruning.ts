@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { tables } from '../tables.ts';
+import { isUnexpired } from './credential-owners.ts';
 import { SESSION_IDLE_DAYS } from './identity.ts';
 
 /** Rows of one statement: few enough that nobody waits for their locks. */
@@ -10,12 +11,18 @@ const BATCH = 1_000;
 /** Beyond the end of a count, should clocks of instances disagree. */
 const COUNT_GRACE_MS = HOUR_MS;
 
-/** Removes sessions and tokens that nobody has used for so long that they no longer let anybody in. */
+/** Removes sessions and tokens that have expired, or were not used for too long. */
 export const pruneCredentials = async (
   em: SqlEntityManager,
   { now, tokenIdleDays }: { now: Date; tokenIdleDays: number },
 ): Promise<void> => {
   await prune(em, 'sessions', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS));
+  await inBatches(
+    em,
+    sql`
+      delete from sessions where id in (
+        select id from sessions where not ${isUnexpired} order by id limit ${BATCH} for update skip locked)`,
+  );
   if (tokenIdleDays > 0) await prune(em, 'api_tokens', new Date(now.getTime() - tokenIdleDays * DAY_MS));
 };
 

@@ -9,7 +9,14 @@ const LOGINS_PER_USER = 50;
 const MAX_USER_AGENT_LENGTH = 255;
 
 type NewToken = { userId: number; token: string; now: Date; address: string; name?: string };
-type NewSession = { userId: number; secret: string; now: Date; address: string; userAgent: string };
+type NewSession = {
+  userId: number;
+  secret: string;
+  now: Date;
+  address: string;
+  userAgent: string;
+  maxDays: number;
+};
 
 export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<number> => {
   const { userId, token, now, address, name = '' } = input;
@@ -26,17 +33,20 @@ export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<n
 };
 
 export const addSession = async (tx: SqlEntityManager, input: NewSession): Promise<void> => {
-  const { userId, secret, now, address } = input;
+  const { userId, secret, now, address, maxDays } = input;
   const row = { user_id: userId, created_at: now, last_used: now, last_address: address };
   const userAgent = printable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
   await tables(tx)
     .insertInto('sessions')
-    .values({ ...row, digest: tokenDigest(secret), user_agent: userAgent })
+    .values({ ...row, digest: tokenDigest(secret), user_agent: userAgent, expires_at: daysFromNow(maxDays) })
     .execute();
   await sql`delete from sessions where id in (
       select id from sessions where user_id = ${userId}
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
 };
+
+/** By the database's clock, which all instances share. */
+const daysFromNow = (days: number) => sql<Date>`now() + ${days}::int * interval '1 day'`;
 
 /** Ends the logins of a user, but for the one that is to stay, and whatever links could give them a new password. */
 export const endCredentials = async (

@@ -8,11 +8,18 @@ import { tables } from '../tables.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { PasswordProof, ProvenUser } from './password-proof.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; proof: PasswordProof; audit: Audit; origin: Origin };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  proof: PasswordProof;
+  audit: Audit;
+  origin: Origin;
+  sessionMaxDays: number;
+};
 type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
 
 /** Logins by password. */
-export const createLogins = ({ em, clock, proof, audit, origin }: Deps) => {
+export const createLogins = ({ em, clock, proof, audit, origin, sessionMaxDays: maxDays }: Deps) => {
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const user = await proof.prove(username, password);
     if (user.isExpired) {
@@ -54,7 +61,7 @@ export const createLogins = ({ em, clock, proof, audit, origin }: Deps) => {
     bySession: async (username: string, password: string, userAgent: string): Promise<string> => {
       const secret = newSessionSecret();
       await logIn('login.session', username, password, (tx, userId, now) =>
-        addSession(tx, { userId, secret, now, address: origin.address ?? '', userAgent }),
+        addSession(tx, { userId, secret, now, address: origin.address ?? '', userAgent, maxDays }),
       );
       return secret;
     },

@@ -7,6 +7,7 @@ import type { Audit } from '../audit/audit.ts';
 import { cursorRow, type PartBehindId, readPart } from '../paging.ts';
 import { lockUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
+import { isUnexpired } from './credential-owners.ts';
 import { endCredentials } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
 
@@ -61,6 +62,7 @@ const sessionRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])
     .where('user_id', '=', actor.id)
     .where('last_used', '>', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS))
+    .where(isUnexpired)
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/core/clock.ts';
 import { pruneCounts, pruneCredentials } from '../../../src/services/logins/credential-pruning.ts';
@@ -14,7 +15,12 @@ const add = async (app: TestApp, idleDays: number, count: number): Promise<void>
     created_at: at,
     last_used: at,
   }));
-  await app.db().insertInto('sessions').values(rows).execute();
+  const inAnHour = sql<Date>`now() + interval '1 hour'`;
+  await app
+    .db()
+    .insertInto('sessions')
+    .values(rows.map((row) => ({ ...row, expires_at: inAnHour })))
+    .execute();
   await app.db().insertInto('api_tokens').values(rows).execute();
 };
 const count = async (app: TestApp) => {
@@ -34,6 +40,21 @@ pruning('removes what lets nobody in any more, however many there are', async ({
   assert.equal(await count(app), [2, 2_505]);
   await prune(90);
   assert.equal(await count(app), [2, 5]);
+});
+
+pruning('removes sessions past their absolute lifetime, by the clock of the database', async ({ app }) => {
+  await app.db().deleteFrom('sessions').execute();
+  await add(app, 0, 1_500);
+  await app
+    .db()
+    .updateTable('sessions')
+    .set({ expires_at: sql<Date>`now()` })
+    .where('digest', '<>', '0-7'.padStart(64, '0'))
+    .execute();
+
+  await pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays: 0 });
+
+  assert.is((await count(app))[0], 1);
 });
 
 pruning('removes counts that ended more than an hour ago, and no other', async ({ app }) => {
