@@ -12,6 +12,8 @@ export const SessionSchema = defineEntity({
     /** SHA-256 of the cookie's value, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
     createdAt: instant(),
+    /** When its user last entered their password. */
+    authenticatedAt: instant(),
     /** The end of its absolute lifetime, by the database's clock. It may end earlier, when nobody uses it. */
     expiresAt: instant(),
     lastUsed: instant(),

@@ -16,6 +16,7 @@ import { PasswordHashKinds } from './0015-password-hash-kinds.ts';
 import { InvitationMails } from './0016-invitation-mails.ts';
 import { NestedUsageWindows } from './0017-nested-usage-windows.ts';
 import { SessionExpiry } from './0018-session-expiry.ts';
+import { SessionAuthentication } from './0019-session-authentication.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -37,4 +38,5 @@ export const migrations = [
   { name: '0016-invitation-mails', class: InvitationMails },
   { name: '0017-nested-usage-windows', class: NestedUsageWindows },
   { name: '0018-session-expiry', class: SessionExpiry },
+  { name: '0019-session-authentication', class: SessionAuthentication },
 ];

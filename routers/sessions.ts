@@ -70,6 +70,16 @@ export const sessionsRouter = router({
       if (via?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, via.id);
     }),
 
+  /** For `reauthentication-required`. */
+  confirm: signedIn
+    .meta({
+      openapi: { method: 'POST', path: '/session/confirm/', tags },
+      rest: { status: 204, extension: true, keepsOnce: true },
+    })
+    .input(z.object({ password: Login.password }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.sessions.confirm(ctx.actor, input.password, ctx.once())),
+
   list: signedIn
     .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
     .input(z.object(partOfList(LongIdKey)).prefault({}))

@@ -77,7 +77,7 @@ const withProblems = async <R extends Outcome>(
 ): Promise<R> => {
   const fail = async (error: unknown): Promise<never> => {
     const problem = problemOf(error);
-    if (problem.status === 403) await onRefused?.(problem);
+    if (problem.status === 403 && problem.code !== 'reauthentication-required') await onRefused?.(problem);
     throw trpcErrorOf(problem);
   };
   const result = await call().catch(fail);

@@ -17,6 +17,10 @@ const PROBLEMS = {
   // Spelt as callers have been told to expect it.
   password_expired: [403, 'The password has expired. Change it, or have it reset by mail.'],
   'account-inactive': [403, 'This account has been deactivated.'],
+  'reauthentication-required': [
+    403,
+    'You entered your password too long ago for this. POST it to /api/v1/session/confirm/, then send this request again.',
+  ],
   'login-required': [403, 'This address has an account: log in with it to accept.'],
   'client-admin-locked': [403, 'Client admins cannot be changed here.'],
   'not-yourself': [403, 'You cannot take away your own access.'],
@@ -43,6 +47,16 @@ const PROBLEMS = {
 } as const satisfies Record<string, readonly [status: number, detail: string]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+
+const TITLES: Partial<Record<ProblemCode, string>> = {
+  'reauthentication-required': 'Password required again',
+};
+
+/** A few words for people: by default those of the code. */
+export const titleOf = (code: ProblemCode): string => {
+  const words = code.replaceAll('-', ' ');
+  return TITLES[code] ?? words.charAt(0).toUpperCase() + words.slice(1);
+};
 
 /** Dotted input path (`email`, `items.3.apps.0`) → what is wrong with it. */
 export type FieldErrors = Record<string, string[]>;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
-import { type FieldErrors, Problem, type ProblemCode } from '../core/problems.ts';
+import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../core/problems.ts';
 
 /** `{field: […]}`, or for an array body `{index: {field: […]}}`. */
 export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
@@ -46,11 +46,6 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
     // Where callers of Django REST framework look for it.
     ...(problem.code === 'bad-credentials' && { non_field_errors: [problem.message] }),
   });
-};
-
-const titleOf = (code: ProblemCode): string => {
-  const words = code.replaceAll('-', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
 const problemOfHttpError = (error: unknown): Problem => {

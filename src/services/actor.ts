@@ -1,7 +1,12 @@
 import { roleRequired } from '../core/problems.ts';
 
 /** The login that a call came with. */
-export type Credential = { kind: 'token' | 'session'; id: number };
+export type Credential = {
+  kind: 'token' | 'session';
+  id: number;
+  /** When the user of a session last entered their password; null for a token. */
+  authenticatedAt: Date | null;
+};
 
 /** Who is calling, and what they may see and change. Read once for each call. */
 export type Actor = {

@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from '../../core/problems.ts';
+import { Problem, type ProblemCode, titleOf } from '../../core/problems.ts';
 import { PAGE_FORM } from '../negotiation.ts';
 import type { Endpoint } from '../rest-endpoints.ts';
 import { isConditional } from './conditions.ts';
@@ -83,10 +83,9 @@ const urnOf = (code: ProblemCode): string => `urn:steward:problem:${code}`;
 
 const exampleOf = (code: ProblemCode): JsonSchema => {
   const { status, message } = new Problem(code);
-  const words = code.replaceAll('-', ' ');
   return {
     type: urnOf(code),
-    title: words.charAt(0).toUpperCase() + words.slice(1),
+    title: titleOf(code),
     status,
     detail: message,
     instance: '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11',

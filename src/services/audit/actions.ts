@@ -28,6 +28,7 @@ export const AUDIT_ACTIONS = [
   'saved-filter.create',
   'saved-filter.delete',
   'saved-filter.update',
+  'session.confirm',
   'session.end',
   'site.create',
   'token.create',

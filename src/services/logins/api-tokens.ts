@@ -9,6 +9,7 @@ import { behind, type PartBehindId, readPart } from '../paging.ts';
 import { lockActiveUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
+import { requireRecentPassword } from './recent-password.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -24,10 +25,11 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
 
   /**
    * Makes a token for a script. Its text is told this once.
-   * @throws Problem `invalid-input` on `name`
+   * @throws Problem `invalid-input` on `name`, `reauthentication-required`
    */
   create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
     em.transactional(async (tx) => {
+      requireRecentPassword(actor, clock.now());
       await lockOwner(tx, actor);
       await dropIdle(tx, actor, clock.now(), tokenIdleDays);
       if ((await countNamed(tx, actor)) >= MAX_NAMED_TOKENS) {

@@ -47,12 +47,14 @@ const OWNERS = {
     activeUsers(db)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
+      .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
       .where(isAsked('api_tokens.digest', digests)),
   ),
   session: prepared((db, { digests }: Asked) =>
     activeUsers(db)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
+      .select(sql<Date | null>`sessions.authenticated_at`.as('authenticated_at'))
       .where(isAsked('sessions.digest', digests))
       .where(isUnexpired),
   ),

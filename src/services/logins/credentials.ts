@@ -34,7 +34,8 @@ export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<n
 
 export const addSession = async (tx: SqlEntityManager, input: NewSession): Promise<void> => {
   const { userId, secret, now, address, maxDays } = input;
-  const row = { user_id: userId, created_at: now, last_used: now, last_address: address };
+  const times = { created_at: now, last_used: now, authenticated_at: now };
+  const row = { ...times, user_id: userId, last_address: address };
   const userAgent = printable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
   await tables(tx)
     .insertInto('sessions')

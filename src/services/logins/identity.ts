@@ -32,7 +32,7 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, ownerOf }: De
     const idleMs = clock.now().getTime() - row.last_used.getTime();
     if (idleDays > 0 && idleMs > idleDays * DAY_MS) return null;
 
-    const via = { kind, id: row.credential_id };
+    const via = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
     if (idleMs > MINUTE_MS) await touch(em, via, clock.now(), origin.address ?? '');
     return actorOf(row, via);
   };

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { normalizeEmail } from '../../core/email-address.ts';
-import { Problem } from '../../core/problems.ts';
+import { invalid, Problem } from '../../core/problems.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { tables } from '../tables.ts';
 import type { LoginCrowd } from './login-crowd.ts';
@@ -77,6 +77,14 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
     /** For a proof that turned out to be overtaken by a deactivation or another password. */
     failLate: async ({ email }: ProvenUser): Promise<never> => fail(email, await credentialsOf(em, email)),
   };
+};
+
+/** Somebody who is logged in has only the password to get wrong. */
+export const asWrongPassword = (error: unknown): never => {
+  if (error instanceof Problem && error.code === 'bad-credentials') {
+    throw invalid({ password: ['This is not your current password.'] }, error);
+  }
+  throw error;
 };
 
 const orNullIfOverloaded = (error: unknown): null => {

@@ -1,20 +1,28 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { notFound } from '../../core/problems.ts';
+import { notFound, Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { Idempotency, Once } from '../idempotency.ts';
 import { cursorRow, type PartBehindId, readPart } from '../paging.ts';
 import { lockUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { isUnexpired } from './credential-owners.ts';
-import { endCredentials } from './credentials.ts';
+import { endCredentials, isStillLoggedIn } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
+import { asWrongPassword, type PasswordProof } from './password-proof.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  audit: Audit;
+  proof: PasswordProof;
+  idempotency: Idempotency;
+};
 
 /** The logins of browsers: one's own, and the end of somebody else's. */
-export const createSessions = ({ em, clock, audit }: Deps) => ({
+export const createSessions = ({ em, clock, audit, proof, idempotency }: Deps) => ({
   /**
    * The actor's own that are still good, the last used first.
    * @throws Problem `invalid-input` on `cursor`
@@ -24,6 +32,30 @@ export const createSessions = ({ em, clock, audit }: Deps) => ({
     if (part.cursor === undefined) return readPart(rows, 'id', part);
     const { last_used: at, id } = await cursorRow(rows.where('id', '=', part.cursor));
     return readPart(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
+  },
+
+  /**
+   * Records that the actor has entered their password again, for their session if they have one.
+   * @throws Problem `invalid-input` on `password`, `not-signed-in`, `throttled`, `overloaded`, `idempotency-key-reused`
+   */
+  confirm: async (actor: Actor, password: string, once: Once | null): Promise<void> => {
+    const request = once && { once, operation: 'sessions.confirm', input: JSON.stringify([password]) };
+    await idempotency.once<null>(actor, request, async (write) => {
+      const user = await proof.prove(actor.email, password).catch(asWrongPassword);
+      return write(async (tx) => {
+        // A password change in between has ended the session.
+        if (!(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
+        if (actor.via?.kind !== 'session') return null;
+        await tables(tx)
+          .updateTable('sessions')
+          .set({ authenticated_at: clock.now() })
+          .where('id', '=', actor.via.id)
+          .execute();
+        const event: AuditEvent = { action: 'session.confirm', actor, target: user.email };
+        await audit.record(tx, [{ ...event, clients: user.clientIds }]);
+        return null;
+      });
+    });
   },
 
   /** @throws Problem `not-found` */

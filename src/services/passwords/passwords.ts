@@ -2,11 +2,11 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../../adapters/common-passwords.ts';
 import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { invalid, Problem } from '../../core/problems.ts';
+import { invalid } from '../../core/problems.ts';
 import type { Actor, Credential } from '../actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import type { Idempotency, Once } from '../idempotency.ts';
-import type { PasswordProof, ProvenUser } from '../logins/password-proof.ts';
+import { asWrongPassword, type PasswordProof, type ProvenUser } from '../logins/password-proof.ts';
 import { tables } from '../tables.ts';
 import { clientOfHost } from '../tenants/branding.ts';
 import { clientRow } from '../tenants/clients.ts';
@@ -107,14 +107,6 @@ export const createPasswords = (deps: Deps) => {
       return { total, users };
     },
   };
-};
-
-/** Somebody who is logged in has only the password to get wrong. */
-const asWrongPassword = (error: unknown): never => {
-  if (error instanceof Problem && error.code === 'bad-credentials') {
-    throw invalid({ password: ['This is not your current password.'] }, error);
-  }
-  throw error;
 };
 
 const personOf = async (em: SqlEntityManager, userId: number): Promise<Person> => {

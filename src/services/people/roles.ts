@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Clock } from '../../core/clock.ts';
 import { Problem } from '../../core/problems.ts';
 import type { Actor } from '../actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { requireRecentPassword } from '../logins/recent-password.ts';
 import { tables } from '../tables.ts';
 import { clientRow } from '../tenants/clients.ts';
 import { lockUser, refuseLastSuperuser } from './user-changes.ts';
@@ -11,13 +13,14 @@ import { type UserRow, userRow } from './user-rows.ts';
 export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Who holds which office. Only superusers get here. */
-export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
+export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock: Clock; audit: Audit }) => ({
   /**
    * Grants or revokes staff and superuser.
-   * @throws Problem `not-found`, `not-yourself`, `last-superuser`
+   * @throws Problem `not-found`, `not-yourself`, `last-superuser`, `reauthentication-required` to grant
    */
   setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
     em.transactional(async (tx) => {
+      if (changes.is_staff || changes.is_superuser) requireRecentPassword(actor, clock.now());
       const { user, clientIds: clients } = await lockUser(tx, actor, email);
       const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
       if (changes.is_superuser === false && user.isSuperuser) {
@@ -35,10 +38,11 @@ export const createRoles = ({ em, audit }: { em: SqlEntityManager; audit: Audit 
 
   /**
    * Makes a user an admin of a client, whose member they become, or takes the office back and leaves them a member.
-   * @throws Problem `not-found`
+   * @throws Problem `not-found`, `reauthentication-required` to grant
    */
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
     em.transactional(async (tx) => {
+      if (isAdmin) requireRecentPassword(actor, clock.now());
       await clientRow(tx, actor, clientId);
       const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
       if (isAdmin === adminOf.includes(clientId)) return userRow(tx, actor, email);

@@ -11,7 +11,7 @@ const BLOCKS = 20;
 const MAX_CALLERS = 20_000;
 
 /** Whose request it is: whoever the credential was given to, or anybody at the address. */
-export type Caller = { via: Credential | null; address: string };
+export type Caller = { via: Pick<Credential, 'kind' | 'id'> | null; address: string };
 
 /** What is left of a window, as far as this instance knows. */
 export type Allowance = { isGranted: boolean; remaining: number; resetSeconds: number };

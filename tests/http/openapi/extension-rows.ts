@@ -34,6 +34,7 @@ const aboutLogins = (): Step[] => [
   { line: 'DELETE /jb/tokens/1/', as: ADA },
   { line: 'POST /session/', body: LOGIN },
   { line: 'GET /session/', as: GRACE },
+  { line: 'POST /session/confirm/', as: GRACE, body: { password: DEMO_PASSWORD } },
   { line: 'GET /jb/sessions/', as: GRACE },
   { line: 'DELETE /jb/sessions/1/', as: ADA },
   { line: `DELETE /jb/users/${EDSGER}/logins/`, as: ROOT },

@@ -19,7 +19,7 @@ const add = async (app: TestApp, idleDays: number, count: number): Promise<void>
   await app
     .db()
     .insertInto('sessions')
-    .values(rows.map((row) => ({ ...row, expires_at: inAnHour })))
+    .values(rows.map((row) => ({ ...row, authenticated_at: at, expires_at: inAnHour })))
     .execute();
   await app.db().insertInto('api_tokens').values(rows).execute();
 };

@@ -3,6 +3,10 @@ import type { WordingOf } from './wording.ts';
 const LOGIN_PROBLEMS = ['bad-credentials', 'password_expired', 'throttled'] as const;
 const ONE_SENTENCE = 'An unknown user, a wrong password and an inactive account answer the same.';
 
+/** Also said of granting roles. */
+export const RECENT_PASSWORD =
+  'A browser session whose password was last entered more than 15 minutes ago is refused until `POST /api/v1/session/confirm/`.';
+
 export const tokens: WordingOf<'tokens'> = {
   create: {
     summary: 'Log in for a token',
@@ -20,7 +24,8 @@ export const tokens: WordingOf<'tokens'> = {
   },
   createNamed: {
     summary: 'Make a token with a name',
-    description: 'For scripts that are to keep theirs. This answer alone holds it.',
+    description: `For scripts that are to keep theirs. This answer alone holds it. ${RECENT_PASSWORD}`,
+    problems: ['reauthentication-required'],
   },
   revoke: { summary: 'Revoke a token of yours' },
 };
@@ -33,6 +38,12 @@ export const sessions: WordingOf<'sessions'> = {
     problems: [...LOGIN_PROBLEMS, 'not-signed-in', 'cross-site'],
   },
   current: { summary: 'Who you are' },
+  confirm: {
+    summary: 'Enter your password again',
+    description:
+      'Lets this browser session make tokens and grant roles for the next 15 minutes. API tokens do not need it.',
+    problems: ['throttled'],
+  },
   end: { summary: 'Log out', description: 'Ends the session, or the token, that the request came with.' },
   list: { summary: 'List your sessions' },
   endOne: { summary: 'End a session of yours' },

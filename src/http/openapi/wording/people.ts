@@ -1,3 +1,4 @@
+import { RECENT_PASSWORD } from './logins.ts';
 import type { WordingOf } from './wording.ts';
 
 export const users: WordingOf<'users'> = {
@@ -28,9 +29,14 @@ export const users: WordingOf<'users'> = {
 export const roles: WordingOf<'roles'> = {
   setOffices: {
     summary: 'Make somebody staff or a superuser, or no longer',
-    problems: ['not-yourself', 'last-superuser'],
+    description: RECENT_PASSWORD,
+    problems: ['not-yourself', 'last-superuser', 'reauthentication-required'],
   },
-  setClientAdmin: { summary: 'Make somebody an admin of a client, or no longer', problems: ['not-yourself'] },
+  setClientAdmin: {
+    summary: 'Make somebody an admin of a client, or no longer',
+    description: RECENT_PASSWORD,
+    problems: ['not-yourself', 'reauthentication-required'],
+  },
 };
 
 const PENDING_ONLY = ['invitation-closed'] as const;

@@ -1,0 +1,124 @@
+import superjson from 'superjson';
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/core/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const recent = appSuite('recent password');
+
+const loggedIn = async (app: TestApp, email: string) => {
+  const script = createScript(app);
+  assert.is((await script.logIn(email, DEMO_PASSWORD)).statusCode, 200);
+  return script;
+};
+const confirm = (script: ReturnType<typeof createScript>, password: string) =>
+  script.send('POST /session/confirm/', { payload: { password } });
+
+let made = 0;
+const makeToken = (script: ReturnType<typeof createScript>) => {
+  made += 1;
+  return script.send('POST /jb/tokens/', { payload: { name: `token ${made}` } });
+};
+
+recent('is required of a session 15 minutes after the login, to create a token', async ({ app }) => {
+  const script = await loggedIn(app, ADA);
+
+  app.clock.advance(15 * MINUTE_MS);
+  assert.is((await makeToken(script)).statusCode, 201);
+  app.clock.advance(1);
+  const refused = await makeToken(script);
+
+  assert.is(refused.statusCode, 403);
+  const { type, title, detail } = refused.json();
+  assert.is(type, 'urn:steward:problem:reauthentication-required');
+  assert.is(title, 'Password required again');
+  assert.match(detail, 'POST it to /api/v1/session/confirm/');
+  assert.is((await script.send('GET /jb/tokens/')).statusCode, 200);
+});
+
+recent('counts from its last confirmation, of this session only', async ({ app }) => {
+  const script = await loggedIn(app, ADA);
+  const other = await loggedIn(app, ADA);
+  app.clock.advance(60 * MINUTE_MS);
+
+  assert.is((await confirm(script, DEMO_PASSWORD)).statusCode, 204);
+  assert.is((await makeToken(script)).statusCode, 201);
+  assert.is((await makeToken(other)).statusCode, 403);
+  app.clock.advance(15 * MINUTE_MS + 1);
+  assert.is((await makeToken(script)).statusCode, 403);
+  const [entry] = await app.as(ROOT).audit.list({ actor: ADA, action: 'session.confirm' });
+  assert.is(entry?.target, ADA);
+});
+
+recent('is required of a session to grant a role, and not to revoke one', async ({ app }) => {
+  const script = await loggedIn(app, ROOT);
+  const send = (line: string, payload: object) => script.send(line, { payload });
+  const roles = (payload: object) => send(`PATCH /jb/users/${GRACE}/offices/`, payload);
+  const admin = (is_admin: boolean) => send(`PUT /jb/clients/1/admins/${GRACE}/`, { is_admin });
+  app.clock.advance(16 * MINUTE_MS);
+
+  for (const grant of [
+    () => roles({ is_staff: true }),
+    () => roles({ is_superuser: true }),
+    () => admin(true),
+  ])
+    assert.is((await grant()).json().type, 'urn:steward:problem:reauthentication-required');
+  const overTrpc = await script.send('POST !/trpc/roles.setOffices', {
+    payload: superjson.serialize({ email: GRACE, is_staff: true }),
+  });
+  assert.is(overTrpc.json().error.json.data.problem.code, 'reauthentication-required');
+  for (const revoke of [() => roles({ is_staff: false, is_superuser: false }), () => admin(false)])
+    assert.is((await revoke()).statusCode, 200);
+
+  await confirm(script, DEMO_PASSWORD);
+  for (const grant of [() => roles({ is_staff: true }), () => admin(true)])
+    assert.is((await grant()).statusCode, 200);
+  // Being asked is part of the way, not an attempt to do what one may not.
+  assert.equal(await app.as(ROOT).audit.list({ actor: ROOT, action: 'request.refused' }), []);
+});
+
+recent('is not asked of callers with a token', async ({ app }) => {
+  const token = await app.tokenOf(ADA);
+  app.clock.advance(60 * MINUTE_MS);
+  const headers = { authorization: `Token ${token}` };
+  const send = (line: string, payload: object) => app.send(line, { headers, payload });
+
+  assert.is((await send('POST /jb/tokens/', { name: 'by token' })).statusCode, 201);
+  assert.is((await send('POST /session/confirm/', { password: DEMO_PASSWORD })).statusCode, 204);
+});
+
+recent(
+  'is confirmed by the right password only, once a form has shown whose page sent it',
+  async ({ app }) => {
+    const script = await loggedIn(app, ADA);
+    app.clock.advance(16 * MINUTE_MS);
+
+    const wrong = await confirm(script, 'a wrong guess');
+    const foreign = await script.send('POST /session/confirm/', {
+      payload: { password: DEMO_PASSWORD },
+      headers: { 'x-csrftoken': 'x' },
+    });
+
+    assert.is(wrong.statusCode, 400);
+    assert.equal(Object.keys(wrong.json().errors), ['password']);
+    assert.is(foreign.statusCode, 403);
+    assert.is((await makeToken(script)).statusCode, 403);
+    assert.is((await createScript(app).send('POST /session/confirm/', { payload: {} })).statusCode, 401);
+  },
+);
+
+recent('is throttled like a login', async ({ app }) => {
+  const script = await loggedIn(app, GRACE);
+
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 11; tries += 1)
+    statuses.push((await confirm(script, 'a wrong guess')).statusCode);
+  const right = await confirm(script, DEMO_PASSWORD);
+
+  assert.equal(statuses, [...Array(10).fill(400), 429]);
+  assert.is(right.statusCode, 429);
+  assert.ok(right.headers['retry-after']);
+});
+
+recent.run();
