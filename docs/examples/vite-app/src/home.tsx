@@ -29,7 +29,7 @@ export const Home = () => {
         </button>
       </header>
       <AppList />
-      <PasswordForm />
+      <PasswordForm email={session.data.user.email} />
     </>
   );
 };

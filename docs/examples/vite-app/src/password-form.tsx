@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Field } from './field.tsx';
 import { messageOf, useTRPC } from './steward.ts';
 
-export const PasswordForm = () => {
+export const PasswordForm = ({ email }: { email: string }) => {
   const change = useMutation(useTRPC().passwords.change.mutationOptions());
   const errors = fieldErrors(change.error);
   return (
@@ -24,6 +24,8 @@ export const PasswordForm = () => {
         </p>
       )}
       {change.isSuccess && <p role="status">Your password has been changed.</p>}
+      {/* Tells password managers whose password it is. */}
+      <input hidden readOnly name="username" autoComplete="username" value={email} />
       <Field
         label="Current password"
         name="password"
