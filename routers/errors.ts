@@ -9,11 +9,16 @@ const CODES: Record<number, TRPCError['code']> = {
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_SUPPORTED',
+  // tRPC has no codes of its own for 406, 414 and 431.
+  406: 'BAD_REQUEST',
+  408: 'TIMEOUT',
   409: 'CONFLICT',
   412: 'PRECONDITION_FAILED',
   413: 'PAYLOAD_TOO_LARGE',
+  414: 'BAD_REQUEST',
   415: 'UNSUPPORTED_MEDIA_TYPE',
   429: 'TOO_MANY_REQUESTS',
+  431: 'BAD_REQUEST',
   503: 'SERVICE_UNAVAILABLE',
 };
 

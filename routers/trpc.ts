@@ -58,8 +58,9 @@ const t = initTRPC
     isDev: false,
     // What tRPC says of its own accord may quote a library; what a Problem says is written for callers.
     errorFormatter: ({ shape, error }) => {
-      const { code, message, fields, retryAfterSeconds } = problemOf(error);
-      return { ...shape, message, data: { ...shape.data, problem: { code, fields, retryAfterSeconds } } };
+      const { code, status, message, fields, retryAfterSeconds } = problemOf(error);
+      const problem = { code, fields, retryAfterSeconds };
+      return { ...shape, message, data: { ...shape.data, httpStatus: status, problem } };
     },
   });
 

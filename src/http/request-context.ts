@@ -47,16 +47,25 @@ export const guardSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: st
   });
 };
 
+/** The calls of a request, several of which are a tRPC batch. */
+type Calls = {
+  count: number;
+  /** Whether they only read, also when they are sent by POST. */
+  areQueries: boolean;
+};
+
 /**
  * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
- * of a batch, which are as many as said here.
+ * of a batch.
  */
-export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = 1): Context => {
+export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = ONE_CALL): Context => {
   request.state.context ??= newContext(request, deps, calls);
   return request.state.context;
 };
 
-const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): Context => {
+const ONE_CALL: Calls = { count: 1, areQueries: false };
+
+const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): Context => {
   const origin = { requestId: request.id, address: addressOf(request) };
   // Looking up the caller leaves nothing behind in a unit of work: the first call may have it.
   let unused: Services | null = null;
@@ -65,6 +74,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
     unused = null;
     return services;
   };
+  // What a query answers stays hidden from pages of other sites, by POST as by GET: it needs no CSRF token.
+  const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
   let actor: Promise<Actor | null> | undefined;
   const context: Context = {
     openServices,
@@ -73,15 +84,15 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: number): 
       if (!actor) {
         const services = openServices();
         unused = services;
-        actor = lookUp(request, deps, services);
+        actor = lookUp(request, { ...deps, isSafe }, services);
       }
       return actor;
     },
     isAnonymous:
       presentedToken(request) === null && presentedSession(request, isHttps(deps.baseUrl)) === null,
     browser: browserOf(request, deps),
-    once: () => onceOf(request, calls),
-    precondition: () => preconditionOf(request, calls, context),
+    once: () => onceOf(request, calls.count),
+    precondition: () => preconditionOf(request, calls.count, context),
     tellPage: (page) => {
       request.state.page = page;
     },
@@ -112,14 +123,14 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
  */
 const lookUp = async (
   request: FastifyRequest,
-  { csrf, baseUrl }: ContextDeps,
+  { csrf, baseUrl, isSafe }: ContextDeps & { isSafe: boolean },
   { identity, refusals }: Services,
 ): Promise<Actor | null> => {
   const token = presentedToken(request);
   if (token !== null) return known(request, await identity.ofToken(token));
   const session = presentedSession(request, isHttps(baseUrl));
   const actor = known(request, session === null ? null : await identity.ofSession(session));
-  if (!actor || SAFE_METHODS.has(request.method)) return actor;
+  if (!actor || isSafe) return actor;
   try {
     csrf.check(request);
   } catch (error) {

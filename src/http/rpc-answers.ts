@@ -1,7 +1,8 @@
 import { getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { trpcErrorOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
+import type { Problem } from '../core/problems.ts';
 import { varyBy } from './negotiation.ts';
 import { prepareProblem } from './problem-document.ts';
 
@@ -27,23 +28,26 @@ const addHeader = (reply: FastifyReply, name: string, value: string): void => {
 const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
 
 /**
- * Tells what was refused before tRPC was asked (too many requests, too large a body) in its form, which its links read:
- * once, for all calls of a batch.
+ * Answers what was refused before tRPC was asked (too many requests, too large a body) in tRPC's error format, which its
+ * links read: once, for all calls of a batch.
  */
 export const tellRefusals = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
+  app.setErrorHandler((error, request, reply) => sendRpcProblem(request, reply, error));
+};
+
+export const sendRpcProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
+  reply.type('application/json').send(rpcProblem(prepareProblem(request, reply, error)));
+
+/** A failure in tRPC's error format. */
+export const rpcProblem = (problem: Problem): string => {
   const config = appRouter._def._config;
-  app.setErrorHandler((cause, request, reply) => {
-    const error = trpcErrorOf(prepareProblem(request, reply, cause));
-    const shape = getTRPCErrorShape({
-      config,
-      error,
-      type: 'unknown',
-      path: undefined,
-      input: undefined,
-      ctx: undefined,
-    });
-    return reply
-      .type('application/json')
-      .send(JSON.stringify(transformTRPCResponse(config, { error: shape })));
+  const error = getTRPCErrorShape({
+    config,
+    error: trpcErrorOf(problem),
+    type: 'unknown',
+    path: undefined,
+    input: undefined,
+    ctx: undefined,
   });
+  return JSON.stringify(transformTRPCResponse(config, { error }));
 };

@@ -4,11 +4,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { MAX_BATCH_SIZE } from '../core/limits.ts';
+import { Problem } from '../core/problems.ts';
 import { refuseCrowdedJson } from './crowded-json.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { restEndpoints } from './rest-endpoints.ts';
 import { refuseOtherMethods } from './rest-methods.ts';
 import { takeOverAnswers, tellRefusals } from './rpc-answers.ts';
+import { calledProcedures } from './rpc-path.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
@@ -39,14 +41,18 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
 };
 
 const answer = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+  refuseLongBatch(request.url);
   await fastifyRequestHandler({
     router: appRouter,
     req: request,
     res: reply,
     // As it was sent: tRPC decodes it.
     path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
-    createContext: ({ info }) => contextOf(request, deps, info.calls.length),
-    maxBatchSize: MAX_BATCH_SIZE,
+    // tRPC refuses a batch with calls of both kinds.
+    createContext: ({ info }) =>
+      contextOf(request, deps, { count: info.calls.length, areQueries: info.type === 'query' }),
+    // A query whose input is too long for a URL may be sent by POST.
+    allowMethodOverride: true,
     onError: ({ error, path }) => {
       const problem = problemOf(error);
       if (problem.status >= 500) request.log.error({ err: problem, procedure: path }, problem.code);
@@ -54,6 +60,14 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, deps: Contex
     responseMeta: ({ errors }) => ({ headers: headersFor(errors) }),
   });
   return reply;
+};
+
+/** Before tRPC does, which would not name the limit. */
+const refuseLongBatch = (url: string): void => {
+  const count = calledProcedures(url).length;
+  if (count <= MAX_BATCH_SIZE) return;
+  const detail = `A batch may hold at most ${MAX_BATCH_SIZE} calls, and this one has ${count}: set maxItems of the batch link to ${MAX_BATCH_SIZE}.`;
+  throw new Problem('malformed-request', { detail });
 };
 
 /** What the status of an answer asks for by HTTP: how to log in, and when to try again. */

@@ -26,6 +26,8 @@ import { keepRequestStates } from './request-state.ts';
 import { serveRest } from './rest.ts';
 import { addRareMethods, refuseOtherMethods } from './rest-methods.ts';
 import { serveRpc } from './rpc.ts';
+import { sendRpcProblem } from './rpc-answers.ts';
+import { isRpc } from './rpc-path.ts';
 import { secureAnswers, securityHeadersFor } from './security-headers.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -80,7 +82,8 @@ export const createServer = async (deps: ServerDeps) => {
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);
-      sendProblem(request, reply, error);
+      if (isRpc(request.url)) sendRpcProblem(request, reply, error);
+      else sendProblem(request, reply, error);
     },
   });
   broken.watch(app.server);
