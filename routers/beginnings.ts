@@ -3,7 +3,10 @@ import type { Services } from '../src/services/index.ts';
 
 type RawInput = () => Promise<unknown>;
 
-/** Begins what a query is going to read, while its caller is looked up: they get it if they may have it. */
+/**
+ * Begins what a query is going to read, while its caller is looked up: they get it if they may have it. See `mayPrefetch` of
+ * the context.
+ */
 export type Beginning = (services: Services, rawInput: RawInput) => void;
 
 /** Over an input of this schema. What is wrong with any other the query says itself, to those who may ask it. */

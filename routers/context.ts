@@ -8,8 +8,11 @@ export type Context = {
   openServices: () => Services;
   /** The caller, or null without valid credentials. Looked up when first asked for. */
   authenticate: () => Promise<Actor | null>;
-  /** Whether there are no credentials at all, good or bad: nobody will be known by this request. */
-  isAnonymous: boolean;
+  /**
+   * Whether a query may begin to read before the caller is known: only where the caller is expected to see all users. For any
+   * other, the time that it takes would reveal users whom the caller may not see.
+   */
+  mayPrefetch: (services: Services) => boolean;
   /** The browser's session, which logging in and out changes. */
   browser: Browser;
   /** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */

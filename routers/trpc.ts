@@ -101,7 +101,7 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
     const call = async () => {
       const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      if (!context.isAnonymous) meta?.begin?.(ctx.services, rawInput);
+      if (meta?.begin && context.mayPrefetch(ctx.services)) meta.begin(ctx.services, rawInput);
       const actor = await caller;
       if (!actor) throw new Problem('not-signed-in');
       if (!may(actor)) throw roleRequired(roles);

@@ -88,8 +88,10 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
       }
       return actor;
     },
-    isAnonymous:
-      presentedToken(request) === null && presentedSession(request, isHttps(deps.baseUrl)) === null,
+    mayPrefetch: ({ identity }) => {
+      const secret = presentedToken(request) ?? presentedSession(request, isHttps(deps.baseUrl));
+      return secret !== null && identity.sawAllLastTime(secret);
+    },
     browser: browserOf(request, deps),
     once: () => onceOf(request, calls.count),
     precondition: () => preconditionOf(request, calls.count, context),

@@ -93,7 +93,7 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
       createCaller({
         openServices: () => app.openServices(IN_PROCESS),
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
-        isAnonymous: email === null,
+        mayPrefetch: () => false,
         browser: NO_BROWSER,
         inTransaction: (work) => app.inTransaction(IN_PROCESS, work),
         once: () => null,

@@ -8,17 +8,36 @@ import { prepared } from '../prepared.ts';
 
 export type CredentialOwners = ReturnType<typeof createCredentialOwners>;
 
+/** Logins of superusers and staff; the longest known go. */
+const MAX_REMEMBERED = 10_000;
+
 /** Who owns the token or session of a digest, if it is known and its owner active. Asked by every request. */
 export const createCredentialOwners = (em: SqlEntityManager, read: Read) => {
-  const ownersBy = (kind: Credential['kind']) => async (digests: readonly string[]) =>
-    byDigest(await read(OWNERS[kind].bound(em, { digests })));
+  /** Digests of credentials whose owner could see all users at the last look-up. */
+  const sawAll = new Set<string>();
+  const remember = (digest: string, owner?: { is_superuser: boolean; is_staff: boolean }): void => {
+    if (!owner?.is_superuser && !owner?.is_staff) sawAll.delete(digest);
+    else sawAll.add(digest);
+    const [oldest] = sawAll;
+    if (sawAll.size > MAX_REMEMBERED && oldest !== undefined) sawAll.delete(oldest);
+  };
+  const ownersBy = (kind: Credential['kind']) => async (digests: readonly string[]) => {
+    const owners = byDigest(await read(OWNERS[kind].bound(em, { digests })));
+    for (const digest of digests) remember(digest, owners.get(digest));
+    return owners;
+  };
   const gathered = {
     token: createGathering(ownersBy('token')),
     session: createGathering(ownersBy('session')),
   };
-  return async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
+  const ownerOf = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
     // A transaction sees what nobody else does as yet.
     unit.isInTransaction() ? (await OWNERS[kind](unit, { digests: [digest] })).at(0) : gathered[kind](digest);
+
+  return Object.assign(ownerOf, {
+    /** A guess at what the next look-up will say of the owner. It permits nothing. */
+    sawAllLastTime: (digest: string): boolean => sawAll.has(digest),
+  });
 };
 
 export const activeUsers = (db: Kysely<Database>) =>

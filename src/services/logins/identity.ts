@@ -43,6 +43,9 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, ownerOf }: De
 
     ofSession: async (secret: string): Promise<Actor | null> =>
       SESSION_FORM.test(secret) ? actorBy('session', secret, SESSION_IDLE_DAYS) : null,
+
+    /** Whether the owner of this token or session could see all users when this process last looked it up. */
+    sawAllLastTime: (secret: string): boolean => ownerOf.sawAllLastTime(tokenDigest(secret)),
   };
 };
 

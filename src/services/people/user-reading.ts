@@ -20,7 +20,7 @@ export const createUserReading = ({ em, read, readAnyUser }: Deps) => {
   let begun: { email: string; row: ReturnType<ReadAnyUser> } | undefined;
 
   return {
-    /** Begins before it is known who asks: half of the time goes into finding that out. Whoever sees all may have it. */
+    /** Begins before the caller is known, which is half of the time, for one who is expected to see all users. */
     begin: (email: string): void => {
       if (em.isInTransaction()) return; // it sees what nobody else does as yet
       begun = { email, row: readAnyUser(email) };

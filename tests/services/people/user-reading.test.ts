@@ -1,9 +1,18 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../../support/app-suite.ts';
+import { until } from '../../support/poll.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF } from '../../support/test-app.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../../support/test-app.ts';
 
 const reading = appSuite('reading users');
+
+/** Whether a statement waits for a lock of the table. */
+const isWaitedFor = async (app: TestApp): Promise<boolean> => {
+  const waiting = sql`select from pg_locks where not granted and relation = 'app_grants'::regclass
+    and database = (select oid from pg_database where datname = current_database())`;
+  return (await waiting.execute(app.db())).rows.length > 0;
+};
 
 /** What everybody sees of everybody, one by one. */
 const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
@@ -68,6 +77,47 @@ reading('asks the database nothing for somebody who shows no credentials', async
   assert.is((await app.send(`GET /jb/users/${ADA}/`, { as: ROOT })).statusCode, 200);
   assert.ok(asked > 0, 'it would have been seen');
   pool.off('acquire', count);
+});
+
+reading(
+  'begins before the caller is known only for a login that saw all users the last time',
+  async ({ app }) => {
+    const { identity } = app.openServices();
+    const sees = async (email: string) => {
+      const token = await app.tokenOf(email);
+      const before = identity.sawAllLastTime(token);
+      await app.openServices().identity.ofToken(token);
+      return [before, identity.sawAllLastTime(token)];
+    };
+    await app.as(ROOT).users.create({ email: 'helper@steward.test', client: 1 });
+    assert.equal(await sees('helper@steward.test'), [false, false]);
+    await app.as(ROOT).roles.setOffices({ email: 'helper@steward.test', is_staff: true });
+    assert.equal(await sees('helper@steward.test'), [false, true]);
+    await app.as(ROOT).roles.setOffices({ email: 'helper@steward.test', is_staff: false });
+    assert.equal(await sees('helper@steward.test'), [true, false]);
+    for (const email of [ACME, ADA]) assert.equal((await sees(email))[1], false, email);
+  },
+);
+
+reading('reads no user for a token that is unknown', async ({ app }) => {
+  const headers = { authorization: `Token ${'1'.repeat(40)}` };
+  const locker = app.orm.em.fork();
+  await locker.begin();
+  // Reading a user waits for this lock, and looking up a token does not.
+  await locker.execute('lock table app_grants in access exclusive mode');
+  let isAnswered = false;
+  const request = app.send(`GET /jb/users/${ADA}/`, { headers }).finally(() => {
+    isAnswered = true;
+  });
+  let isWaiting = false;
+  await until('an answer, or a statement that waits', async () => {
+    isWaiting = await isWaitedFor(app);
+    return isAnswered || isWaiting;
+  });
+  await locker.rollback();
+
+  assert.is((await request).statusCode, 401);
+  assert.is(isWaiting, false);
 });
 
 reading('of one request is of the moment, also when it reads twice', async ({ app }) => {
