@@ -44,10 +44,13 @@ type AppDeps = {
   clock?: Clock;
   /** Of the hashes of passwords, where they protect nobody; no setting leads here. */
   hashCost?: Argon2Cost;
+  requestDeadlineMs?: number;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
+/** For all that a request asks of the database. */
+const DEADLINE_MS = 10_000;
 /** For small reads that requests share. No request waits longer. */
 const READ_TIMEOUT_MS = 10_000;
 /** Below the usual timeouts of probes. */
@@ -55,7 +58,15 @@ const READY_TIMEOUT_MS = 2_500;
 
 /** The composition root: the one place where everything is made and wired. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
-  const { config, connection, secretKey, logger, clock = systemClock, hashCost } = deps;
+  const {
+    config,
+    connection,
+    secretKey,
+    logger,
+    clock = systemClock,
+    hashCost,
+    requestDeadlineMs = DEADLINE_MS,
+  } = deps;
   const orm = await openDatabase(connection, (line) => logger.warn(line));
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
@@ -105,6 +116,7 @@ export const createApp = async (deps: AppDeps) => {
     secretKey,
     version: manifest.version,
     trustedProxies: config.trustedProxies,
+    requestDeadlineMs,
     isReady: () => withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm)),
     corsOrigins: config.corsOrigins,
     requestLimits:
@@ -125,7 +137,7 @@ export const createApp = async (deps: AppDeps) => {
           retentionDays: config.usageRetentionDays,
         }),
       answers: () => pruneAnswers(orm.em.fork(), clock.now()),
-      counts: () => pruneCounts(orm.em.fork(), clock.now()),
+      counts: () => pruneCounts(orm.em.fork()),
       logins: () =>
         pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
     },

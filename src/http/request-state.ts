@@ -24,13 +24,11 @@ export type RequestState = {
   bodyBeganAt: number;
 };
 
-/** For all that a request asks of the database, its caller included. The time that its body takes to arrive is not counted. */
-const DEADLINE_MS = 10_000;
-
-export const keepRequestStates = (app: FastifyInstance): void => {
+/** @param deadlineMs for all that a request asks of the database; the time that its body takes to arrive is not counted */
+export const keepRequestStates = (app: FastifyInstance, deadlineMs: number): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
-    const deadline = new Deadline(DEADLINE_MS);
+    const deadline = new Deadline(deadlineMs);
     request.state = {
       reply,
       deadline,

@@ -54,6 +54,7 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
+  requestDeadlineMs: number;
   /** Whose scripts may read the answers. */
   corsOrigins: readonly string[];
   /** How many requests a caller has; null: as many as they like. */
@@ -98,7 +99,7 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : answerProblem(request, reply, new Problem('not-found')),
   );
-  keepRequestStates(app);
+  keepRequestStates(app, deps.requestDeadlineMs);
   secureAnswers(app, securityHeaders);
   await app.register(cookie);
   await negotiate(app);

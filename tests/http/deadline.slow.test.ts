@@ -14,7 +14,7 @@ import { allOf, logEntry, SALES } from '../support/usage.ts';
 const MAX_MS = 18_000;
 const AT_ONCE = 25;
 
-const deadline = appSuite('the deadline of a request');
+const deadline = appSuite('the deadline of a request', {}, { requestDeadlineMs: 10_000 });
 
 deadline('ends reads and writes in all their stages while the table of users is locked', async ({ app }) => {
   const { send, connection } = app;

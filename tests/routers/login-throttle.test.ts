@@ -1,7 +1,9 @@
 import * as assert from 'uvu/assert';
 import { COST, makeArgon2Hash } from '../../src/adapters/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { keyOf } from '../../src/services/logins/rate-limits.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
@@ -53,6 +55,48 @@ throttle('is shared by all instances on one database', async ({ app }) => {
   assert.is(there.statusCode, 429);
 });
 
+throttle(
+  'goes by the clock of the database, also on an instance whose clock is a day ahead',
+  async ({ app }) => {
+    const username = 'ahead@acme.test';
+    await app.as('admin@acme.test').users.create({ email: username });
+    const now = Date.now;
+    const dayAhead = () => now() + DAY_MS;
+    try {
+      Date.now = dayAhead;
+      for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.3.1');
+      Date.now = now;
+      const here = await send(app, username, 'wrong', '10.0.3.2');
+      Date.now = dayAhead;
+      const ahead = await send(app, username, 'wrong', '10.0.3.2');
+
+      assert.equal([here.statusCode, ahead.statusCode], [429, 429]);
+      assert.ok(Number(here.headers['retry-after']) <= 15 * 60, `${here.headers['retry-after']} s`);
+      assert.ok(Number(ahead.headers['retry-after']) <= 15 * 60, `${ahead.headers['retry-after']} s`);
+    } finally {
+      Date.now = now;
+    }
+  },
+);
+
+throttle(
+  'unlocks an account whose end the former clock of the database has put days ahead',
+  async ({ app }) => {
+    const username = 'set-back@acme.test';
+    for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.4.1');
+    await app
+      .db()
+      .updateTable('rate_limits')
+      .set({ expire: Date.now() + 2 * DAY_MS })
+      .where('key', '=', `login-account:${keyOf(username)}`)
+      .execute();
+    const refused = await send(app, username, 'wrong', '10.0.4.2');
+
+    assert.is(refused.statusCode, 429);
+    assert.ok(Number(refused.headers['retry-after']) <= 15 * 60, `${refused.headers['retry-after']} s`);
+  },
+);
+
 throttle('counts each login of a batch', async ({ app }) => {
   const caller = app.as(null);
   const tries = Array.from({ length: 40 }, () =>
@@ -98,6 +142,7 @@ throttle('counts an IPv6 customer as one address', async ({ app }) => {
     connection,
     clock: app.clock,
     hashCost: CHEAP_HASH,
+    requestDeadlineMs: 60_000,
   };
   const proxied = await createApp({ ...settings, secretKey: 'x'.repeat(32), logger: createLogger('silent') });
   const fail = (n: number, forwarded: string) =>

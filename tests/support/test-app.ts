@@ -26,6 +26,9 @@ const NO_BROWSER = {
   forgetSession: () => {},
 };
 
+/** Longer than the service's own, as tests run on busy machines. */
+const DEADLINE_MS = 60_000;
+
 const SECRET_KEY = 'a secret key that only tests ever use';
 const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
 
@@ -36,7 +39,10 @@ type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** The whole service over a database of its own, filled with the demo workspace, not listening. */
-export const startTestApp = async (settings: Record<string, string> = {}) => {
+export const startTestApp = async (
+  settings: Record<string, string> = {},
+  { requestDeadlineMs = DEADLINE_MS } = {},
+) => {
   const database = await createTestDatabase('demo');
   const packagesDir = await mkdtemp(join(tmpdir(), 'steward-test-'));
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
@@ -49,6 +55,7 @@ export const startTestApp = async (settings: Record<string, string> = {}) => {
     logger,
     clock,
     hashCost: CHEAP_HASH,
+    requestDeadlineMs,
   };
   const app = await createApp(deps);
   const em = () => app.orm.em.fork();

@@ -8,7 +8,7 @@ import { SESSION_IDLE_DAYS } from './identity.ts';
 /** Rows of one statement: few enough that nobody waits for their locks. */
 const BATCH = 1_000;
 
-/** Beyond the end of a count, should clocks of instances disagree. */
+/** After the end of a count. */
 const COUNT_GRACE_MS = HOUR_MS;
 
 /** Removes sessions and tokens that have expired, or were not used for too long. */
@@ -26,14 +26,14 @@ export const pruneCredentials = async (
   if (tokenIdleDays > 0) await prune(em, 'api_tokens', new Date(now.getTime() - tokenIdleDays * DAY_MS));
 };
 
-/** Removes counts of tries and of requests that are over. */
-export const pruneCounts = async (em: SqlEntityManager, now: Date): Promise<void> => {
-  const before = now.getTime() - COUNT_GRACE_MS;
+/** Removes counts of tries and of requests that are over, by the clock of the database, which made them. */
+export const pruneCounts = async (em: SqlEntityManager): Promise<void> => {
   await inBatches(
     em,
     sql`
     delete from rate_limits where key in (
-      select key from rate_limits where expire < ${before} order by expire limit ${BATCH} for update skip locked)`,
+      select key from rate_limits where expire < (extract(epoch from now()) * 1000)::bigint - ${COUNT_GRACE_MS}::bigint
+      order by expire limit ${BATCH} for update skip locked)`,
   );
 };
 

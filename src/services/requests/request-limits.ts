@@ -2,8 +2,7 @@ import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Credential } from '../actor.ts';
-import { networkOf } from '../logins/rate-limits.ts';
-import { takeBlock } from './request-blocks.ts';
+import { createCounter, networkOf } from '../logins/rate-limits.ts';
 
 /** An instance takes a twentieth of the limit at a time: a write for each request would cost more than most requests do. */
 const BLOCKS = 20;
@@ -38,6 +37,7 @@ export type RequestLimits = ReturnType<typeof createRequestLimits>;
  */
 export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS }: Deps) => {
   const block = Math.max(1, Math.floor(limit / BLOCKS));
+  const counter = createCounter(pool, { keyPrefix: 'requests', windowMs });
   const windows = new Map<string, Window>();
   const reserving = new Map<string, Promise<void>>();
 
@@ -56,7 +56,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 
   const reserve = async (key: string, points: number): Promise<void> => {
     const askedAt = performance.now();
-    const taken = await takeBlock(pool, { key, points, windowMs });
+    const taken = await counter.add(key, points);
     const open = openWindow(key);
     const same = open?.id === taken.window ? open : undefined;
     const before = Math.min(limit, taken.points - points);
