@@ -5,7 +5,7 @@ import { Invitation } from './invitation.ts';
 import { PasswordLink } from './password-link.ts';
 import { User } from './user.ts';
 
-export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset'] as const;
+export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset', 'password-changed'] as const;
 
 /**
  * A mail that is owed. Written in the transaction of what causes it, so that neither exists without the other.
@@ -48,6 +48,8 @@ export const OutboxMailSchema = defineEntity({
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     passwordLink: () =>
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
+    /** Network address of the request that caused the mail, where the mail tells it. */
+    requestAddress: p.string().length(45).nullable(),
     createdAt: instant(),
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),

@@ -17,6 +17,7 @@ import { InvitationMails } from './0016-invitation-mails.ts';
 import { NestedUsageWindows } from './0017-nested-usage-windows.ts';
 import { SessionExpiry } from './0018-session-expiry.ts';
 import { SessionAuthentication } from './0019-session-authentication.ts';
+import { PasswordNotices } from './0020-password-notices.ts';
 
 /** In the order they run. Names are recorded in the database: never rename one that has been released. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   { name: '0017-nested-usage-windows', class: NestedUsageWindows },
   { name: '0018-session-expiry', class: SessionExpiry },
   { name: '0019-session-authentication', class: SessionAuthentication },
+  { name: '0020-password-notices', class: PasswordNotices },
 ];

@@ -9,7 +9,7 @@ export const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all')
 
 export const MailView = z.object({
   id: z.int(),
-  kind: z.enum(['invitation', 'password-setup', 'password-reset']),
+  kind: z.enum(['invitation', 'password-setup', 'password-reset', 'password-changed']),
   recipient: z.string(),
   /** Null for mails that concern a user and no client in particular. */
   client: z.int().nullable(),

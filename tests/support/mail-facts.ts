@@ -25,6 +25,7 @@ export const invitationFacts = (changes: Partial<MailFacts> = {}): MailFacts => 
   support_email: 'help@acme.test',
   invitation_key: 'KEY',
   first_name: null,
+  request_address: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,
@@ -35,7 +36,7 @@ export const invitationFacts = (changes: Partial<MailFacts> = {}): MailFacts => 
 
 /** A password mail of the same client. */
 export const passwordFacts = (
-  kind: 'password-setup' | 'password-reset',
+  kind: 'password-setup' | 'password-reset' | 'password-changed',
   changes: Partial<MailFacts> = {},
 ): MailFacts =>
   invitationFacts({

@@ -41,7 +41,7 @@ export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>
 export const mailFacts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
-    .select(['invitation.key as invitation_key', 'person.first_name'])
+    .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select('link.expires_at as link_expires_at')
     .select(
@@ -63,6 +63,7 @@ const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
     else 'The invitation has expired.'
   end
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
+  when mail.kind = 'password-changed' then null
   when not person.is_active then 'The account has been deactivated.'
   when coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)}) <= ${now}
     then 'The link has expired.'

@@ -7,8 +7,8 @@ export type Letter = {
   opening: string[];
   /** Between opening and link: what one gets. */
   list: { heading: string; items: string[] } | null;
-  /** What the link is for. */
-  action: string;
+  /** What the link is for; null for a mail without a link. */
+  action: string | null;
   /** null where whoever reads this may not see it. */
   link: string | null;
   closing: string[];
@@ -20,7 +20,7 @@ export const textOf = ({ opening, list, action, link, closing }: Letter): string
   [
     ...opening,
     ...(list ? [[list.heading, ...list.items.map((item) => `- ${item}`)].join('\n')] : []),
-    `${action}:\n${link ?? NO_LINK}`,
+    ...(action === null ? [] : [`${action}:\n${link ?? NO_LINK}`]),
     ...closing,
   ]
     .join('\n\n')
@@ -51,7 +51,7 @@ export const htmlOf = (letter: Letter): string => {
 <div role="article" style="${COLUMN}">
 ${opening.map(paragraph)}
 ${list ? listing(list) : ''}
-${link === null ? paragraph(`${action}: ${NO_LINK}`) : linking(action, link)}
+${action === null ? '' : link === null ? paragraph(`${action}: ${NO_LINK}`) : linking(action, link)}
 ${closing.map(paragraph)}
 </div>
 </body>

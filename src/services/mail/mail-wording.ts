@@ -15,6 +15,7 @@ export const senderNameOf = ({ client_name: name }: Pick<MailFacts, 'client_name
 export const subjectOf = (mail: Worded): string => {
   const name = senderNameOf(mail);
   if (mail.kind === 'password-reset') return `Reset your password for ${name}`;
+  if (mail.kind === 'password-changed') return `Your password for ${name} was changed`;
   if (mail.kind === 'password-setup') return `Set your password for ${name}`;
   return oneLine(mail.invitation_subject ?? '') || `You've been invited to ${name}`;
 };
@@ -22,6 +23,7 @@ export const subjectOf = (mail: Worded): string => {
 /** @param until when the link ends */
 export const contentOf = (mail: MailFacts, until: Date): Content => {
   if (mail.kind === 'invitation') return invitation(mail, until);
+  if (mail.kind === 'password-changed') return passwordChanged(mail);
   return mail.kind === 'password-setup' ? passwordSetup(mail, until) : passwordReset(mail, until);
 };
 
@@ -71,6 +73,25 @@ const passwordReset = (mail: MailFacts, until: Date): Content => ({
     'If it was not you, ignore this mail: your password stays as it is.',
   ],
 });
+
+/** Without a link: whoever can read the mailbox must not be able to act on it. */
+const passwordChanged = (mail: MailFacts): Content => {
+  const address = oneLine(mail.request_address ?? '');
+  const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
+  return {
+    opening: [
+      greeting(mail),
+      `The password of ${mail.recipient} at ${senderNameOf(mail)} was changed on ${at}${address && ` by a request from ${address}`}.`,
+    ],
+    list: null,
+    action: null,
+    closing: [
+      'If it was you, there is nothing to do.',
+      'If it was not you, somebody else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Change the password of your mailbox as well, and tell your administrator.',
+      ...support(mail),
+    ],
+  };
+};
 
 const greeting = (mail: MailFacts): string => {
   const name = oneLine(mail.first_name ?? '');

@@ -45,10 +45,12 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     return row;
   };
 
-  const showsLink = (actor: Actor, { kind, client_id: client }: MailFacts): boolean =>
-    kind === 'invitation'
+  const showsLink = (actor: Actor, { kind, client_id: client }: MailFacts): boolean => {
+    if (kind === 'password-changed') return false;
+    return kind === 'invitation'
       ? client !== null && showsInvitationLink(actor, client, mailRoute)
       : showsPasswordLink(actor, mailRoute);
+  };
 
   const written = (actor: Actor, row: MailFacts): Mail =>
     mailWriter.write(row, row.sent_at ? (row.last_attempt_at ?? row.sent_at) : clock.now(), {

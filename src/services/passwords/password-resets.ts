@@ -7,6 +7,7 @@ import type { Audit, Origin } from '../audit/audit.ts';
 import type { Links } from '../links.ts';
 import type { LoginThrottle } from '../logins/login-throttle.ts';
 import type { ResetThrottle } from '../logins/reset-throttle.ts';
+import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { lockActiveUser } from '../people/user-changes.ts';
 import { clientIdsOf, tables } from '../tables.ts';
 import { consumePasswordLink, openPasswordLink } from './password-links.ts';
@@ -64,7 +65,9 @@ export const createPasswordResets = (deps: Deps) => {
         // The user before the link, as whoever ends a user's access takes them.
         const isActive = await lockActiveUser(tx, link.userId);
         if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('link-dead');
-        await setPassword(tx, { userId: link.userId, hash, now: clock.now() });
+        const now = clock.now();
+        await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
+        await setPassword(tx, { userId: link.userId, hash, now });
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
       });

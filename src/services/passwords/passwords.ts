@@ -4,9 +4,10 @@ import type { PasswordHasher } from '../../adapters/password-hasher.ts';
 import { type Clock, DAY_MS } from '../../core/clock.ts';
 import { invalid } from '../../core/problems.ts';
 import type { Actor, Credential } from '../actor.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import type { Idempotency, Once } from '../idempotency.ts';
 import { asWrongPassword, type PasswordProof, type ProvenUser } from '../logins/password-proof.ts';
+import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { tables } from '../tables.ts';
 import { clientOfHost } from '../tenants/branding.ts';
 import { clientRow } from '../tenants/clients.ts';
@@ -20,6 +21,7 @@ type Deps = {
   commonPasswords: CommonPasswords;
   proof: PasswordProof;
   audit: Audit;
+  origin: Origin;
   idempotency: Idempotency;
 };
 
@@ -27,7 +29,7 @@ type Replacement = { current: string; next: string; kept: Credential | null };
 type Write = (inside: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
 
 export const createPasswords = (deps: Deps) => {
-  const { em, clock, hasher, commonPasswords, proof, audit, idempotency } = deps;
+  const { em, clock, hasher, commonPasswords, proof, audit, origin, idempotency } = deps;
   const replace = async (user: ProvenUser, replacement: Replacement, write: Write): Promise<null> => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Choose another one than the current password.'] });
@@ -37,7 +39,9 @@ export const createPasswords = (deps: Deps) => {
     const overtaken = new Error('deactivated, or given another password, since it was proven');
     const replaced = write(async (tx) => {
       if (!(await lockUnchanged(tx, user))) throw overtaken;
-      await setPassword(tx, { userId: user.id, hash, now: clock.now(), kept });
+      const now = clock.now();
+      await enqueuePasswordNotice(tx, { userId: user.id, now, address: origin.address });
+      await setPassword(tx, { userId: user.id, hash, now, kept });
       const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
       return null;

@@ -70,6 +70,25 @@ writer('say to a new user that an account was made', () => {
   assert.match(mail.text, 'until 5 December 2026.');
 });
 
+writer('say of a changed password when and from where, and what to do, without a link', () => {
+  const facts = passwordFacts('password-changed', {
+    link_id: null,
+    link_user_id: null,
+    link_created_at: null,
+  });
+  const { subject, text, html } = testWriter.write({ ...facts, request_address: '203.0.113.7' }, NOW);
+
+  assert.is(subject, 'Your password for Acme Analytics was changed');
+  const sentence =
+    'The password of ada@guest.test at Acme Analytics was changed on 21 November 2026, 12:00 (UTC) by a request from 203.0.113.7.';
+  for (const form of [text, html]) {
+    assert.match(form, sentence);
+    assert.match(form, 'If it was not you');
+    assert.not.match(form, /link|href|token=|null/);
+  }
+  assert.match(testWriter.write(facts, NOW).text, '12:00 (UTC).');
+});
+
 writer('go out in the name of the service where there is no client', () => {
   const facts = passwordFacts('password-reset', {
     client_name: null,
