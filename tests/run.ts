@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { missingPrograms } from './failover/programs.ts';
 import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
 import { CHROMIUM } from './support/chromium.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
@@ -28,12 +29,14 @@ const PROJECT = dirname(import.meta.dirname);
 const FIXTURES = join('tests', 'fixtures');
 const dir = relative(PROJECT, resolve(values.dir));
 
-/** Tests that need what no package brings: a browser. Where there is none, the run says so and does without them. */
+/** Tests that need programs that no npm package has. Where these are missing, the run says so and leaves the tests out. */
 const BROWSER_TESTS = join('tests', 'browser');
-const hasBrowser = existsSync(CHROMIUM);
 
 /** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
 const PACKAGE_TESTS = join('tests', 'package');
+
+/** Needs Debian's PostgreSQL, Patroni, etcd and HAProxy, and minutes: only when asked for by name. */
+const FAILOVER_TESTS = join('tests', 'failover');
 
 /** They start programs, and take longer than all the others: left to `--all`, and to who asks for a part. */
 const PROGRAM_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-client'].map((name) =>
@@ -43,8 +46,11 @@ const PROGRAM_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-clien
 const SLOW = '.slow.test.ts';
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
-const isPackageWanted = parts.some((part) => normalize(part).startsWith(PACKAGE_TESTS));
-const leftOut = [...(isPackageWanted ? [] : [PACKAGE_TESTS]), ...(isBrief ? PROGRAM_TESTS : [])];
+const isNamed = (folder: string): boolean => parts.some((part) => normalize(part).startsWith(folder));
+const leftOut = [
+  ...[PACKAGE_TESTS, FAILOVER_TESTS].filter((folder) => !isNamed(folder)),
+  ...(isBrief ? PROGRAM_TESTS : []),
+];
 
 /** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
 const isWanted = (file: string): boolean =>
@@ -53,14 +59,21 @@ const isWanted = (file: string): boolean =>
   !(isBrief && file.endsWith(SLOW)) &&
   (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
-const findFiles = async (): Promise<string[]> => {
+const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
   if (isBrief) console.log(`Left out ${PROGRAM_TESTS.join(', ')}, *${SLOW}: npm run test:all runs them too.`);
-  const runnable = files.filter((file) => hasBrowser || !file.startsWith(BROWSER_TESTS));
-  if (runnable.length < files.length) console.log(`Left out ${BROWSER_TESTS}: there is no ${CHROMIUM}.`);
-  return runnable.sort();
+  const missing = [
+    { folder: BROWSER_TESTS, programs: existsSync(CHROMIUM) ? [] : [CHROMIUM] },
+    { folder: FAILOVER_TESTS, programs: missingPrograms() },
+  ].filter(({ programs }) => programs.length > 0);
+  for (const { folder, programs } of missing) {
+    if (files.some((file) => file.startsWith(folder)))
+      console.log(`Left out ${folder}: there is no ${programs.join(', ')}.`);
+  }
+  const runnable = files.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
+  return { files: runnable.sort(), areAnyMissing: runnable.length < files.length };
 };
 
 /** What a test tells also when all went well: a figure, as comments stand in TAP, or what it has left out. */
@@ -123,12 +136,12 @@ const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal)
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interrupted.abort());
 
-const files = await findFiles();
+const { files, areAnyMissing } = await findFiles();
 const verdicts: Verdict[] = [];
 let outside = 0;
 try {
-  if (files.length === 0) throw new Error('No test file matches.');
-  await runAll(files, verdicts, interrupted.signal);
+  if (files.length === 0 && !areAnyMissing) throw new Error('No test file matches.');
+  if (files.length > 0) await runAll(files, verdicts, interrupted.signal);
 } catch (error) {
   console.log(error);
   outside = 1;

@@ -43,5 +43,7 @@ export const firstSuccess = async <Item, Result>(
     return await startFrom(items);
   } catch {
     throw new AggregateError(failures);
+  } finally {
+    done.abort();
   }
 };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/initdb.ts';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
 import { AUTHORITY, CLIENT, SERVER } from './database-certificates.ts';
+import { freePort } from './free-port.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import { administer } from './test-server.ts';
 
@@ -81,15 +82,6 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
       await folder[Symbol.asyncDispose]();
     },
   };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a TCP server
-  server.close();
-  await once(server, 'close');
-  return port;
 };
 
 /** A host that accepts connections and never answers. */
