@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { failureCostMs } from '../adapters/hash-work.ts';
 import { reasonAgainstHash } from '../adapters/password-hasher.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Config } from '../core/config.ts';
@@ -30,7 +30,7 @@ export const importDjango = async (
       await migrateDatabase(connection);
       const orm = await openDatabase(connection);
       try {
-        return await importFile(orm, dump.createReadStream(), size, options, report);
+        return await importFile(orm, dump, size, options, report);
       } finally {
         await orm.close(true);
       }
@@ -45,6 +45,7 @@ export const importDjango = async (
 const statDump = async (dump: FileHandle, report: string | undefined): Promise<Stats> => {
   const stats = await dump.stat();
   if (stats.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
+  if (!stats.isFile()) throw invalid({ file: ['Must be a file, as it is read twice.'] });
   const older = report === undefined ? null : await orMissing(stat(report));
   if (older && older.dev === stats.dev && older.ino === stats.ino) {
     throw invalid({ report: ['Must be another file than the one that is imported.'] });
@@ -54,15 +55,22 @@ const statDump = async (dump: FileHandle, report: string | undefined): Promise<S
 
 const importFile = async (
   orm: Orm,
-  source: Readable,
+  dump: FileHandle,
   sizeBytes: number,
-  { client, model, dryRun = false }: ImportArguments,
+  { client, model, map, drop, resetUnsupportedPasswords, dryRun = false }: ImportArguments,
   report: ImportReport,
 ): Promise<ImportTotals> => {
   const audit = createAudit(NO_ORIGIN, systemClock);
-  const django = createDjangoImport({ em: orm.em.fork(), clock: systemClock, audit, reasonAgainstHash });
+  const django = createDjangoImport({
+    em: orm.em.fork(),
+    clock: systemClock,
+    audit,
+    reasonAgainstHash,
+    failureCostMs,
+  });
 
-  let bar: Progress = createProgress('Reading (bytes)', sizeBytes);
+  // It is read twice: once to see what is in it.
+  let bar: Progress = createProgress('Reading (bytes)', 2 * sizeBytes);
   let isReading = true;
   const advance = (count: number, total: number): void => {
     if (isReading) {
@@ -74,8 +82,11 @@ const importFile = async (
   };
   try {
     return await django.importUsers(
-      readDump(source, (bytes) => bar.advance(bytes)),
-      { model, clientId: client ?? null, dryRun },
+      () => readDump(dump.createReadStream({ start: 0, autoClose: false }), (bytes) => bar.advance(bytes)),
+      {
+        ...{ model: model ?? null, map, drop, clientId: client ?? null, dryRun },
+        resetsUnsupported: resetUnsupportedPasswords === true,
+      },
       { remark: report.write, advance },
     );
   } catch (error) {
@@ -84,16 +95,16 @@ const importFile = async (
     throw problem?.code === 'overloaded' ? problem : error;
   } finally {
     bar.stop();
-    source.destroy();
   }
 };
 
-const linesOf = (totals: ImportTotals, { client, model, dryRun }: ImportArguments): string[] => [
+const linesOf = (totals: ImportTotals, { client, dryRun }: ImportArguments): string[] => [
   `${totals.read} records read`,
   `${totals.imported} imported`,
   `${totals.existing} already there, left as they are`,
-  `${totals.otherModels} skipped, not of the model ${model}`,
+  `${totals.otherModels} skipped, not of the model ${totals.model ?? 'of users'}`,
   `${totals.faulty} faulty`,
+  ...(totals.dropped.length > 0 ? [`Fields not imported: ${totals.dropped.join(', ')}`] : []),
   ...(totals.isRefused ? ['The file was refused: nobody was imported.'] : []),
   ...(totals.passwordless > 0
     ? [`${totals.passwordless} of those imported need a new password to log in.`]

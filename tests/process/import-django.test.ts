@@ -14,6 +14,8 @@ import { runCommand, type Settings } from '../support/service-process.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/django');
 const RECORDED = join(FIXTURES, 'dump.json');
+/** The recorded dump, of which one user is in a group. */
+const IMPORT = ['import-django', RECORDED, '--drop', 'groups'];
 
 const MANY = 20_000;
 /** Only to end a hanging run: the time itself is printed, as machines differ. */
@@ -54,10 +56,10 @@ const emails = async ({ database }: Context): Promise<string[]> => {
 
 command('tells how many it has read, imported and left out', async (context) => {
   const { settings } = context;
-  const dry = await runCommand(['import-django', RECORDED, '--dry-run'], settings);
+  const dry = await runCommand([...IMPORT, '--dry-run'], settings);
   const none = await emails(context);
-  const first = await runCommand(['import-django', RECORDED], settings);
-  const again = await runCommand(['import-django', RECORDED], settings);
+  const first = await runCommand(IMPORT, settings);
+  const again = await runCommand(IMPORT, settings);
 
   assert.equal([dry.code, first.code, again.code], [0, 0, 0], dry.stderr + first.stderr + again.stderr);
   assert.equal(none, []);
@@ -70,6 +72,7 @@ command('tells how many it has read, imported and left out', async (context) => 
       '0 already there, left as they are',
       '17 skipped, not of the model auth.user',
       '0 faulty',
+      'Fields not imported: username, groups, user_permissions',
       '1 of those imported need a new password to log in.',
       'They belong to no client: --client names one.',
       '',
@@ -85,7 +88,7 @@ command('makes them members of the client named', async ({ settings, database })
   await database.query(`insert into sites (id, domain, name) values (1, 'acme.test', 'Acme')`);
   await database.query(`insert into clients (id, site_id, name) values (3, 1, 'Acme')`);
 
-  const { code, stdout } = await runCommand(['import-django', RECORDED, '--client', '3'], settings);
+  const { code, stdout } = await runCommand([...IMPORT, '--client', '3'], settings);
   const { rows } = await database.query('select client_id, count(*)::int from memberships group by 1');
 
   assert.is(code, 0);
@@ -104,7 +107,10 @@ command('refuses a file with faults, and shows the first 20 of them', async (con
 
   assert.is(code, 1);
   assert.match(stdout, '\n0 imported\n');
-  assert.match(stdout, '\n30 faulty\nThe file was refused: nobody was imported.\n');
+  assert.match(
+    stdout,
+    '\n30 faulty\nFields not imported: username, groups, user_permissions\nThe file was refused: nobody was imported.\n',
+  );
   assert.is(told.length, 21);
   assert.match(told[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
   assert.is(told.at(-1), '10 more; --report lists them all.');
@@ -127,24 +133,31 @@ command('writes all that is to be known of records to the report', async ({ fold
   await writeFile(file, JSON.stringify([records[0], djangoUser('sha@example.org', { password: secret })]));
   await database.query(`insert into users (email, handle, profile_color, date_joined, last_password_set)
     values ('one@example.org', '@one', '000000', now(), now())`);
-  const accepted = await runCommand(['import-django', file, '--report', report], settings);
+  const accepted = await runCommand(
+    ['import-django', file, '--report', report, '--reset-unsupported-passwords'],
+    settings,
+  );
   const rest = (await readFile(report, 'utf8')).split('\r\n');
 
   assert.equal([refused.code, accepted.code], [1, 0]);
   assert.is(refused.stderr, '');
   assert.is(faults[0], 'record,pk,email,outcome,field,message');
   assert.equal(
-    faults.slice(1, 4).map((line) => line.slice(0, line.indexOf(',faulty,'))),
+    faults.slice(1, 4).map((line) => line.split(',').slice(3, 5)),
+    ['username', 'groups', 'user_permissions'].map((field) => ['dropped', field]),
+  );
+  assert.equal(
+    faults.slice(4, 7).map((line) => line.slice(0, line.indexOf(',faulty,'))),
     [`2,"a ""b"", c",'=2+5`, `2,"a ""b"", c",'=2+5`, `3,${records[2]?.pk},one@example.org`],
   );
   assert.equal(
-    rest.slice(1, 3).map((line) => line.split(',').slice(2, 5)),
+    rest.slice(4, 6).map((line) => line.split(',').slice(2, 5)),
     [
-      ['one@example.org', 'exists', ''],
       ['sha@example.org', 'imported', 'password'],
+      ['one@example.org', 'exists', ''],
     ],
   );
-  assert.equal([faults.length, rest.length], [5, 4]);
+  assert.equal([faults.length, rest.length], [8, 7]);
   assert.not.match(faults.join() + rest.join(), '0123456789abcdef');
   assert.is((await stat(report)).mode & 0o777, 0o600);
 });
@@ -156,6 +169,8 @@ command('refuses what it cannot work on, in a line or two', async ({ folder, set
   for (const [args, lines, told] of [
     [[folder.join('none.json')], 1, 'none.json'],
     [[folder.path], 2, 'file: Must be a file, and is a folder.'],
+    [['/dev/null'], 2, 'file: Must be a file, as it is read twice.'],
+    [[RECORDED, '--map', 'extra=a', '--map', 'extra=b'], 2, 'map: Maps extra twice.'],
     [[RECORDED, '--client', '7'], 2, 'client: There is no client 7.'],
     [[RECORDED, '--report', RECORDED], 2, 'report: Must be another file'],
     [[RECORDED, '--report', folder.join('none', 'report.csv')], 1, 'report.csv'],
@@ -164,7 +179,7 @@ command('refuses what it cannot work on, in a line or two', async ({ folder, set
     isRefused(outcome, lines);
     assert.match(outcome.stderr, told);
   }
-  const { code, stderr } = await runCommand(['import-django', broken], settings);
+  const { code, stderr } = await runCommand(['import-django', broken, '--drop', 'groups'], settings);
   assert.is(code, 1);
   assert.match(stderr, /^file: Is no JSON, or not all of it: it breaks off after record \d+\.\n$/);
   assert.not.match(stderr, STACK);
@@ -183,7 +198,7 @@ command(`takes ${MANY} users who do not fit into its memory together`, async (co
   const options = `--max-old-space-size=${MAX_HEAP_MB} --import=${join(FIXTURES, '../peak-memory.ts')}`;
 
   const started = performance.now();
-  const { code, stdout, stderr } = await runCommand(['import-django', file], {
+  const { code, stdout, stderr } = await runCommand(['import-django', file, '--drop', 'biography'], {
     ...context.settings,
     NODE_OPTIONS: options,
   });

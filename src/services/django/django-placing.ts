@@ -20,7 +20,11 @@ export const openPlacing = async (tx: SqlEntityManager, placing: Placing) => {
   const giveHandles = createHandleGiver((handles) => takenAmong(tx, handles));
 
   return async (users: readonly StagedUser[]): Promise<void> => {
-    const handles = await giveHandles(users.map(({ email }) => handleBaseOf(email)));
+    const given = await giveHandles(
+      users.filter(({ handle }) => handle === null).map(({ email }) => handleBaseOf(email)),
+    );
+    const rest = given.values();
+    const handles = users.map(({ handle }) => handle ?? rest.next().value ?? '');
     await insert(
       tx,
       users.map(({ position }) => position),
@@ -30,20 +34,25 @@ export const openPlacing = async (tx: SqlEntityManager, placing: Placing) => {
   };
 };
 
+/** In use, or of a staged user. */
 const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<string[]> => {
   const { rows } = await sql<{ handle: string }>`
-    select handle from users where handle = any(${handles}::varchar[])`.execute(tables(tx));
+    select handle from users where handle = any(${handles}::varchar[])
+    union
+    select handle from dumped_users where handle = any(${handles}::varchar[])`.execute(tables(tx));
   return rows.map(({ handle }) => handle);
 };
 
-/** When a password was set is not in a dump. */
+/** When a password was set is not in a dump of Django's own user model. */
 const insert = (tx: SqlEntityManager, positions: number[], handles: string[], { clientId, now }: Placing) =>
   sql`
     with added as (
-      insert into users (email, handle, profile_color, password_hash, first_name, last_name, is_active,
-        is_staff, is_superuser, last_login, date_joined, last_password_set)
-      select email, handle, profile_color, password_hash, first_name, last_name, is_active,
-        is_staff, is_superuser, last_login, coalesce(date_joined, ${now}::timestamptz), ${now}::timestamptz
+      insert into users (email, handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,
+        is_active, is_demo_user, is_staff, is_superuser, last_login, date_joined, last_activated, last_deactivated,
+        last_password_set)
+      select email, placed.handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,
+        is_active, is_demo_user, is_staff, is_superuser, last_login, coalesce(date_joined, ${now}::timestamptz),
+        last_activated, last_deactivated, coalesce(last_password_set, ${now}::timestamptz)
       from dumped_users
       join unnest(${positions}::int[], ${handles}::varchar[]) as placed (position, handle) using (position)
       order by position

@@ -28,11 +28,15 @@ if (djangoPython !== undefined) {
 
 for (const [what, read] of dumps) {
   imports(`takes the users of a real dump, ${what}`, async ({ database }) => {
-    const { totals, remarks } = await database.importDump(read());
+    const { totals, remarks, dropped } = await database.importDump(read(), { drop: ['groups'] });
     const users = await database.users();
     const { verify } = await createPasswordHasher(2);
 
     assert.equal(remarks, []);
+    assert.equal(
+      dropped.map(({ field }) => field),
+      ['username', 'groups', 'user_permissions'],
+    );
     assert.is(totals.imported, 5);
     assert.is(totals.passwordless, 1);
     assert.is(totals.read, totals.imported + totals.otherModels);
@@ -210,18 +214,55 @@ imports('happens once when two of the same dump meet', async ({ database }) => {
   assert.is((await database.users()).length, 1500);
 });
 
-imports('takes a hash that nothing here can verify, and says so', async ({ database }) => {
-  const password = 'md5$salt$d41d8cd98f00b204e9800998ecf8427e';
+imports(
+  'refuses a hash that nothing here can verify, or leaves it out when told so',
+  async ({ database }) => {
+    const dump = [
+      djangoUser('md5@example.org', { password: 'md5$salt$d41d8cd98f00b204e9800998ecf8427e' }),
+      djangoUser('dear@example.org', { password: `pbkdf2_sha256$1000000000$salt$${'A'.repeat(43)}=` }),
+      djangoUser('good@example.org'),
+    ];
 
-  const { totals, remarks } = await database.importDump([djangoUser('md5@example.org', { password })]);
+    const refused = await database.importDump(dump);
+    const accepted = await database.importDump(dump, { resetsUnsupported: true });
 
-  assert.equal([totals.imported, totals.passwordless], [1, 1]);
-  assert.equal(
-    remarks.map(({ outcome, field }) => [outcome, field]),
-    [['imported', 'password']],
-  );
-  assert.not.ok(JSON.stringify(remarks).includes('d41d8'));
-  assert.is((await database.users())[0]?.password_hash, password);
+    assert.equal([refused.totals.imported, refused.totals.faulty], [0, 2]);
+    assert.equal(
+      refused.remarks.map(({ position, outcome, field, message }) => [position, outcome, field, message]),
+      [
+        [1, 'faulty', 'password', 'Has a format that cannot be verified here.'],
+        [2, 'faulty', 'password', 'Would cost each login too much: more than 10,000,000 iterations.'],
+      ],
+    );
+    assert.equal([accepted.totals.imported, accepted.totals.passwordless], [3, 3]);
+    assert.equal(
+      accepted.remarks.map(({ position, outcome, field }) => [position, outcome, field]),
+      [
+        [1, 'imported', 'password'],
+        [2, 'imported', 'password'],
+      ],
+    );
+    assert.not.ok(JSON.stringify([refused, accepted]).includes('d41d8'));
+    assert.equal(
+      (await database.users()).map((user) => user.password_hash),
+      [null, null, null],
+    );
+  },
+);
+
+imports('refuses hashes of so many kinds that each failed login would take seconds', async ({ database }) => {
+  const dear = `pbkdf2_sha256$9000000$salt$${'A'.repeat(43)}=`;
+  const dearToo = `bcrypt$$2b$15$${'.'.repeat(53)}`;
+
+  const alone = await database.importDump([djangoUser('dear@example.org', { password: dear })]);
+  const beside = await database.importDump([djangoUser('too@example.org', { password: dearToo })]);
+  const inactive = await database.importDump([
+    djangoUser('gone@example.org', { password: dearToo, is_active: false }),
+  ]);
+
+  assert.equal([alone.totals.imported, beside.totals.imported, inactive.totals.imported], [1, 0, 1]);
+  assert.equal([beside.remarks[0]?.outcome, beside.remarks[0]?.field], ['faulty', 'password']);
+  assert.match(beside.remarks[0]?.message ?? '', /^Every failed login would take 4\.\d s of a processor/);
 });
 
 imports.run();
