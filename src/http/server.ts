@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { Problem } from '../core/problems.ts';
@@ -13,10 +14,12 @@ import { createCors } from './cors.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { serveFavicon } from './favicon.ts';
 import { type Readiness, serveHealth } from './health.ts';
+import { requireOneHost } from './host-header.ts';
 import { negotiate } from './negotiation.ts';
 import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
+import { createRequestQueues } from './pipelining.ts';
 import { sendProblem } from './problem-document.ts';
 import { limitRequests } from './rate-limit.ts';
 import { serveReference } from './reference/serve-reference.ts';
@@ -33,6 +36,8 @@ import { secureAnswers, securityHeadersFor } from './security-headers.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** Longer than proxies keep idle connections (60 s), so that they close them first. */
+const KEEP_ALIVE_MS = 72_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** What is served beside the procedures. */
@@ -67,13 +72,23 @@ export const createServer = async (deps: ServerDeps) => {
   const broken = createBrokenRequests(securityHeaders);
   const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
+  const queues = createRequestQueues();
   const app = fastify({
     loggerInstance: deps.logger,
     childLoggerFactory: laterLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    serverFactory: (handle) =>
+      createHttpServer(
+        {
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          // Checked by `requireOneHost`, whose refusals have the form of all others.
+          requireHostHeader: false,
+        },
+        queues.inTurn(handle),
+      ),
     trustProxy: proxyRule(deps.trustedProxies),
     // Requests that come while the service stops are still answered; only idle connections are cut.
     return503OnClosing: false,
@@ -105,6 +120,7 @@ export const createServer = async (deps: ServerDeps) => {
   await negotiate(app);
   await cors.register(app);
   identifyRequests(app);
+  requireOneHost(app);
   keepOutOfCaches(app);
   if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
   guardSessions(app, deps.baseUrl);

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRequestQueues } from '../../src/http/pipelining.ts';
+import { until } from '../support/poll.ts';
+
+const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+const MIB = 1024 * 1024;
+
+const queues = suite('request queues');
+
+/** A server whose requests are handled in turn, and a connection to it that never reads. */
+const startServer = async (handle: RequestListener) => {
+  const requests = createRequestQueues();
+  const server = createServer(requests.inTurn(handle));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(server, 'connection');
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  const client = connect(port, '127.0.0.1').pause();
+  const [served] = (await accepted) as [Socket]; // of the 'connection' event
+  return {
+    requests,
+    client,
+    served,
+    open: () => connect(port, '127.0.0.1').on('error', () => {}),
+    [Symbol.asyncDispose]: async () => {
+      client.destroy();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+};
+
+const readNow = (request: IncomingMessage): void => void request.read(0);
+
+for (const [what, touch] of Object.entries({ 'leaves it alone': () => {}, 'reads from it': readNow }))
+  queues(`read no more than a few chunks while a request waits whose predecessor ${what}`, async () => {
+    await using running = await startServer(touch);
+    running.client.write(GET.repeat((10 * MIB) / GET.length));
+
+    await until('requests wait', () => !running.requests.isIdle());
+    await sleep(100);
+
+    assert.ok(running.served.bytesRead < MIB, `${running.served.bytesRead} bytes were read`);
+  });
+
+queues('start nothing while they are held, and everything in order afterwards', async () => {
+  const started: string[] = [];
+  await using running = await startServer((request, response) => {
+    started.push(request.url ?? '');
+    response.end();
+  });
+  running.requests.hold();
+  running.client.write(['/1', '/2', '/3'].map((path) => GET.replace('/', path)).join(''));
+  await until('requests wait', () => !running.requests.isIdle());
+  await sleep(20);
+  assert.equal(started, []);
+
+  running.requests.release();
+
+  await until('all are handled', () => running.requests.isIdle());
+  assert.equal(started, ['/1', '/2', '/3']);
+});
+
+queues('are idle again when a client leaves while its requests wait', async () => {
+  await using running = await startServer(() => {});
+  running.client.write(GET.repeat(100));
+  await until('requests wait', () => !running.requests.isIdle());
+
+  running.client.resetAndDestroy();
+  // It reads nothing and writes nothing, and so does not notice.
+  running.served.destroy();
+
+  await until('nothing waits', () => running.requests.isIdle());
+});
+
+queues('close the connections whose requests are more than may wait', async () => {
+  await using running = await startServer(() => {});
+  // Fewer than 64 KiB, which Node reads at a time.
+  const others = Array.from({ length: 8 }, () => running.open());
+  for (const other of others) other.write(GET.repeat(2_000));
+
+  await until('some are closed', () => others.some((other) => other.closed));
+
+  assert.ok(others.some((other) => !other.closed));
+  for (const other of others) other.destroy();
+});
+
+queues.run();
