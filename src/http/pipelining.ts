@@ -73,7 +73,7 @@ export const createRequestQueues = () => {
 
   return {
     /** A listener that calls `handle` when it is the turn of the request; never if its connection ends before. */
-    inTurn:
+    inOrder:
       (handle: RequestListener): RequestListener =>
       (request, response) => {
         const socket: Connection = request.socket;

@@ -5,6 +5,7 @@ import { problemOf } from '../../routers/errors.ts';
 import { appRouter } from '../../routers/index.ts';
 import { MAX_BATCH_SIZE } from '../core/limits.ts';
 import { Problem } from '../core/problems.ts';
+import { hasLargeBody } from './body-budget.ts';
 import { refuseCrowdedJson } from './crowded-json.ts';
 import { type ContextDeps, contextOf } from './request-context.ts';
 import { restEndpoints } from './rest-endpoints.ts';
@@ -28,6 +29,7 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
   );
   takeOverAnswers(app);
   tellRefusals(app);
+  authenticateLargeBodies(app, deps);
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
 
   // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
@@ -38,6 +40,29 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
     if (rest.maxBodyBytes === undefined) continue;
     app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
   }
+};
+
+/**
+ * Authenticates before a large body is read, as REST does for all. Small ones are left to tRPC, which answers each call of a
+ * batch.
+ * @throws Problem `not-signed-in`, or why the credentials are refused
+ */
+const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
+  const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
+  const types = new Map(endpoints.map(({ procedure, type }) => [procedure, type]));
+  const authenticate = async (request: FastifyRequest) => {
+    const calls = calledProcedures(request.url).map((procedure) => types.get(procedure));
+    if (calls.includes(undefined)) return;
+    const context = contextOf(request, deps, {
+      count: calls.length,
+      areQueries: calls.every((type) => type === 'query'),
+    });
+    if (!(await context.authenticate())) throw new Problem('not-signed-in');
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (hasLargeBody(request)) authenticate(request).then(() => done(), done);
+    else done();
+  });
 };
 
 const answer = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {

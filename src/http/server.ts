@@ -6,6 +6,7 @@ import { Problem } from '../core/problems.ts';
 import type { RequestLimits } from '../services/requests/request-limits.ts';
 import { serveApiIndex } from './api-index.ts';
 import { serveAvatars } from './avatars.ts';
+import { limitBodiesInFlight } from './body-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answerProblem } from './browsable/browsable-answers.ts';
 import { API_INDEX } from './browsable/endpoint-paths.ts';
@@ -87,7 +88,7 @@ export const createServer = async (deps: ServerDeps) => {
           // Checked by `requireOneHost`, whose refusals have the form of all others.
           requireHostHeader: false,
         },
-        queues.inTurn(handle),
+        queues.inOrder(handle),
       ),
     trustProxy: proxyRule(deps.trustedProxies),
     // Requests that come while the service stops are still answered; only idle connections are cut.
@@ -126,6 +127,7 @@ export const createServer = async (deps: ServerDeps) => {
   guardSessions(app, deps.baseUrl);
   logAnswers(app);
   refuseEncodedBodies(app);
+  limitBodiesInFlight(app);
   await compressAnswers(app);
 
   serveHealth(app, deps.isReady);

@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { type OutgoingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
+import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const budget = appSuite('large request bodies');
+
+const MIB = 1024 * 1024;
+const USAGE = '/api/v1/jb/apps/zylTKNVx/usage/';
+const OVERLOADED = /"status":503,"retryAfter":"2".*overloaded/;
+
+type Upload = { path: string; headers: OutgoingHttpHeaders; token?: string };
+
+/** Sends the headers of an upload, and nothing of its body. */
+const begin = async (app: TestApp, { path, headers, token }: Upload) => {
+  if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const outgoing = request(new URL(path, app.server.listeningOrigin), {
+    method: 'POST',
+    agent: false,
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Token ${token}` }),
+      ...headers,
+    },
+  }).on('error', () => {});
+  outgoing.flushHeaders();
+  const answered = once(outgoing, 'response').then(async ([response]) =>
+    JSON.stringify({
+      status: response.statusCode,
+      retryAfter: response.headers['retry-after'],
+      body: await text(response),
+    }),
+  );
+  // Of an upload that the test breaks off.
+  answered.catch(() => {});
+  return { outgoing, answered };
+};
+
+/** Begins three more uploads than there is room for, and waits until as many have been refused. */
+const fillRoom = async (app: TestApp, room: number, upload: Upload) => {
+  const refused: string[] = [];
+  const begun = await Promise.all(Array.from({ length: room + 3 }, () => begin(app, upload)));
+  for (const { answered } of begun) answered.then((refusal) => refused.push(refusal)).catch(() => {});
+  await until('three are refused', () => refused.length >= 3);
+  await sleep(50);
+  assert.is(refused.length, 3);
+  for (const refusal of refused) assert.match(refusal, OVERLOADED);
+
+  return async () => {
+    for (const { outgoing } of begun) outgoing.destroy();
+    const { server } = app.server;
+    const count = () =>
+      new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)));
+    await until('all connections have ended', async () => (await count()) === 0);
+  };
+};
+
+budget(
+  'are taken up to 32 MiB at a time from known callers, and refused with 503 beyond',
+  async ({ app }) => {
+    const upload = { headers: { 'content-length': 16 * MIB }, token: await app.tokenOf(STAFF) };
+
+    const leave = await fillRoom(app, 2, { path: USAGE, ...upload });
+    await leave();
+    const leaveAgain = await fillRoom(app, 2, { path: '/trpc/usage.record', ...upload });
+    await leaveAgain();
+  },
+);
+
+budget('of anybody have 8 MiB apart from those of known callers', async ({ app }) => {
+  const leave = await fillRoom(app, 8, {
+    path: '/trpc/sessions.create',
+    headers: { 'content-length': MIB },
+  });
+  const known = await app.send(`POST ${USAGE.slice('/api/v1'.length)}`, {
+    as: STAFF,
+    payload: ' '.repeat(16 * MIB),
+    headers: { 'content-type': 'application/json' },
+  });
+
+  assert.is(known.statusCode, 400, known.body);
+  await leave();
+});
+
+budget('of an unknown length count as the limit of their path', async ({ app }) => {
+  const token = await app.tokenOf(STAFF);
+  const leave = await fillRoom(app, 2, { path: USAGE, headers: { 'content-length': 16 * MIB }, token });
+
+  const { answered } = await begin(app, { path: USAGE, headers: { 'transfer-encoding': 'chunked' }, token });
+
+  assert.match(await answered, OVERLOADED);
+  await leave();
+});
+
+budget('give their room back when they are answered', async ({ app }) => {
+  const token = await app.tokenOf(ROOT);
+  for (let n = 0; n < 4; n += 1) {
+    const headers = { 'content-length': 16 * MIB };
+    const upload = await begin(app, { path: '/api/v1/jb/users/invitations/', headers, token });
+    upload.outgoing.end(Buffer.alloc(16 * MIB, ' '));
+    assert.match(await upload.answered, '"status":400');
+  }
+});
+
+budget('are refused with 401 before they are sent where a procedure needs a login', async ({ app }) => {
+  const { outgoing, answered } = await begin(app, {
+    path: '/trpc/usage.record',
+    headers: { 'content-length': 16 * MIB },
+    token: 'f'.repeat(40),
+  });
+
+  assert.match(await answered, /"status":401.*not-signed-in/);
+  outgoing.destroy();
+});
+
+budget.run();

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { npmScript } from '../support/npm-script.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { peakMemoryMb } from '../support/server-processes.ts';
+import { type Service, startService } from '../support/service-process.ts';
+
+const CONNECTIONS = 20;
+const PIPELINED_BYTES = 48_000_000;
+const FLOOD_MS = 5_000;
+const MAX_PEAK_MB = 400;
+const MIB = 1024 * 1024;
+
+const INVALID_TOKEN = 'f'.repeat(40);
+const GET = `GET /api/v1/jb/users/ HTTP/1.1\r\nhost: x\r\nauthorization: Token ${INVALID_TOKEN}\r\n\r\n`;
+
+/** Opens a connection that never reads. */
+const open = async ({ address }: Service): Promise<Socket> => {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  await once(socket, 'connect');
+  return socket.pause();
+};
+
+/** Sends the bytes on each of so many connections, and keeps them open for a while. */
+const flood = async (service: Service, connections: number, bytes: string | Buffer): Promise<void> => {
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(service)));
+  for (const socket of sockets) socket.write(bytes);
+  await sleep(FLOOD_MS);
+  for (const socket of sockets) socket.resetAndDestroy();
+};
+
+/** Asks for `/healthz` until the attack is over, and returns how long the answers took, in ms. */
+const timeHealth = async ({ send }: Service, attack: Promise<void>): Promise<number[]> => {
+  let isOver = false;
+  const over = attack.finally(() => {
+    isOver = true;
+  });
+  const times: number[] = [];
+  while (!isOver) {
+    const started = performance.now();
+    assert.is((await send('GET !/healthz')).status, 200);
+    times.push(performance.now() - started);
+    await sleep(20);
+  }
+  await over;
+  return times.sort((a, b) => a - b);
+};
+
+type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
+const floods = suite<Context>('a service under a flood of requests');
+
+floods.before(async (context) => {
+  const script = npmScript('demo');
+  context.folder = await makeScratchFolder();
+  const settings = { DATA_DIR: context.folder.path, ...script.settings };
+  context.service = await startService('demo', settings, script.nodeOptions);
+  context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
+});
+floods.after(async ({ folder, service }) => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** How long `/healthz` takes is printed and not asserted, as machines differ. */
+const assertServes = async ({ service, token }: Context, attack: Promise<void>) => {
+  const times = await timeHealth(service, attack);
+
+  const peakMb = peakMemoryMb(service.pid);
+  const [p50, p99, most] = [0.5, 0.99, 1].map((part) =>
+    Math.round(times[Math.floor((times.length - 1) * part)] ?? 0),
+  );
+  console.log(`peak ${peakMb ?? 'unknown'} MB; healthz p50 ${p50}, p99 ${p99}, most ${most} ms`);
+  assert.ok(service.isRunning());
+  assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
+  assert.is((await service.send('GET /jb/sites/', { token })).status, 200);
+};
+
+floods('keeps its memory when nobody reads the responses to 48 MB of pipelined requests', (context) => {
+  const requests = GET.repeat(Math.ceil(PIPELINED_BYTES / CONNECTIONS / GET.length));
+
+  return assertServes(context, flood(context.service, CONNECTIONS, requests));
+});
+
+/** All but the last byte, so that the body is held for as long as the connection is open. */
+const unfinishedUpload = (path: string, length: number): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
+    ),
+    Buffer.alloc(length - 1, ' '),
+  ]);
+
+floods('keeps its memory under anonymous uploads of 16 MiB to a procedure that needs a login', (context) =>
+  assertServes(context, flood(context.service, 30, unfinishedUpload('/trpc/usage.record', 16 * MIB))),
+);
+
+floods('keeps its memory under many anonymous uploads to a procedure that needs none', (context) =>
+  assertServes(context, flood(context.service, 300, unfinishedUpload('/trpc/sessions.create', MIB))),
+);
+
+floods.run();
