@@ -1,0 +1,224 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+
+/** Path key, or `{folder} id`, to an id of the second client and to one that does not exist. */
+type Ids = Record<string, readonly [foreign: string, missing: string]>;
+
+const FLEET = ['Hb7cW2ke', 'AAAAAAAA'] as const;
+const MISSING_ID = '999999';
+const GUEST = 'guest@globex.test';
+const KNOWN: Ids = {
+  app_id: FLEET,
+  app_slug: ['fleet', 'nothing'],
+  stack_id: ['d3d64b79', '00000000'],
+  hash: ['of-edsger', 'of-nobody'],
+  email: [EDSGER, 'nobody@globex.test'],
+  'clients id': ['2', MISSING_ID],
+  'sites id': ['2', MISSING_ID],
+  'users/invitations email': [GUEST, 'nobody@globex.test'],
+};
+
+/** Bodies and queries that a path needs in order to get as far as looking anything up. */
+const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' };
+const BODIES: Record<string, unknown> = {
+  'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
+  'users.update': { apps: ['Hb7cW2ke'] },
+  'invitations.update': { initial_apps: ['Hb7cW2ke'] },
+  'usage.record': { email: EDSGER, action: 'X' },
+  'roles.setClientAdmin': { is_admin: true },
+  'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
+};
+
+/** Ids in queries and bodies. */
+const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown }[] = [
+  { line: 'GET /jb/users/?app=ID', of: ['fleet', 'nothing'] },
+  { line: 'GET /jb/users/?limit=5&cursor=ID', of: [EDSGER, 'nobody@globex.test'] },
+  { line: 'GET /jb/users/?page=1&search=ID', of: [EDSGER, 'nobody@globex.test'] },
+  { line: 'GET /jb/clients/1/users/?limit=5&cursor=ID', of: [EDSGER, 'nobody@globex.test'] },
+  { line: 'GET /jb/clients/1/apps/?limit=5&cursor=ID', of: FLEET },
+  { line: 'GET /jb/apps/?limit=5&cursor=ID', of: FLEET },
+  { line: 'GET /jb/users/invitations/?app=ID', of: ['fleet', 'nothing'] },
+  { line: 'GET /jb/users/invitations/?page=1&status=all&search=ID', of: [GUEST, 'nobody@globex.test'] },
+  { line: 'GET /jb/invitations/?page=1&status=all&client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/invitations/?page=1&status=all&search=ID', of: [GUEST, 'nobody@globex.test'] },
+  { line: 'GET /jb/mails/?page=1&client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/audit/?page=1&client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/audit/?page=1&target=ID', of: ['of@globex.test', 'nobody@globex.test'] },
+  { line: 'GET /jb/audit/?page=1&actor=ID', of: ['of@globex.test', 'nobody@globex.test'] },
+  { line: 'GET /jb/usage/series/?app_id=ID', of: FLEET },
+  { line: 'GET /jb/usage/series/?email=ID', of: [EDSGER, 'nobody@globex.test'] },
+  { line: 'GET /jb/apps/zylTKNVx/usage/entries/?email=ID', of: [EDSGER, 'nobody@globex.test'] },
+  { line: 'GET /hashr/saved_global_filters/?limit=5&cursor=ID', of: ['of-edsger', 'of-nobody'] },
+  { line: 'POST /jb/users/', of: ['2', MISSING_ID], body: { email: EDSGER, client: 'ID' } },
+  { line: 'POST /jb/users/', of: FLEET, body: { email: 'new@x.test', apps: ['ID'] } },
+  { line: `PATCH /jb/users/${ADA}/`, of: FLEET, body: { apps: ['ID'] } },
+  { line: 'POST /jb/users/invitations/', of: ['2', MISSING_ID], body: { email: EDSGER, client: 'ID' } },
+  { line: 'POST /jb/users/invitations/', of: FLEET, body: { email: 'new@x.test', initial_apps: ['ID'] } },
+  {
+    line: 'POST /jb/clients/1/users/invitations/',
+    of: FLEET,
+    body: { email: 'new@x.test', initial_apps: ['ID'] },
+  },
+  {
+    line: `PATCH /jb/users/invitations/${GUEST}/?client=ID`,
+    of: ['2', MISSING_ID],
+    body: { initial_apps: [] },
+  },
+  {
+    line: 'PUT /hashr/saved_global_filters/own/',
+    of: ['d3d64b79', '00000000'],
+    body: { stack_id: 'ID', hash: 'own', name: 'x' },
+  },
+];
+
+const foreign = appSuite('ids of another client');
+
+/** Something of every kind that belongs to the second client, a user of both clients, and a saved filter of the callers. */
+const makeThings = async (app: TestApp): Promise<Ids> => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
+  const { id: user_id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', GRACE)
+    .executeTakeFirstOrThrow();
+  const at = app.clock.now();
+  const mail = {
+    kind: 'password-setup',
+    recipient: GRACE,
+    user_id,
+    created_at: at,
+    next_attempt_at: at,
+  } as const;
+  await app.db().insertInto('outbox_mails').values(mail).execute();
+  const [invitation] = await app.as(GLOBEX).invitations.create({ items: [{ email: GUEST }] });
+  await app.as(EDSGER).savedFilters.create({ stack_id: 'd3d64b79', hash: 'of-edsger', name: 'x' });
+  for (const who of [ACME, ADA]) {
+    await app.as(who).savedFilters.create({ stack_id: 'a0a91e46', hash: 'own', name: 'x' });
+  }
+  const theirs = (await app.as(GLOBEX).mail.list({})).find(({ recipient }) => recipient === GUEST);
+  const payload = { username: GLOBEX, password: 'steward-demo-1' };
+  await app.send('POST /session/', { payload });
+  const idIn = async (table: 'api_tokens' | 'sessions') =>
+    (
+      await app
+        .db()
+        .selectFrom(table)
+        .innerJoin('users', 'users.id', 'user_id')
+        .select(`${table}.id`)
+        .where('email', '=', GLOBEX)
+        .executeTakeFirstOrThrow()
+    ).id;
+  return {
+    ...KNOWN,
+    'invitations id': [String(invitation?.id), MISSING_ID],
+    'mails id': [String(theirs?.id), MISSING_ID],
+    'tokens id': [String(await idIn('api_tokens')), MISSING_ID],
+    'sessions id': [String(await idIn('sessions')), MISSING_ID],
+  };
+};
+
+/** The path with a foreign id and with one that does not exist. */
+const pathsOf = ({ url, procedure }: Endpoint, ids: Ids): [string, string] => {
+  const path = (which: 0 | 1) =>
+    url.replace('/api/v1', '').replaceAll(/([\w/]+?)\/:(\w+)/g, (_match, folder: string, key: string) => {
+      const name = folder.split('/').slice(-2).join('/');
+      const pair = ids[`${name} ${key}`] ?? ids[`${name.split('/').at(-1)} ${key}`] ?? ids[key];
+      if (!pair) throw new Error(`${procedure}: there are no ids for ${name} ${key}`);
+      return `${folder}/${pair[which]}`;
+    });
+  return [path(0) + (QUERIES[procedure] ?? ''), path(1) + (QUERIES[procedure] ?? '')];
+};
+
+type Sent = { as: string; line: string; payload?: unknown; headers?: Record<string, string> };
+
+/** Everything in an answer that could tell one id from another, with the id itself blotted out. */
+const answerTo = async (app: TestApp, { as, line, payload, headers = {} }: Sent, ids: readonly string[]) => {
+  const answer = await app.send(line, {
+    as,
+    headers,
+    ...(payload !== undefined && { payload: payload as object }),
+  });
+  const { etag, location, 'x-count': count, allow } = answer.headers;
+  const body = ids
+    .reduce((text, id) => text.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), answer.body)
+    .replace(/"instance":"[^"]*"/, '');
+  return { status: answer.statusCode, body, etag, location, count, allow };
+};
+
+foreign('are answered like ids that do not exist, in every path', async ({ app }) => {
+  const ids = await makeThings(app);
+  const all = Object.values(ids).flat();
+  const endpoints = restEndpoints().filter(({ pathKeys, isPublic }) => pathKeys.length > 0 && !isPublic);
+  assert.ok(endpoints.length > 40);
+
+  for (const endpoint of endpoints) {
+    const { method, procedure, rest } = endpoint;
+    const [theirs, missing] = pathsOf(endpoint, ids);
+    const payload = BODIES[procedure] ?? (method === 'GET' ? undefined : {});
+    const conditions = rest.represents && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
+    for (const as of [ACME, ADA]) {
+      for (const headers of conditions) {
+        const found = await answerTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);
+        const none = await answerTo(app, { as, line: `${method} ${missing}`, payload, headers }, all);
+        assert.equal(found, none, `${procedure} of ${as}`);
+        assert.ok(found.status === 403 || found.status === 404, `${procedure} of ${as}: ${found.body}`);
+      }
+    }
+  }
+});
+
+foreign('are answered like ids that do not exist, in queries and bodies', async ({ app }) => {
+  const own = await app.as(GLOBEX).users.create({ email: 'of@globex.test' });
+  assert.ok(own);
+  for (const { line, of, body } of REFERENCES) {
+    for (const as of [ACME, ADA]) {
+      const answers = of.map((id) => {
+        const value = /^\d+$/.test(id) && id.length < 8 ? Number(id) : id;
+        const payload = body && JSON.parse(JSON.stringify(body).replaceAll('"ID"', JSON.stringify(value)));
+        return answerTo(app, { as, line: line.replace('ID', encodeURIComponent(id)), payload }, of);
+      });
+      const [found, none] = await Promise.all(answers);
+      assert.equal(found, none, `${line} of ${as}`);
+    }
+  }
+});
+
+/** Whether a statement waits for a lock of another transaction. */
+const isAnyWaiting = async (app: TestApp): Promise<boolean> => {
+  const waiting = sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return (await waiting.execute(app.db())).rows.length > 0;
+};
+
+foreign('are not locked by a conditional change, which would wait for their writers', async ({ app }) => {
+  for (const [table, id, line] of [
+    ['clients', '2', 'PATCH /jb/clients/2/'],
+    ['apps', `'${FLEET[0]}'`, `PATCH /jb/apps/${FLEET[0]}/`],
+  ]) {
+    const writer = app.orm.em.fork();
+    await writer.begin();
+    await writer.execute(`select from ${table} where id = ${id} for update`);
+    let isAnswered = false;
+    let isWaiting = false;
+    const headers = { 'if-match': '*' };
+    const request = app.send(String(line), { as: ACME, payload: {}, headers }).finally(() => {
+      isAnswered = true;
+    });
+    await until('an answer, or a statement that waits', async () => {
+      isWaiting = await isAnyWaiting(app);
+      return isAnswered || isWaiting;
+    });
+    await writer.rollback();
+
+    assert.is((await request).statusCode, 404);
+    assert.is(isWaiting, false, line);
+  }
+});
+
+foreign.run();
