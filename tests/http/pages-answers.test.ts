@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 const answers = appSuite('answers of pages');
@@ -83,15 +83,22 @@ answers('take forms of 16 KiB and nothing else', async ({ app }) => {
   assert.match((await send('text/plain', 'username=a')).body, 'That did not work');
 });
 
-answers("show what cannot be found by the client's own words, without its HTML", async ({ app }) => {
-  const message = '<p>Ask <b>Alex</b>.</p><script>alert(1)</script><p>Or us.</p>';
+answers("show what cannot be found by the client's own message, with its harmless HTML", async ({ app }) => {
+  const message =
+    '<p>Ask <b>Alex</b>.</p><script>alert(1)</script><p>Or <a href="https://help.test/" onclick="x()">us</a>.</p>';
   const texts = { subtitle_404: 'Lost & found', message_404: message };
   await app.db().updateTable('clients').set(texts).where('id', '=', 1).execute();
   const page = await createVisitor(app).get('/nowhere/');
 
   assert.is(page.status, 404);
   assert.match(page.body, '<h1>Lost &amp; found</h1>');
-  assert.match(page.body, '<p class="words">Ask Alex.\nOr us.</p>');
+  assert.match(
+    page.body,
+    '<p>Ask <b>Alex</b>.</p><p>Or <a href="https://help.test/" rel="noopener noreferrer">us</a>.</p>',
+  );
+  assert.not.match(page.body, /<script|onclick/);
+  assert.match(String(page.headers['content-security-policy']), "default-src 'none'");
+  assert.is((await app.as(ROOT).clients.get({ id: 1 })).message_404, message);
 });
 
 answers('are for people: programs get problem documents from the same paths', async ({ app }) => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { html } from '../../src/http/pages/html.ts';
-import { wordsOf } from '../../src/http/pages/plain-text.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const markup = suite('html');
@@ -55,23 +54,4 @@ markup('refuses a value where quotes are missing', () => {
   assert.throws(() => html`<p title=${'x'}>`, /quotes/);
 });
 
-const words = suite('words of a text with HTML');
-
-words('are its text: blocks become lines, tags and scripts go, entities are read once', () => {
-  assert.is(wordsOf('<p>One</p><p>Two<br>three</p>'), 'One\nTwo\nthree');
-  assert.is(wordsOf('Ask <a href="javascript:x">us</a> <img src=x onerror=y>now'), 'Ask us now');
-  assert.is(wordsOf('Here<script>alert(1)</script><style>p{}</style>'), 'Here');
-  assert.is(wordsOf('a &lt;b&gt; &amp;lt; c&nbsp;d'), 'a <b> &lt; c d');
-  assert.is(wordsOf('1 < 2 and 3 > 2'), '1 < 2 and 3 > 2');
-});
-
-words('are escaped like any other text', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      assert.not.match(html`${wordsOf(text)}`.toString(), /[<>"']/);
-    }),
-  );
-});
-
 markup.run();
-words.run();

@@ -4,7 +4,7 @@ import { createCaller } from '../../../routers/index.ts';
 import { Problem, type ProblemCode } from '../../core/problems.ts';
 import { type ContextDeps, contextOf } from '../request-context.ts';
 import { type Html, html } from './html.ts';
-import { wordsOf } from './plain-text.ts';
+import { messageHtml } from './message-html.ts';
 import { sendPage } from './sending.ts';
 
 /** What programs call, and are answered in their own form. */
@@ -23,7 +23,7 @@ export const notFoundPage = async (request: FastifyRequest, reply: FastifyReply,
 <p class="code">404</p>
 <h1>${title}</h1>
 <div class="card">
-<p class="words">${wordsOf(branding.message_404) || 'The link may be incomplete, or the page has moved.'}</p>
+${(await messageHtml(branding.message_404)) ?? html`<p>The link may be incomplete, or the page has moved.</p>`}
 <p><a class="button" href="/">Go to the start page</a></p>
 </div>`;
   return sendPage(reply, { brand: branding, title, content }, { problem: new Problem('not-found') });
@@ -40,12 +40,12 @@ export const failurePage = async (
   if (problem.status === 404) return notFoundPage(request, reply, deps);
   if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
   const branding = await brandingOf(request, deps);
-  const { title, words } = problem.status < 500 ? refusal(problem) : trouble(problem, branding);
+  const { title, message } = problem.status < 500 ? refusal(problem) : await trouble(problem, branding);
   const content = html`
 <p class="code">${problem.status}</p>
 <h1>${title}</h1>
 <div class="card">
-<p class="words">${words}</p>
+${message}
 ${problem.status >= 500 && numberToQuote(request)}
 <p><a class="button" href="/">Go to the start page</a></p>
 </div>`;
@@ -62,15 +62,17 @@ const REFUSALS: Partial<Record<ProblemCode, string>> = {
 
 const refusal = (problem: Problem) => ({
   title: 'That did not work',
-  words: REFUSALS[problem.code] ?? 'What was sent cannot be read here. Please go back and try again.',
+  message: html`<p>${
+    REFUSALS[problem.code] ?? 'What was sent cannot be read here. Please go back and try again.'
+  }</p>`,
 });
 
-const trouble = (problem: Problem, branding: Texts) => ({
+const trouble = async (problem: Problem, branding: Texts) => ({
   title: branding.subtitle_500 || 'Something went wrong on our side',
-  words:
+  message:
     problem.status === 503
-      ? 'We are back in a moment. Please try again then.'
-      : wordsOf(branding.message_500) || 'Please try again in a moment.',
+      ? html`<p>We are back in a moment. Please try again then.</p>`
+      : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
 });
 
 /** Faults that Fastify itself finds in a form carry a status and no problem. */

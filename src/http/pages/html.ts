@@ -35,7 +35,7 @@ export const html = (literals: TemplateStringsArray, ...values: Value[]): Html =
   return new Markup(text);
 };
 
-/** HTML or CSS of our own files. Never for anything that somebody has typed. */
+/** HTML or CSS of our own files, or sanitized HTML. Never for anything else that somebody has typed. */
 export const trusted = (text: string): Html => new Markup(text);
 
 const rendered = (value: Value): string => {

@@ -1,0 +1,25 @@
+import * as assert from 'uvu/assert';
+import { browserSuite } from '../support/browser.ts';
+
+const messages = browserSuite('messages of clients in a browser');
+
+messages('show markup and links, and run nothing', async ({ app, browser }) => {
+  const message = `<p>Ask <b>Alex</b> or <a href="https://help.test/" onclick="run()">the desk</a>.</p>
+    <script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">
+    <svg/onload="document.title='run'"><a href="javascript:document.title='run'">no link</a></div></main>`;
+  await app.db().updateTable('clients').set({ message_404: message }).where('id', '=', 1).execute();
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto('/nowhere/');
+
+  const link = page.getByRole('link', { name: 'the desk' });
+  assert.is(await link.getAttribute('href'), 'https://help.test/');
+  assert.is(await link.getAttribute('rel'), 'noopener noreferrer');
+  assert.is(await page.locator('.message b').innerText(), 'Alex');
+  assert.is(await page.locator('main .card .button').count(), 1);
+  assert.is(await page.locator('.message :is(script, img, svg), .message [onclick]').count(), 0);
+  await page.getByText('no link').click();
+  assert.is.not(await page.title(), 'run');
+});
+
+messages.run();

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { messageHtml } from '../../src/http/pages/message-html.ts';
+import { anyCharacter } from '../support/any-character.ts';
+
+const messages = suite('messages with HTML');
+
+const shown = async (message: string): Promise<string | null> =>
+  (await messageHtml(message))?.toString() ?? null;
+const inside = async (message: string): Promise<string> =>
+  /^<div class="message">(.*)<\/div>$/s.exec((await shown(message)) ?? '')?.[1] ?? '';
+
+const TAGS = 'p|div|h2|h3|h4|ul|ol|li|blockquote|pre|b|strong|i|em|u|s|small|code|span';
+/** All that may be shown: text without brackets, bare tags, and links. */
+const HARMLESS = new RegExp(
+  `^(?:[^<>]|</?(?:${TAGS})>|<[bh]r />|</a>|<a (?:href="[^"<>]*" )?rel="noopener noreferrer">)*$`,
+  's',
+);
+
+/** Where the links lead, as a browser reads them. */
+const protocolsIn = (markup: string): string[] =>
+  [...markup.matchAll(/ href="([^"]*)"/g)].flatMap(([, href = '']) => {
+    const text = href
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&');
+    return URL.parse(text, 'http://steward.test/nowhere/')?.protocol ?? [];
+  });
+
+const assertHarmless = async (message: string): Promise<void> => {
+  const markup = ((await shown(message)) ?? '').replace(/^<(div|p) class="(message|words)">/, '<$1>');
+  assert.match(markup, HARMLESS, message);
+  assert.ok(isBalanced(markup), message);
+  for (const protocol of protocolsIn(markup)) assert.match(protocol, /^(https?|mailto):$/, message);
+};
+
+const isBalanced = (markup: string): boolean => {
+  const open: string[] = [];
+  for (const [, slash, name = ''] of markup.matchAll(/<(\/?)([a-z0-9]+)(?:\s[^>]*)?(?<!\/)>/g)) {
+    if (slash === '') open.push(name);
+    else if (open.pop() !== name) return false;
+  }
+  return open.length === 0;
+};
+
+messages('keep harmless markup and links', async () => {
+  assert.is(
+    await inside(
+      '<h1>Lost</h1><p>Ask <b>Alex</b>,<br>or <a href="mailto:help@x.test">write</a>.</p><ul><li>one</ul>',
+    ),
+    '<h2>Lost</h2><p>Ask <b>Alex</b>,<br />or <a href="mailto:help@x.test" rel="noopener noreferrer">write</a>.</p><ul><li>one</li></ul>',
+  );
+  assert.is(
+    await inside('<a href="/login/" target="_blank" class="x" style="color:red">log in</a>'),
+    '<a href="/login/" rel="noopener noreferrer">log in</a>',
+  );
+});
+
+messages('of plain text stay as they are', async () => {
+  assert.is(await shown('One\nTwo'), '<p class="words">One\nTwo</p>');
+  assert.is(await shown('1 < 2 & 3 > 2 "x"'), '<p class="words">1 &lt; 2 &amp; 3 &gt; 2 "x"</p>');
+  assert.is(await shown('&lt;b&gt;'), '<p class="words">&lt;b&gt;</p>');
+});
+
+messages('that show nothing are none', async () => {
+  for (const message of [
+    '',
+    ' \n',
+    '<p></p>',
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '&nbsp;',
+  ])
+    assert.is(await shown(message), null, message);
+});
+
+messages('cannot close what is around them', async () => {
+  assert.is(await inside('</div></main></body><p>x</div>y'), '<p>xy</p>');
+});
+
+const VECTORS = [
+  '<script>alert(1)</script>',
+  '<scr<script>ipt>alert(1)</scr</script>ipt>',
+  '<img src=x onerror=alert(1)>',
+  '<svg/onload=alert(1)>',
+  '<svg><script>alert(1)</script></svg>',
+  '<svg><style><img src=x onerror=alert(1)></style></svg>',
+  '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
+  '<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>',
+  '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+  '<a href="javascript:alert(1)">x</a>',
+  '<a href="JaVaScRiPt:alert(1)">x</a>',
+  '<a href=" &#14; javascript:alert(1)">x</a>',
+  '<a href="java\nscript:alert(1)">x</a>',
+  '<a href="java&Tab;script&colon;alert(1)">x</a>',
+  '<a href="&#106;&#97;&#118;&#97;&#115;&#99;&#114;&#105;&#112;&#116;&#58;alert(1)">x</a>',
+  '<a href="data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==">x</a>',
+  '<a href="vbscript:msgbox(1)">x</a>',
+  '<a href="//evil.test/">x</a>',
+  '<a href="https://x.test/" onmouseover="alert(1)" style="position:fixed;inset:0">x</a>',
+  '<a href=\'x" onclick="alert(1)\'>x</a>',
+  '<p style="background:url(javascript:alert(1))" onclick=alert(1) id=x class=card>x</p>',
+  '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  '<object data="javascript:alert(1)"><embed src="javascript:alert(1)">x',
+  '<base href="https://evil.test/"><meta http-equiv="refresh" content="0;url=https://evil.test/">x',
+  '<form action="https://evil.test/"><input name=password><button formaction="javascript:alert(1)">x</button></form>',
+  '<details open ontoggle=alert(1)>x</details>',
+  '<video><source onerror=alert(1)></video>x',
+  '<textarea><script>alert(1)</script></textarea>x',
+  '<title><a title="</title><img src=x onerror=alert(1)>">x</a>',
+  '<!--><img src=x onerror=alert(1)>-->x',
+  '<![CDATA[<img src=x onerror=alert(1)>]]>x',
+  '<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">alert(1)</x:script>x',
+  '<p/onclick=alert(1)//<p>x',
+  '<<script>alert(1)//<</script>',
+  '<a\u0000 href="javascript\u0000:alert(1)">x</a>',
+  '<style>@import "https://evil.test/x.css";</style>x',
+  '<link rel=stylesheet href=https://evil.test/x.css>x',
+];
+
+messages('lose everything that could run, load or restyle', async () => {
+  for (const vector of VECTORS) {
+    for (const message of [
+      vector,
+      `<p>before ${vector} after</p>`,
+      `<a href="${vector}">x</a>`,
+      `<b ${vector}>x`,
+    ]) {
+      await assertHarmless(message);
+    }
+  }
+});
+
+messages('made of any pieces are harmless and balanced', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      ...VECTORS,
+      '<',
+      '>',
+      '"',
+      "'",
+      '=',
+      '&',
+      '/',
+      ' ',
+      '<a href="',
+      '<p>',
+      '</div>',
+      '<!--',
+      '-->',
+    ),
+    fc.string({ unit: anyCharacter, maxLength: 8 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 8 }), (pieces) => assertHarmless(pieces.join(''))),
+    { numRuns: 500 },
+  );
+});
+
+messages.run();
