@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { administer } from '../support/test-server.ts';
 
@@ -34,6 +35,8 @@ readOnly.before(async ({ app }) => {
   // Their use is recorded once a minute, which is a write.
   for (const as of [ROOT, ACME, STAFF]) await app.send('GET /jb/sites/', { as });
   await setReadOnly(app, true);
+  const pool = await app.orm.em.getConnection().getNativeClient();
+  await until('the pool has noticed', () => pool.totalCount === 0);
 });
 
 readOnly('answers writes with 503 and Retry-After', async ({ app }) => {
@@ -43,7 +46,7 @@ readOnly('answers writes with 503 and Retry-After', async ({ app }) => {
 
       assert.is(response.statusCode, 503, `${line} ${response.body}`);
       assert.is(response.json().type, 'urn:steward:problem:database-away');
-      assert.match(response.json().detail, /read-only/);
+      assert.match(response.json().detail, /read-only/, line);
       assert.ok(Number(response.headers['retry-after']) > 0);
     }
 });
