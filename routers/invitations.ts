@@ -18,9 +18,11 @@ import { administrator, overseer, router } from './trpc.ts';
 const MAX_ITEMS = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
 
+const NOT_A_FLAG = 'Must be "true" or "false".';
+
 /** The documented type is a string, in any case: Python's `str(True)` is "True". A boolean is accepted as well. */
 const DemoFlag = z
-  .union([z.boolean(), z.string().regex(/^(true|false)$/i)], 'Must be "true" or "false".')
+  .union([z.boolean(), z.string().regex(/^(true|false)$/i, NOT_A_FLAG)], NOT_A_FLAG)
   .transform((flag) => flag === true || String(flag).toLowerCase() === 'true');
 
 const InvitationInput = z.object({

@@ -39,7 +39,7 @@ export const OTHER_PATHS: JsonSchema = {
       type: 'object',
       additionalProperties: { type: 'string', format: 'uri' },
     },
-    { content: PAGE },
+    { content: PAGE, failures: { 406: { $ref: '#/components/responses/Problem406' } } },
   ),
   '/api/v1/csrf/': operation('csrf', 'A CSRF token, and its cookie', text('csrf_token')),
   '/api/v1/openapi.json': operation('openapi', 'This document', { type: 'object' }),
