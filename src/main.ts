@@ -3,7 +3,7 @@ import type { Config } from './core/config.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { withFreeAddress } from './listening.ts';
 import { logUnhandled } from './process-faults.ts';
-import { say } from './saying.ts';
+import { createOperatorOutput } from './saying.ts';
 import { serveAsWorker } from './worker.ts';
 import { startWorkers } from './workers.ts';
 import { openWorkplace, type Workplace } from './workplace.ts';
@@ -26,6 +26,7 @@ export const serve = async (settings: Config): Promise<void> => {
   const signal = stopSignal();
   if (cluster.isWorker) return serveAsWorker(signal);
   const logger = createLogger(settings.logLevel);
+  const { say } = createOperatorOutput(logger);
   logUnhandled(logger);
 
   const isAlone = settings.workers === 1;
@@ -35,7 +36,7 @@ export const serve = async (settings: Config): Promise<void> => {
     const config = await withFreeAddress(settings);
     const { stop, lost } = await (isAlone
       ? serveAlone({ config, place, logger })
-      : startWorkers({ config, ...place }));
+      : startWorkers({ config, ...place }, say));
     closing.push(stop);
     const ended = Promise.race([lost, place.lost.then(() => 'the embedded database ended')]);
 
@@ -51,7 +52,7 @@ export const serve = async (settings: Config): Promise<void> => {
 const serveAlone = async (deps: { config: Config; place: Workplace; logger: Logger }): Promise<Serving> => {
   const { startServing } = await loadServing();
   const stop = await startServing(deps);
-  say(`Steward listens on ${deps.config.baseUrl}`);
+  createOperatorOutput(deps.logger).say(`Steward listens on ${deps.config.baseUrl}`);
   return { stop, lost: NEVER };
 };
 

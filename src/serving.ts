@@ -4,7 +4,7 @@ import type { Config } from './core/config.ts';
 import type { Logger } from './core/logger.ts';
 import { migrateDatabase } from './database.ts';
 import { listening } from './listening.ts';
-import { say } from './saying.ts';
+import { createOperatorOutput } from './saying.ts';
 import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
 import { prepareFirstStart } from './services/people/first-start.ts';
 import type { Workplace } from './workplace.ts';
@@ -16,7 +16,7 @@ export const startServing = async ({ config, place, logger }: Deps): Promise<() 
   await migrateDatabase(place.connection);
   const app = await createApp({ config, ...place, logger });
   try {
-    await (config.demo ? startDemo(app, config) : startFirst(app, config));
+    await (config.demo ? startDemo(app, config, logger) : startFirst(app, config, logger));
     await listening(app.server.listen({ port: config.port, host: config.host }));
   } catch (error) {
     await app.close();
@@ -26,7 +26,8 @@ export const startServing = async ({ config, place, logger }: Deps): Promise<() 
   return app.close;
 };
 
-const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<void> => {
+const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {
+  const { say, saySecret } = createOperatorOutput(logger);
   const password = config.adminPassword ?? randomBytes(12).toString('base64url');
   const { adminEmail } = config;
   const domain = new URL(config.baseUrl).host;
@@ -35,16 +36,23 @@ const startFirst = async ({ orm, hasher, clock }: App, config: Config): Promise<
   const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
   if (!isMade) return;
   say(`Made the first superuser: ${adminEmail}`);
-  if (!config.adminPassword) say(`Its password, shown this once: ${password}`);
+  if (!config.adminPassword) saySecret(`Its password, shown this once: ${password}`);
 };
 
-const startDemo = async (app: App, config: Config): Promise<void> => {
+const startDemo = async (app: App, config: Config, logger: Logger): Promise<void> => {
+  const { say } = createOperatorOutput(logger);
   const { orm, hasher, clock } = app;
   const password = config.demoPassword;
   const { fillDemo, isEmpty } = await import('./demo/fill.ts');
   // The packages first: a start that is cut short in between leaves the database empty, and the next one does both.
   if (await isEmpty(orm.em.fork())) await publishDemoPackages(app);
-  const isFilled = await fillDemo({ em: orm.em.fork(), hasher, password, now: clock.now() });
+  const isFilled = await fillDemo({
+    em: orm.em.fork(),
+    hasher,
+    password,
+    port: config.port,
+    now: clock.now(),
+  });
   if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
   say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
 };

@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { say } from './saying.ts';
 import { connectionsOf } from './worker-connections.ts';
 import type { Orders, OrdersMessage, StopMessage } from './worker-orders.ts';
 import { LISTENS } from './worker-orders.ts';
@@ -20,7 +19,7 @@ const shareOf = ({ config, connection, secretKey }: Place): Place => ({
  * comes before the others: it migrates and makes the first start, and where it cannot, the others could not either.
  * Resolves when it listens, or when it has ended before that; then `lost` has resolved too.
  */
-export const startWorkers = async (place: Place) => {
+export const startWorkers = async (place: Place, say: (line: string) => void) => {
   const posts = new Map<number, Post>();
   const pauses = new Map<number, NodeJS.Timeout>();
   const restarts = createWorkerRestarts();

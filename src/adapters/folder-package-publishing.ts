@@ -24,9 +24,10 @@ export const publishInFolder = async (source: FileHandle, dir: string, name: str
   try {
     const copied = await copyDurably(source, copy);
     await claim(target, checksumFileOf(copy), copied.sha256);
-    if (await isMissing(target)) await rename(copy, target);
+    const isNew = await isMissing(target);
+    if (isNew) await rename(copy, target);
     await syncFolder(dir);
-    return copied;
+    return { ...copied, isNew };
   } finally {
     await rm(copy, { force: true });
     await rm(checksumFileOf(copy), { force: true });

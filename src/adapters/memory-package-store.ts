@@ -32,7 +32,7 @@ export const createMemoryPackageStore = (): PackageStore => {
       const taken = packages.get(name);
       if (taken && taken.sha256 !== sha256) throw alreadyTaken(name);
       packages.set(name, { bytes, sha256 });
-      return { sha256, sizeBytes: bytes.length };
+      return { sha256, sizeBytes: bytes.length, isNew: taken === undefined };
     },
   };
 };

@@ -24,8 +24,12 @@ export type PackageStore = {
   open(slug: string, version: string): Promise<StoredPackage | null>;
   /**
    * Puts a finished package there, atomically, checksum and bytes together from a reader's view. Publishing
-   * the same version with the same bytes is a no-op; other bytes are refused.
+   * the same version with the same bytes changes nothing (`isNew` is false); other bytes are refused.
    * @throws Problem `bad-package`, `store-away`
    */
-  publish(slug: string, version: string, file: string): Promise<{ sha256: string; sizeBytes: number }>;
+  publish(
+    slug: string,
+    version: string,
+    file: string,
+  ): Promise<{ sha256: string; sizeBytes: number; isNew: boolean }>;
 };

@@ -21,7 +21,7 @@ export const publishInBucket = async (
   source: FileHandle,
   name: string,
   settleMs: number,
-): Promise<Measured> => {
+): Promise<Measured & { isNew: boolean }> => {
   const measured = await measure(source.createReadStream({ autoClose: false, start: 0 }));
   // Bytes that somebody put there without a checksum keep their name as well.
   const stored = await bucket.get(name);
@@ -29,7 +29,7 @@ export const publishInBucket = async (
 
   await claim(bucket, name, measured.sha256, settleMs);
   if (!stored) await upload(bucket, source, name, measured);
-  return measured;
+  return { ...measured, isNew: stored === null };
 };
 
 const measure = async (bytes: AsyncIterable<Buffer>): Promise<Measured> => {

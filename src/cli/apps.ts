@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { Problem } from '../core/problems.ts';
 import { addNewCommand } from './apps-new.ts';
 
 /** Loaded when a command is run: help need not wait for it. */
@@ -41,8 +42,11 @@ export const addAppCommands = (program: Command): void => {
     .action(async (file: string) => {
       const { publishPackageFile } = await loadPacking();
       const { inAppStore } = await loadStore();
-      const { slug, version, sha256 } = await inAppStore((store) => publishPackageFile(store, file));
-      process.stdout.write(`Published ${slug} ${version}\nSHA-256 ${sha256}\n`);
+      const { slug, version, sha256, isNew } = await inAppStore((store) => publishPackageFile(store, file));
+      const outcome = isNew
+        ? `Published ${slug} ${version}`
+        : `${slug} ${version} is already in the store, with the same bytes`;
+      process.stdout.write(`${outcome}\nSHA-256 ${sha256}\n`);
     });
 
   apps
@@ -54,6 +58,9 @@ export const addAppCommands = (program: Command): void => {
       const { listPackages, jsonOf, tableOf } = await import('./apps-list.ts');
       const { inAppStore } = await loadStore();
       const packages = await inAppStore((store) => listPackages(store, slug));
+      if (slug !== undefined && packages.length === 0) {
+        throw new Problem('not-found', { detail: `The store has no package of an app ${slug}.` });
+      }
       process.stdout.write(json ? jsonOf(packages) : tableOf(packages));
     });
 };

@@ -1,6 +1,7 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres.ts';
 import { SecretFileError } from '../adapters/secret-file.ts';
 import { BadSettings } from '../core/config.ts';
+import { codeOf } from '../core/file-errors.ts';
 import { Problem } from '../core/problems.ts';
 import { CannotListen } from '../listening.ts';
 import { problemOfDatabaseError } from '../services/database-errors.ts';
@@ -21,8 +22,27 @@ const linesOf = (error: unknown): string[] => {
   if (!(error instanceof Error)) return [String(error)];
   if (SELF_EXPLANATORY.some((kind) => error instanceof kind)) return [error.message];
   if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
-  // Errors of the file system name the file.
-  return ['path' in error ? error.message : (error.stack ?? error.message)];
+  if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
+  return [fileFailure(error) ?? error.stack ?? error.message];
+};
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+const PRIVILEGES =
+  'The role needs USAGE and CREATE on its schema, and must own the tables of Steward: grant usage, create on schema public to ROLE.';
+
+const FILE_FAILURES: Record<string, string> = {
+  ENOENT: 'No such file or folder.',
+  ENOTDIR: 'Part of the path is not a folder.',
+  EISDIR: 'Is a folder.',
+  EACCES: 'Permission denied.',
+  EPERM: 'Permission denied.',
+};
+
+/** Errors of the file system name the file. */
+const fileFailure = (error: Error): string | null => {
+  if (!('path' in error)) return null;
+  const reason = FILE_FAILURES[codeOf(error) ?? ''];
+  return reason === undefined ? error.message : `${error.path}: ${reason}`;
 };
 
 const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, SecretFileError, CannotListen];

@@ -15,14 +15,14 @@ import { writeUsage } from '../services/usage/usage-log.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 
-type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; now: Date };
+type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; port: number; now: Date };
 
 /** Fills an empty database with the demo workspace, all or nothing. Returns false, and does nothing, on any other. */
-export const fillDemo = ({ em, hasher, password, now }: Deps): Promise<boolean> =>
+export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boolean> =>
   em.transactional(async (tx) => {
     await takeFirstStart(tx);
     if (!(await isEmpty(tx))) return false;
-    await addTenants(tx, now);
+    await addTenants(tx, port, now);
     await addPeople(tx, hasher, password, now);
     for (const { id } of APPS) await writeUsage(tx, id, demoUsage(id, now), now);
     return true;
@@ -31,8 +31,10 @@ export const fillDemo = ({ em, hasher, password, now }: Deps): Promise<boolean> 
 export const isEmpty = async (em: SqlEntityManager): Promise<boolean> =>
   (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
-const addTenants = async (tx: SqlEntityManager, now: Date): Promise<void> => {
-  for (const site of SITES) tx.create(Site, site);
+const addTenants = async (tx: SqlEntityManager, port: number, now: Date): Promise<void> => {
+  // Browsers leave the port of plain HTTP out of the Host header.
+  const suffix = port === 80 ? '' : `:${port}`;
+  for (const { host, ...site } of SITES) tx.create(Site, { ...site, domain: `${host}${suffix}` });
   for (const { siteId, ...client } of CLIENTS) {
     tx.create(Client, { ...client, site: tx.getReference(Site, siteId), ...friendlyTexts(client.name) });
   }

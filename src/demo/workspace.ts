@@ -1,7 +1,7 @@
 /** The demo workspace. Examples and tests name these ids and people: they are as fixed as an interface. */
 export const SITES = [
-  { id: 1, domain: 'localhost:8000', name: 'Acme Analytics' },
-  { id: 2, domain: 'globex.localhost:8000', name: 'Globex Data' },
+  { id: 1, host: 'localhost', name: 'Acme Analytics' },
+  { id: 2, host: 'globex.localhost', name: 'Globex Data' },
 ];
 
 export const CLIENTS = [

@@ -59,7 +59,10 @@ commands('publish puts a package there, and the same one again', async ({ folder
       folder.path,
     );
     assert.is(code, 0, stderr);
-    assert.match(stdout, /^Published \S+ \S+\nSHA-256 [0-9a-f]{64}\n$/);
+    assert.match(
+      stdout,
+      /^(Published \S+ \S+|\S+ \S+ is already in the store, with the same bytes)\nSHA-256 [0-9a-f]{64}\n$/,
+    );
     assert.is(stderr, '');
   }
 
@@ -76,7 +79,7 @@ commands('list tells slugs in order, and their versions from the newest', async 
     ['fleet-2  0.1.0', 'routes   1.10.0', 'routes   1.10.0-rc.1', 'routes   1.9.0', ''].join('\n'),
   );
   assert.equal(JSON.parse(one.stdout), [{ slug: 'fleet-2', version: '0.1.0' }]);
-  assert.is(none.stdout, 'There are no packages.\n');
+  assert.equal([none.code, none.stdout, none.stderr], [1, '', 'The store has no package of an app fleet.\n']);
 });
 
 commands('publish refuses other bytes under the same name', async ({ folder, settings }) => {

@@ -34,13 +34,15 @@ demo('refuses callers without a token', async ({ service }) => {
   assert.is(headers.get('www-authenticate'), 'Token');
 });
 
-demo('has the two sites and their clients', async ({ service, root }) => {
+demo('has the two sites, at the port of the service, and their clients', async ({ service, root }) => {
   const sites = await service.send('GET /jb/sites/', { token: root });
   const clients = await service.send('GET /jb/clients/', { token: root });
 
+  const { port } = new URL(service.address);
+
   assert.equal(table(sites.json, 'id', 'domain'), [
-    [1, 'localhost:8000'],
-    [2, 'globex.localhost:8000'],
+    [1, `localhost:${port}`],
+    [2, `globex.localhost:${port}`],
   ]);
   assert.equal(table(clients.json, 'id', 'name'), [
     [1, 'Acme Analytics'],

@@ -18,7 +18,7 @@ const first = suite<{ folder: Folder; service: Service; password: string }>(
 first.before(async (context) => {
   context.folder = await makeScratchFolder();
   context.service = await startService('serve', settingsOf(context.folder));
-  context.password = TOLD.exec(context.service.output.stdout)?.[1] ?? '';
+  context.password = TOLD.exec(context.service.output.stderr)?.[1] ?? '';
 });
 first.after(async ({ folder, service }) => {
   await service[Symbol.asyncDispose]();

@@ -78,7 +78,7 @@ workers('serve on one port, say in the log who they are, and all end with SIGTER
   for (const { status } of lists) assert.is(status, 200);
   assert.is(code, 0, stderr);
   assert.is(stderr, '');
-  assert.is(stdout.match(/^Steward listens on /gm)?.length, 1);
+  assert.is(stdout.match(/"msg":"Steward listens on /g)?.length, 1);
   assert.not.match(stdout, 'takes its place');
   assert.equal(pids.filter(isAlive), []);
   assert.equal(await serverProcesses(folder.path), []);
@@ -126,7 +126,7 @@ workers('that cannot start end it all, with one report of why', async () => {
 
   assert.is(code, 1);
   assert.match(stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.\n$/);
-  assert.is(stdout, 'Stopping: no worker can start\n');
+  assert.match(stdout, /^\{.*"msg":"Stopping: no worker can start"\}\n$/);
 });
 
 workers.run();

@@ -68,7 +68,7 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     const published = await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
     const opened = await packages.open('sales', '1.0.0');
 
-    assert.equal(published, { sha256: sha256(ONE), sizeBytes: 3 });
+    assert.equal(published, { sha256: sha256(ONE), sizeBytes: 3, isNew: true });
     assert.ok(opened);
     assert.equal(await buffer(opened.body), ONE);
     assert.equal([opened.sizeBytes, opened.sha256], [3, sha256(ONE)]);
@@ -131,11 +131,14 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     await refuses(packages.publish('sales', 'v1.0.0', file), /cannot name a package/);
   });
 
-  store('takes the same bytes again, and refuses others', async ({ sources }) => {
+  store('takes the same bytes again, says that they are not new, and refuses others', async ({ sources }) => {
     const packages = await createStore();
     const first = await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
-    assert.equal(await packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), first);
+    assert.equal(await packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), {
+      ...first,
+      isNew: false,
+    });
     await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
 
     const opened = await packages.open('sales', '1.0.0');

@@ -12,7 +12,8 @@ export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdo
 export type Program = { launcher?: string[]; cli?: string };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
-const LISTENS = /^Steward listens on (\S+)$/m;
+/** An entry of the log, as standard output is not a terminal. */
+const LISTENS = /"msg":"Steward listens on ([^"]+)"/;
 /** A first start takes about 3 s on an idle machine. */
 const START_TIMEOUT_MS = 60_000;
 
@@ -25,7 +26,7 @@ const environment = (settings: Settings): NodeJS.ProcessEnv => {
     NODE_COMPILE_CACHE,
     ...(TMPDIR && { TMPDIR }),
     PORT: '0',
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'info',
     ...settings,
   };
 };

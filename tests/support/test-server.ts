@@ -102,7 +102,7 @@ const fillTemplate = async (connection: Connection): Promise<void> => {
   const orm = await openDatabase(connection);
   try {
     const hasher = await createPasswordHasher(2, CHEAP_HASH);
-    await fillDemo({ em: orm.em.fork(), hasher, password: DEMO_PASSWORD, now: NOON });
+    await fillDemo({ em: orm.em.fork(), hasher, password: DEMO_PASSWORD, port: 8000, now: NOON });
   } finally {
     await orm.close(true);
   }

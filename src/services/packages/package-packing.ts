@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { access, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -49,8 +49,13 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
  * Puts a package file into the store, once it has passed the inspection that a fetch will make.
  * @throws Problem `bad-package`, `store-away`
  */
-export const publishPackageFile = async (store: PackageStore, file: string): Promise<PackageFile> => {
+export const publishPackageFile = async (
+  store: PackageStore,
+  file: string,
+): Promise<PackageFile & { isNew: boolean }> => {
   const named = parsePackageFileName(basename(file));
+  // Before its name is judged: a file that is not there is the likelier mistake.
+  await readOr(access(file), `${file} cannot be read.`);
   if (!named) throw badPackage(`${basename(file)} is not named {slug}-{version}.tgz.`);
   await inspectFile(file, named);
   return { ...named, ...(await store.publish(named.slug, named.version, file)) };

@@ -1,0 +1,89 @@
+import { writeFile } from 'node:fs/promises';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageOf } from '../support/build-package.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { isRefused } from '../support/refusals.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, startService } from '../support/service-process.ts';
+
+const messages = suite('messages to operators');
+
+messages('a missing file gets one line that names it, from every command that reads one', async () => {
+  await using folder = await makeScratchFolder();
+  const settings = { DATA_DIR: folder.join('data'), APP_STORE: `file:${folder.join('store')}` };
+
+  for (const [args, line] of [
+    [['invite', 'nofile.csv', '--client', '1'], 'nofile.csv: No such file or folder.\n'],
+    [['import-django', 'nofile.json'], 'nofile.json: No such file or folder.\n'],
+    [['apps', 'pack', 'nofolder'], 'There is no app.yaml in nofolder that is a file and can be read.\n'],
+    [['apps', 'publish', 'no.file'], 'no.file cannot be read.\n'],
+    [['apps', 'publish', 'sales-1.0.0.tgz'], 'sales-1.0.0.tgz cannot be read.\n'],
+  ] as const) {
+    const outcome = await runCommand([...args], settings, folder.path);
+    isRefused(outcome, 1);
+    assert.is(outcome.stderr, line);
+  }
+});
+
+messages('apps list fails for an app that the store does not have', async () => {
+  await using folder = await makeScratchFolder();
+  const outcome = await runCommand(['apps', 'list', 'unknown'], { APP_STORE: `file:${folder.path}` });
+
+  isRefused(outcome, 1);
+  assert.is(outcome.stderr, 'The store has no package of an app unknown.\n');
+});
+
+messages('apps publish says when the same bytes are in the store already', async () => {
+  await using folder = await makeScratchFolder();
+  const settings = { APP_STORE: `file:${folder.join('store')}` };
+  const file = folder.join('sales-1.0.0.tgz');
+  await writeFile(file, packageOf());
+
+  const first = await runCommand(['apps', 'publish', file], settings);
+  const again = await runCommand(['apps', 'publish', file], settings);
+
+  assert.equal([first.code, again.code], [0, 0], first.stderr + again.stderr);
+  assert.match(first.stdout, /^Published sales 1\.0\.0\nSHA-256 /);
+  assert.match(again.stdout, /^sales 1\.0\.0 is already in the store, with the same bytes\nSHA-256 /);
+});
+
+messages('migrate says which privileges a role lacks', async () => {
+  await using server = await startExternalDatabase();
+  const { settings, connection } = await server.makeDatabase();
+  const owner = new Client(connection);
+  await owner.connect();
+  await owner.query('revoke create on schema public from public, pg_database_owner');
+  await owner.end();
+
+  const outcome = await runCommand(['migrate'], settings);
+
+  isRefused(outcome, 1);
+  assert.match(
+    outcome.stderr,
+    /^DATABASE_URL: .*permission denied for schema public\. The role needs USAGE and CREATE/,
+  );
+});
+
+messages('standard output has nothing but JSON where it is not a terminal', async () => {
+  await using folder = await makeScratchFolder();
+  await using service = await startService('serve', { DATA_DIR: folder.path });
+  const { stdout, stderr } = await service.kill('SIGTERM');
+
+  const entries = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg);
+  for (const said of [
+    'Made the first superuser: admin@localhost',
+    `Steward listens on ${service.address}`,
+    'Stopping: SIGTERM',
+  ]) {
+    assert.ok(entries.includes(said), said);
+  }
+  assert.match(stderr, /^Its password, shown this once: \S{16}\n$/);
+  assert.not.match(stdout, stderr.trim().split(' ').at(-1) ?? '');
+});
+
+messages.run();
