@@ -7,7 +7,7 @@ const DELAY_MS = 500;
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Queries are GET requests. A mutation is safe to repeat if it has an idempotency key. */
+/** Queries are GET requests, unless their input is too long for a URL. A mutation is safe to repeat if it has an idempotency key. */
 const isRepeatable = (init?: RequestInit): boolean =>
   (init?.method ?? 'GET') === 'GET' || new Headers(init?.headers).has('idempotency-key');
 

@@ -38,6 +38,8 @@ const STREAMED_CALLS = { 'usage.ofApp': true, 'usage.ofUser': true } satisfies R
 
 /** Short enough for what proxies take by default, the longest of them 8 KiB with all headers. */
 const MAX_URL_LENGTH = 4000;
+/** The rest is for the address of the service and the name of the procedure. */
+const MAX_INPUT_LENGTH = 3000;
 
 type Deps = {
   url: string;
@@ -53,8 +55,6 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
   const common = {
     url: `${url}/trpc`,
     transformer: superjson,
-    // Queries too: their inputs then fit whatever their length, and stay out of URLs, which proxies log.
-    methodOverride: 'POST' as const,
     // tRPC has a looser type of its own, but gives what `fetch` takes.
     fetch: (address: unknown, init?: object) => send(String(address), init as RequestInit | undefined),
   };
@@ -65,10 +65,18 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
     false: splitLink({
       condition: ({ path }) => Object.hasOwn(STREAMED_CALLS, path),
       true: httpBatchStreamLink(batch),
-      false: httpBatchLink(batch),
+      // Other queries stay GET requests: browsers, proxies and a custom `fetch` know that these can be repeated.
+      false: splitLink({
+        condition: isTooLongForUrl,
+        true: httpBatchLink({ ...batch, methodOverride: 'POST' }),
+        false: httpBatchLink(batch),
+      }),
     }),
   });
 };
+
+const isTooLongForUrl = ({ type, input }: Operation): boolean =>
+  type === 'query' && encodeURIComponent(superjson.stringify(input)).length > MAX_INPUT_LENGTH;
 
 const isAlone = (op: Operation): boolean => LARGE_CALLS.has(op.path) || Object.keys(headersOf(op)).length > 0;
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { LARGE_CALLS } from '../../src/client/links.ts';
-import { createStewardClient, MAX_BATCH_SIZE } from '../../src/client.ts';
+import { createStewardClient, isProblem, MAX_BATCH_SIZE } from '../../src/client.ts';
 import { restEndpoints } from '../../src/http/rest-endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { addressOf } from '../support/listening.ts';
@@ -26,6 +26,23 @@ calls('made together travel together, as many as the service takes at once', asy
   assert.is(users.length, emails.length);
   assert.ok(requests.length >= 3 && requests.length < 10, `${requests.length} requests`);
   assert.ok(requests.every(({ path }) => path.length < 4200));
+});
+
+calls('send a query by POST when its input is too long for a URL', async ({ app }) => {
+  const { steward, requests } = await clientOf(app);
+  const search = 'é'.repeat(250);
+  const email = `${'é'.repeat(1000)}@x.test`;
+  const [users, missing] = await Promise.allSettled([
+    steward.api.users.list.query({ search }),
+    steward.api.users.get.query({ email }),
+  ]);
+
+  assert.is(users.status, 'fulfilled');
+  assert.ok(missing.status === 'rejected' && isProblem(missing.reason, 'not-found'));
+  assert.equal(requests.map(({ method, path }) => [method, path.replace(/\?.*/, '')]).toSorted(), [
+    ['GET', '/trpc/users.list'],
+    ['POST', '/trpc/users.get'],
+  ]);
 });
 
 calls('take Dates and give them', async ({ app }) => {

@@ -45,5 +45,6 @@ const formatOf = (endpoint: Endpoint): JsonSchema => ({
   in: 'query',
   required: false,
   description: 'Overrides the `Accept` header.',
-  schema: { type: 'string', enum: formatsOf(offersOf(endpoint)) },
+  // A pattern, since Scalar sends the first value of an enum unless told otherwise.
+  schema: { type: 'string', pattern: `^(${formatsOf(offersOf(endpoint)).join('|')})$` },
 });
