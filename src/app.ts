@@ -3,8 +3,10 @@ import { QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { Argon2Cost } from './adapters/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
+import { openUnlimitedSession } from './adapters/database-client.ts';
 import { createReads } from './adapters/database-reads.ts';
 import { createRowReader } from './adapters/database-rows.ts';
+import { warnOfLostSettings } from './adapters/database-settings.ts';
 import { createTransactions } from './adapters/database-transactions.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
@@ -72,6 +74,7 @@ export const createApp = async (deps: AppDeps) => {
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
   const exchanging = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
+  await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
   const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
@@ -132,7 +135,7 @@ export const createApp = async (deps: AppDeps) => {
       usage: () =>
         careForUsage({
           em: orm.em.fork(),
-          pool,
+          openSession: () => openUnlimitedSession(connection),
           now: clock.now(),
           retentionDays: config.usageRetentionDays,
         }),

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type pg from 'pg';
 import { migrations } from '../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
-import { createClient } from './adapters/database-client.ts';
+import { createClient, UNLIMITED } from './adapters/database-client.ts';
 import { boundConnects, discardIdleAfterLoss, releaseLost } from './adapters/database-pool.ts';
 import { discardReadOnly } from './adapters/database-read-only.ts';
 import type { Connection } from './core/connection.ts';
@@ -11,6 +12,7 @@ import { promiseQueries } from './query-promises.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
+const LOCK_RETRY_MS = 200;
 
 /** Opens the pool and proves that the server answers. */
 export const openDatabase = async (
@@ -33,8 +35,8 @@ export const openDatabase = async (
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
 
 /**
- * Brings a database to the newest schema. Instances that start together take turns: the migrator itself
- * has no lock, so one is held on a connection of its own, and dies with it.
+ * Brings a database to the newest schema. The migrator has no lock, so instances that start together take turns by a lock
+ * on a connection of its own. A transaction holds it: a pooler would keep a lock of the session when the client has gone.
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');
@@ -42,17 +44,34 @@ export const migrateDatabase = async (connection: Connection): Promise<string[]>
   lock.on('error', () => {});
   await lock.connect();
   try {
-    // As at most starts: what is there already needs no lock to be seen, and no second pool to be done.
-    if (await hasAllMigrations(lock)) return [];
-    await lock.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const orm = await openDatabase(connection);
-    try {
-      return (await orm.migrator.up()).map(({ name }) => name);
-    } finally {
-      await orm.close(true);
+    for (;;) {
+      // As at most starts: what is there already needs no lock to be seen, and no second pool to be done.
+      if (await hasAllMigrations(lock)) return [];
+      if (await tryMigrationLock(lock)) return await runMigrations(connection);
+      // Asked again and again, as a transaction that waits keeps a connection of the pooler from the one who migrates.
+      await lock.query('rollback');
+      await sleep(LOCK_RETRY_MS);
     }
   } finally {
     await lock.end();
+  }
+};
+
+const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
+  await client.query('begin');
+  await client.query('set local idle_in_transaction_session_timeout = 0');
+  const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as "isHeld"', [MIGRATION_LOCK]);
+  return rows[0]?.isHeld === true;
+};
+
+/** Building an index of a large table takes as long as it takes. */
+const runMigrations = async (connection: Connection): Promise<string[]> => {
+  const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
+  const orm = await openDatabase({ ...connection, startupOptions }, undefined, null);
+  try {
+    return (await orm.migrator.up()).map(({ name }) => name);
+  } finally {
+    await orm.close(true);
   }
 };
 

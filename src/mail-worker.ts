@@ -12,6 +12,8 @@ export const MAIL_CHANNEL = 'outbox_mails';
 export const MAILS_IN_FLIGHT = 5;
 
 const POLL_MS = 30_000;
+/** While no notifications are heard. */
+const UNHEARD_POLL_MS = 5_000;
 /** What is due and cannot be taken is locked by another worker, which has it for moments. */
 const MIN_PAUSE_MS = 250;
 const RETRY_MS = 2_000;
@@ -101,7 +103,8 @@ export const createMailWorker = (deps: Deps) => {
 
   const pauseMs = async (): Promise<number> => {
     const dueMs = mailer && sending.size < MAILS_IN_FLIGHT ? await outbox.msUntilDue() : null;
-    return Math.min(pollMs, Math.max(MIN_PAUSE_MS, dueMs ?? pollMs));
+    const longestMs = notifications?.isListening() ? pollMs : Math.min(pollMs, UNHEARD_POLL_MS);
+    return Math.min(longestMs, Math.max(MIN_PAUSE_MS, dueMs ?? longestMs));
   };
 
   const run = async (): Promise<void> => {

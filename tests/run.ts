@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { missingPrograms } from './failover/programs.ts';
 import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
 import { CHROMIUM } from './support/chromium.ts';
+import { PGBOUNCER } from './support/pgbouncer-path.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
@@ -31,6 +32,7 @@ const dir = relative(PROJECT, resolve(values.dir));
 
 /** Tests that need programs that no npm package has. Where these are missing, the run says so and leaves the tests out. */
 const BROWSER_TESTS = join('tests', 'browser');
+const POOLER_TESTS = join('tests', 'pgbouncer');
 
 /** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
 const PACKAGE_TESTS = join('tests', 'package');
@@ -39,7 +41,7 @@ const PACKAGE_TESTS = join('tests', 'package');
 const FAILOVER_TESTS = join('tests', 'failover');
 
 /** They start programs, and take longer than all the others: left to `--all`, and to who asks for a part. */
-const PROGRAM_TESTS = ['browser', 'process', 'bench', 'examples', 'openapi-client'].map((name) =>
+const PROGRAM_TESTS = ['browser', 'process', 'pgbouncer', 'bench', 'examples', 'openapi-client'].map((name) =>
   join('tests', name),
 );
 /** So are those that take seconds each, for the lots of data or the many rounds that they need. */
@@ -66,6 +68,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
   if (isBrief) console.log(`Left out ${PROGRAM_TESTS.join(', ')}, *${SLOW}: npm run test:all runs them too.`);
   const missing = [
     { folder: BROWSER_TESTS, programs: existsSync(CHROMIUM) ? [] : [CHROMIUM] },
+    { folder: POOLER_TESTS, programs: existsSync(PGBOUNCER) ? [] : [PGBOUNCER] },
     { folder: FAILOVER_TESTS, programs: missingPrograms() },
   ].filter(({ programs }) => programs.length > 0);
   for (const { folder, programs } of missing) {

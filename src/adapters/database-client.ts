@@ -8,6 +8,8 @@ export const CONNECT_TIMEOUT_MS = 5_000;
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
 
+export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
+
 type ClientClass = new (config: pg.ClientConfig) => pg.Client;
 
 /**
@@ -36,6 +38,16 @@ export const createClient = (
 ): pg.Client => {
   const Client = clientClassOf(connection);
   return new Client({ ...clientConfigOf(connection, purpose), ...config });
+};
+
+/** A session without time limits, for work that waits for others while nobody waits for it. */
+export const openUnlimitedSession = async (connection: Connection): Promise<pg.Client> => {
+  const options = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
+  const client = createClient(connection, 'housekeeping', { options });
+  // A lost connection fails the statement at hand, or the next; without a listener it would end the process.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
 };
 
 const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;

@@ -4,7 +4,7 @@
  * The planner's defaults suit spinning disks and large analytical queries. With them PostgreSQL scans 200 apps for each user
  * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
  */
-const SESSION_SETTINGS: Readonly<Record<string, string>> = {
+export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   statement_timeout: '20s',
   // A session that waits longer for a row holds a connection that others need. Below the deadline of a request, which cuts
   // the connection.

@@ -14,14 +14,14 @@ const readServer = (): TestServer => {
 
 /** Makes a migrated database of its own for a test file, empty or with the demo workspace (some 50 ms). */
 export const createTestDatabase = async (content: 'empty' | 'demo' = 'empty'): Promise<TestDatabase> => {
-  const { connection, template, strategy } = readServer();
+  const { connection, template, strategy, pooler } = readServer();
   const database = `${template}_${randomBytes(6).toString('hex')}`;
   await administer(
     connection,
     `create database ${database} template ${content === 'demo' ? `${template}_demo` : template} ${strategy}`,
   );
   return {
-    connection: { ...connection, database },
+    connection: { ...connection, ...pooler, database },
     drop: () => administer(connection, `drop database ${database} with (force)`),
   };
 };

@@ -13,7 +13,13 @@ import { NOON } from './test-clock.ts';
  * A server that may make databases, the ones they are copied from (`{template}_demo` has the demo workspace), and what
  * else to say of copying them.
  */
-export type TestServer = { connection: Connection; template: string; strategy: string };
+export type TestServer = {
+  connection: Connection;
+  template: string;
+  strategy: string;
+  /** What tests connect to instead, where a connection pooler is between. */
+  pooler?: Partial<Connection>;
+};
 
 export const DEMO_PASSWORD = 'steward-demo-1';
 
@@ -124,6 +130,12 @@ const dropDatabases = async (connection: Connection, template: string): Promise<
   }
 };
 
+/** `TEST_POOLER_PORT`: the port of a pooler of that server, which keeps no prepared statements. */
+const pooled = (): Pick<TestServer, 'pooler'> => {
+  const port = Number(process.env.TEST_POOLER_PORT ?? 0);
+  return port === 0 ? {} : { pooler: { host: '127.0.0.1', port, preparesStatements: false } };
+};
+
 /** The server for a whole run: that of TEST_DATABASE_URL, else an embedded one that is gone afterwards. */
 export const startTestServer = async (): Promise<{ variable: string; stop(): Promise<void> }> => {
   const ready = process.env[SERVER_VARIABLE];
@@ -133,7 +145,7 @@ export const startTestServer = async (): Promise<{ variable: string; stop(): Pro
   try {
     const template = await makeTemplate(connection);
     return {
-      variable: JSON.stringify({ connection, template, strategy } satisfies TestServer),
+      variable: JSON.stringify({ connection, template, strategy, ...pooled() } satisfies TestServer),
       stop: () => dropDatabases(connection, template).finally(stop),
     };
   } catch (error) {

@@ -1,17 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
 import { tables } from '../tables.ts';
 import { ensureMonths, monthOf } from './usage-partitions.ts';
-import { dropOldMonths } from './usage-retention.ts';
+import { dropOldMonths, type OpenSession } from './usage-retention.ts';
 import { bringForward, dayOf } from './usage-windows.ts';
 
 /** Months that are there before the first entry falls into them. */
 const MONTHS_AHEAD = [0, 1, 2];
 
-type Deps = { em: SqlEntityManager; pool: Pool; now: Date; retentionDays: number };
+type Deps = { em: SqlEntityManager; openSession: OpenSession; now: Date; retentionDays: number };
 
 /** Makes the log's next months, drops those that are over for too long, and brings windows to the present day. */
-export const careForUsage = async ({ em, pool, now, retentionDays }: Deps): Promise<void> => {
+export const careForUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
   await em.transactional((tx) =>
     ensureMonths(
       tx,
@@ -28,5 +27,5 @@ export const careForUsage = async ({ em, pool, now, retentionDays }: Deps): Prom
     stale.map(({ app_id }) => app_id),
     now,
   );
-  await dropOldMonths(pool, now, retentionDays);
+  await dropOldMonths(openSession, now, retentionDays);
 };

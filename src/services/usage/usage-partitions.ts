@@ -13,10 +13,15 @@ const LOCK = sql`hashtextextended('usage partitions', 0)`;
 /** Held while months are dropped, by one instance, and while somebody relies on them to stay. */
 export const RETENTION_LOCK = sql`hashtextextended('usage retention', 0)`;
 
+/** The first bound of a partition, which PostgreSQL writes in the time zone of the session, as a UTC date. */
+export const FIRST_DAY = `case inhparent
+    when 'usage_days'::regclass then substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''([^'']+)''')::date
+    else (substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''([^'']+)''')::timestamptz at time zone 'UTC')::date
+  end::text`;
+
 /** Partitions and the first day of each, whatever they are called. One that is being detached has no rows to show. */
 const ATTACHED = sql`
-  select inhparent::regclass::text as "table",
-    substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''(\\d{4}-\\d{2}-\\d{2})') as month
+  select inhparent::regclass::text as "table", ${sql.raw(FIRST_DAY)} as month
   from pg_inherits join pg_class on pg_class.oid = inhrelid
   where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass) and not inhdetachpending`;
 

@@ -1,13 +1,16 @@
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase } from 'pg';
 import { DAY_MS } from '../../core/clock.ts';
-import { monthOf } from './usage-partitions.ts';
+import { FIRST_DAY, monthOf } from './usage-partitions.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
-/** Held on the connection while months are dropped: see RETENTION_LOCK. */
-const TRY_LOCK = `select pg_try_advisory_lock(hashtextextended('usage retention', 0)) as held`;
-const UNLOCK = `select pg_advisory_unlock(hashtextextended('usage retention', 0))`;
-/** Detaching waits for whoever is reading, and nobody waits for it. */
-const PATIENCE = 'set statement_timeout = 0; set lock_timeout = 0';
+/** A session of its own without time limits: detaching waits for all who read, and nobody waits for it. */
+export type OpenSession = () => Promise<ClientBase & { end: () => Promise<void> }>;
+
+/**
+ * Held by a transaction while months are dropped: see RETENTION_LOCK. A pooler may give the sessions of one client to others,
+ * and with them whatever lasts longer than a transaction.
+ */
+const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('usage retention', 0)) as held`;
 /** Stands with a table from before it is detached until it is dropped, so that no other table ever is. */
 const MARK = 'A month of usage that Steward is dropping.';
 
@@ -19,7 +22,7 @@ type Partition = { name: string; parent: string; month: string | null; isDetachi
 /** Those that are being detached first: a table can have but one. */
 const ATTACHED = `
   select inhrelid::regclass::text as name, inhparent::regclass::text as parent, inhdetachpending as "isDetaching",
-    substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''(\\d{4}-\\d{2}-\\d{2})') as month
+    ${FIRST_DAY} as month
   from pg_inherits join pg_class on pg_class.oid = inhrelid
   where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass)
   order by inhdetachpending desc, month`;
@@ -34,17 +37,26 @@ const DETACHED = `
  * instance is at it. A month that cannot be dropped does not keep the others.
  * @throws AggregateError of what could not be dropped
  */
-export const dropOldMonths = async (pool: Pool, now: Date, retentionDays: number): Promise<string[]> => {
-  const client = await pool.connect();
+export const dropOldMonths = async (
+  openSession: OpenSession,
+  now: Date,
+  retentionDays: number,
+): Promise<string[]> => {
+  const lock = await openSession();
   try {
-    const { rows } = await client.query<{ held: boolean }>(TRY_LOCK);
+    await lock.query('begin');
+    await lock.query('set local idle_in_transaction_session_timeout = 0');
+    const { rows } = await lock.query<{ held: boolean }>(TRY_LOCK);
     if (!rows[0]?.held) return [];
-    await client.query(PATIENCE);
-    return await dropAll(client, oldest(now, retentionDays)).finally(() => client.query(UNLOCK));
+    return await dropWith(openSession, oldest(now, retentionDays));
   } finally {
-    // The settings end with the connection.
-    client.release(true);
+    await lock.end();
   }
+};
+
+const dropWith = async (openSession: OpenSession, kept: Record<string, string>): Promise<string[]> => {
+  const client = await openSession();
+  return dropAll(client, kept).finally(() => client.end());
 };
 
 /** Table → the first day of the oldest month that stays. */
@@ -59,7 +71,7 @@ const oldest = (now: Date, retentionDays: number): Record<string, string> => {
   };
 };
 
-const dropAll = async (client: PoolClient, kept: Record<string, string>): Promise<string[]> => {
+const dropAll = async (client: ClientBase, kept: Record<string, string>): Promise<string[]> => {
   const { rows } = await client.query<Partition>(ATTACHED);
   const old = rows.filter(({ parent, month }) => month !== null && month < (kept[parent] ?? ''));
   const failures: unknown[] = [];
@@ -77,8 +89,8 @@ const dropAll = async (client: PoolClient, kept: Record<string, string>): Promis
   return dropped;
 };
 
-/** As objects, which have no time limit. `concurrently`, since anything else locks out all who read or write. */
-const detach = async (client: PoolClient, { name, parent, isDetaching }: Partition): Promise<void> => {
+/** `concurrently`, since anything else locks out all who read or write. */
+const detach = async (client: ClientBase, { name, parent, isDetaching }: Partition): Promise<void> => {
   const how = isDetaching ? 'finalize' : 'concurrently';
   await client.query({ text: `comment on table ${name} is '${MARK}'` });
   await client.query({ text: `alter table ${parent} detach partition ${name} ${how}` });

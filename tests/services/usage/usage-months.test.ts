@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { openUnlimitedSession } from '../../../src/adapters/database-client.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { careForUsage } from '../../../src/services/usage/usage-care.ts';
 import { writeUsage } from '../../../src/services/usage/usage-log.ts';
@@ -15,8 +16,9 @@ import { logEntry, SALES } from '../../support/usage.ts';
 const months = appSuite('months of usage');
 
 const poolOf = (app: TestApp) => app.orm.em.getConnection().getNativeClient();
-const care = async (app: TestApp, now = NOON, retentionDays = 400) =>
-  careForUsage({ em: app.orm.em.fork(), pool: await poolOf(app), now, retentionDays });
+const sessionOf = (app: TestApp) => () => openUnlimitedSession(app.connection);
+const care = (app: TestApp, now = NOON, retentionDays = 400) =>
+  careForUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });
 /** `2026-11` of each partition of the log. */
 const monthsOf = async (app: TestApp, table = 'usage_entries'): Promise<string[]> => {
   const { rows } = await sql<{ month: string }>`
@@ -88,7 +90,7 @@ months(
     const pool = await poolOf(app);
     const other = await pool.connect();
     await other.query(`select pg_advisory_lock(hashtextextended('usage retention', 0))`);
-    assert.equal(await dropOldMonths(pool, NOON, 1), []);
+    assert.equal(await dropOldMonths(sessionOf(app), NOON, 1), []);
     // As a round does that is killed before it can drop the table.
     await other.query(
       `comment on table usage_entries_2026_10 is 'A month of usage that Steward is dropping.'`,
@@ -97,7 +99,7 @@ months(
     await other.query('select pg_advisory_unlock_all()');
     other.release();
 
-    assert.equal(await dropOldMonths(pool, NOON, 10), ['usage_entries_2026_10']);
+    assert.equal(await dropOldMonths(sessionOf(app), NOON, 10), ['usage_entries_2026_10']);
     assert.is((await monthsOf(app))[0], '2026-11');
   },
 );
@@ -120,7 +122,7 @@ months(
     await Promise.all([reader.end(), detaching.end()]);
     assert.is(interrupted.status, 'rejected');
 
-    const [round] = await Promise.allSettled([dropOldMonths(await poolOf(app), NOON, 400)]);
+    const [round] = await Promise.allSettled([dropOldMonths(sessionOf(app), NOON, 400)]);
     assert.instance(round.status === 'rejected' && round.reason, AggregateError);
     const left = await sql<{ name: string }>`
     select relname as name from pg_class where relname ~ '^usage_(entries|days)_2025_0[234]$'`.execute(
@@ -129,7 +131,7 @@ months(
     assert.equal(left.rows, [{ name: 'usage_entries_2025_02' }]);
 
     await sql`drop view watches`.execute(app.db());
-    assert.equal(await dropOldMonths(await poolOf(app), NOON, 400), ['usage_entries_2025_02']);
+    assert.equal(await dropOldMonths(sessionOf(app), NOON, 400), ['usage_entries_2025_02']);
   },
 );
 

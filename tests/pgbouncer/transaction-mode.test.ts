@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { type Service, type Settings, startService } from '../support/service-process.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { administer, SERVER_VARIABLE } from '../support/test-server.ts';
+
+const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct horse battery' };
+/** Suites that together call every operation, repeat requests, and write usage. */
+const WALK = [
+  'tests/http/openapi/coverage',
+  'tests/http/walk',
+  'tests/http/idempotency-once',
+  'tests/routers/usage-charts',
+];
+
+type Context = {
+  database: Awaited<ReturnType<typeof startExternalDatabase>>;
+  pooler: Awaited<ReturnType<typeof startPgBouncer>>;
+};
+const pooled = suite<Context>('a service behind PgBouncer in transaction mode');
+
+pooled.before(async (context) => {
+  context.database = await startExternalDatabase();
+  const { connection } = await context.database.makeDatabase();
+  // Sessions do not get the time zone that the service asks for, and must not need it.
+  await administer(connection, `alter role ${connection.user} set timezone = 'America/Los_Angeles'`);
+  context.pooler = await startPgBouncer(connection);
+});
+pooled.after(async ({ database, pooler }) => {
+  await pooler[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const makeDatabase = async ({ database, pooler }: Context) => {
+  const { settings, connection } = await database.makeDatabase();
+  const { user, password, database: name } = connection;
+  const DATABASE_URL = `postgres://${user}:${password}@127.0.0.1:${pooler.port}/${name}`;
+  return { connection, settings: { ...settings, DATABASE_URL, PREPARED_STATEMENTS: '0' } as Settings };
+};
+
+const locksIn = async (client: Client): Promise<number> => {
+  const { rows } = await client.query(`
+    select count(*)::int as count from pg_locks
+    where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);
+  return rows[0].count;
+};
+
+pooled('is started by three instances at once, and keeps no lock of that', async (context) => {
+  await using folder = await makeScratchFolder();
+  await using smtp = { ...(await startSmtpServer()), [Symbol.asyncDispose]: async () => {} };
+  const { settings, connection } = await makeDatabase(context);
+  const start = () =>
+    startService('serve', { ...settings, ...ADMIN, DATA_DIR: folder.path, SMTP_URL: smtp.url });
+  await using stack = new AsyncDisposableStack();
+  const services = await Promise.all([start(), start(), start()]);
+  for (const service of services) stack.use(service);
+  const [first] = services as [Service, ...Service[]];
+  const observer = new Client(connection);
+  await observer.connect();
+
+  const { token } = await first.logIn(ADMIN.ADMIN_EMAIL, ADMIN.ADMIN_PASSWORD);
+  const { rows } = await observer.query(`select count(*)::int as count from users`);
+  assert.is(rows[0].count, 1);
+  assert.is(await locksIn(observer), 0);
+  stack.use(await start());
+
+  // After the first poll of the mail worker, which would find it by itself.
+  await until('the pooler was noticed', () =>
+    services.every(({ output }) => output.stdout.includes('does not deliver notifications')),
+  );
+  const body = { email: 'guest@guest.test', client: 1, initial_apps: [] };
+  const invited = await first.send('POST /jb/users/invitations/', { token, body });
+  assert.is(invited.status, 200, invited.text);
+  await until('the mail is sent', () => smtp.recipients().includes('guest@guest.test'));
+  await observer.end();
+  await smtp.close();
+
+  const { stdout } = first.output;
+  assert.match(
+    stdout,
+    `alter role \\"steward\\" in database \\"${connection.database}\\" set lock_timeout = '8s';`,
+  );
+  assert.is(stdout.split('does not deliver notifications').length, 2, 'it is told once');
+  for (const { output } of services) assert.is(output.stderr, '');
+});
+
+pooled('answers every operation as without it', async ({ database, pooler }) => {
+  const { connection } = await database.makeDatabase();
+  const { host, user, password } = connection;
+  const { [SERVER_VARIABLE]: _own, ...env } = process.env;
+  const child = spawn(process.execPath, [join('tests', 'run.ts'), ...WALK], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: {
+      ...env,
+      TEST_DATABASE_URL: `postgres://${user}:${password}@localhost/postgres?host=${host}`,
+      TEST_POOLER_PORT: String(pooler.port),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await once(child, 'close');
+
+  assert.is(code, 0, output);
+});
+
+pooled.run();

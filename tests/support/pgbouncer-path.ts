@@ -1,0 +1,2 @@
+/** Where Debian installs it. */
+export const PGBOUNCER = '/usr/sbin/pgbouncer';
