@@ -4,17 +4,20 @@ import manifest from '../package.json' with { type: 'json' };
 import type { Argon2Cost } from './adapters/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/common-passwords.ts';
 import { openUnlimitedSession } from './adapters/database-client.ts';
+import { createDatabaseClock } from './adapters/database-clock.ts';
+import { watchDiskSpace } from './adapters/database-disk.ts';
 import { createReads } from './adapters/database-reads.ts';
 import { createRowReader } from './adapters/database-rows.ts';
 import { warnOfLostSettings } from './adapters/database-settings.ts';
 import { createTransactions } from './adapters/database-transactions.ts';
 import { openPackageStore } from './adapters/open-package-store.ts';
 import { createPasswordHasher } from './adapters/password-hasher.ts';
-import { type Clock, systemClock } from './core/clock.ts';
+import type { Clock } from './core/clock.ts';
 import type { Config } from './core/config.ts';
 import type { Connection } from './core/connection.ts';
 import { Deadline, withDeadline } from './core/deadline.ts';
 import type { Logger } from './core/logger.ts';
+import { NO_DISK_SPACE, Problem } from './core/problems.ts';
 import { createTurns } from './core/turns.ts';
 import { isReady, openDatabase } from './database.ts';
 import { createHousekeeping } from './housekeeping.ts';
@@ -43,6 +46,7 @@ type AppDeps = {
   connection: Connection;
   secretKey: string;
   logger: Logger;
+  /** Absent: that of the database. */
   clock?: Clock;
   /** Of the hashes of passwords, where they protect nobody; no setting leads here. */
   hashCost?: Argon2Cost;
@@ -60,20 +64,15 @@ const READY_TIMEOUT_MS = 2_500;
 
 /** The composition root: the one place where everything is made and wired. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
-  const {
-    config,
-    connection,
-    secretKey,
-    logger,
-    clock = systemClock,
-    hashCost,
-    requestDeadlineMs = DEADLINE_MS,
-  } = deps;
+  const { config, connection, secretKey, logger, hashCost, requestDeadlineMs = DEADLINE_MS } = deps;
   const orm = await openDatabase(connection, (line) => logger.warn(line));
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
   const exchanging = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
+  const databaseClock = await createDatabaseClock(pool);
+  const { clock = databaseClock } = deps;
+  const disk = watchDiskSpace(pool);
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
   const links = createLinks({ secretKey, baseUrl: config.baseUrl });
@@ -120,7 +119,10 @@ export const createApp = async (deps: AppDeps) => {
     version: manifest.version,
     trustedProxies: config.trustedProxies,
     requestDeadlineMs,
-    isReady: () => withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm)),
+    isReady: async () => {
+      if (disk.isFull()) throw new Problem('database-away', { detail: NO_DISK_SPACE });
+      return withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm));
+    },
     corsOrigins: config.corsOrigins,
     requestLimits:
       config.rateLimitPerMinute === 0
@@ -164,6 +166,7 @@ export const createApp = async (deps: AppDeps) => {
     /** Finishes the requests under way, then lets go of the database. */
     close: async (): Promise<void> => {
       await Promise.all([drain(() => server.close()), mailing.worker.stop(), housekeeping.stop()]);
+      databaseClock.stop();
       await orm.close(true);
     },
   };

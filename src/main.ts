@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { hasDiskSpace } from './adapters/disk-space.ts';
 import type { Config } from './core/config.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { withFreeAddress } from './listening.ts';
@@ -38,16 +39,25 @@ export const serve = async (settings: Config): Promise<void> => {
       ? serveAlone({ config, place, logger })
       : startWorkers({ config, ...place }, say));
     closing.push(stop);
-    const ended = Promise.race([lost, place.lost.then(() => 'the embedded database ended')]);
+    const ended = Promise.race([lost, place.lost.then(() => reasonOfLoss(settings))]);
 
     const reason = await Promise.race([signal, ended]);
-    say(`Stopping: ${reason}`);
-    if (!reason.startsWith('SIG')) process.exitCode = 1;
+    if (reason.startsWith('SIG')) say(`Stopping: ${reason}`);
+    else {
+      logger.fatal(`Stopping: ${reason}`);
+      process.exitCode = 1;
+    }
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
   } finally {
     for (const close of closing.reverse()) await close();
   }
 };
+
+/** PostgreSQL ends when it cannot write its log. It may start again once there is room: that is for a supervisor to do. */
+const reasonOfLoss = async ({ dataDir }: Config): Promise<string> =>
+  (await hasDiskSpace(dataDir))
+    ? 'the embedded database ended'
+    : `the embedded database ended: DATA_DIR ${dataDir} has no disk space left. Free some, and start the service again.`;
 
 const serveAlone = async (deps: { config: Config; place: Workplace; logger: Logger }): Promise<Serving> => {
   const { startServing } = await loadServing();

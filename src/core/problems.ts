@@ -101,6 +101,8 @@ export const userExists = (others: FieldErrors, cause?: unknown): Problem =>
 export const roleRequired = (role: string): Problem =>
   new Problem('not-allowed', { detail: `This needs the role ${role}.` });
 
+export const NO_DISK_SPACE = 'The database has no disk space left.';
+
 /** The same answer for what is missing and for what the caller may not see. */
 export const notFound = (what: string): Problem =>
   new Problem('not-found', { detail: `There is no such ${what}.` });

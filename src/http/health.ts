@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../core/problems.ts';
 
+/** @throws Problem where the reason is known */
 export type Readiness = () => Promise<boolean>;
 
 /**
@@ -10,7 +11,12 @@ export type Readiness = () => Promise<boolean>;
 export const serveHealth = (app: FastifyInstance, isReady: Readiness): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => {
-    if (!(await isReady().catch(() => false))) throw new Problem('database-away');
+    if (!(await isReady().catch(orFalse))) throw new Problem('database-away');
     return { status: 'ready' };
   });
+};
+
+const orFalse = (error: unknown): false => {
+  if (error instanceof Problem) throw error;
+  return false;
 };

@@ -1,5 +1,12 @@
 import { DeadlineExceeded } from '../core/deadline.ts';
-import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../core/problems.ts';
+import {
+  type FieldErrors,
+  invalid,
+  NO_DISK_SPACE,
+  Problem,
+  USER_EXISTS,
+  userExists,
+} from '../core/problems.ts';
 
 /** What it means to a caller when the database refuses a row. */
 export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
@@ -18,6 +25,8 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
  * transaction open for too long (PostgreSQL, appendix A).
  */
 const AWAY = /^(08|57P0|53|25P0[34])/;
+/** disk_full */
+const DISK_FULL = '53100';
 /** read_only_sql_transaction: a standby, or a primary that was demoted. */
 const READ_ONLY = '25006';
 /** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
@@ -46,6 +55,7 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
 
     const fields = BROKEN_CONSTRAINTS[constraint];
     if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
+    if (code === DISK_FULL) return new Problem('database-away', { detail: NO_DISK_SPACE, cause: error });
     if (AWAY.test(code) || isLostConnection(cause, code))
       return new Problem('database-away', { cause: error });
     if (code === READ_ONLY) return new Problem('database-away', { detail: READ_ONLY_DETAIL, cause: error });

@@ -27,4 +27,19 @@ health('draws avatars that hold nothing but their letter', async ({ app }) => {
   }
 });
 
+health(
+  'says that the disk of the database is full once a statement has failed because of it',
+  async ({ app }) => {
+    const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
+    await app.orm.em
+      .fork()
+      .execute(full)
+      .catch(() => {});
+    const response = await app.send('GET !/readyz');
+
+    assert.is(response.statusCode, 503);
+    assert.is(response.json().detail, 'The database has no disk space left.');
+  },
+);
+
 health.run();

@@ -50,4 +50,20 @@ away('does not take a missing file for a database that is away', async () => {
   assert.is(problemOfDatabaseError(error), null);
 });
 
+away('says that the database has no disk space left', () => {
+  const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), {
+    code: '53100',
+  });
+  const problem = problemOfDatabaseError(error);
+
+  assert.is(problem?.status, 503);
+  assert.is(problem?.message, 'The database has no disk space left.');
+});
+
+away('takes a session that was ended within a transaction for away', () => {
+  const error = Object.assign(new Error('terminating connection'), { code: '25P03' });
+
+  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+});
+
 away.run();
