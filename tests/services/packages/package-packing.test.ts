@@ -178,7 +178,7 @@ publishing('puts a packed folder into the store, where an inspection accepts it'
   const store = createMemoryPackageStore();
   const { file, leftOut: _none, ...packed } = await packDirectory(await folderOf(), fresh());
 
-  assert.equal(await publishPackageFile(store, file), packed);
+  assert.equal(await publishPackageFile(store, file), { ...packed, isNew: true });
 
   const opened = await store.open('sales', '1.0.0');
   assert.ok(opened);
