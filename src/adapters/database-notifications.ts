@@ -45,13 +45,14 @@ export const listenToDatabase = (options: Options): Notifications => {
       client.on('end', resolve);
       hangUp = resolve;
     });
-    client.on('notification', onHeard);
     try {
       await client.connect();
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       if (!(await isDelivered(client, connection, channel))) return NOT_DELIVERED;
       isLost = false;
       isListening = true;
+      // Not before: the check above sends a notification too.
+      client.on('notification', onHeard);
       onHeard();
       while (!(await isOver(ended, checkMs))) await client.query('select 1');
       return undefined;
