@@ -58,7 +58,7 @@ export const operationFor = (
   method: string,
   url: string,
 ): { path: string; operation: Operation } | undefined => {
-  const path = url.replace(/\?.*$/s, '').replace(/(?<!\.json|z)\/?$/, (slash) => slash || '/');
+  const path = url.replace(/\?.*$/s, '').replace(/(?<!\.json|healthz|readyz)\/?$/, (slash) => slash || '/');
   const [found] = routes
     .filter(({ pattern }) => pattern.test(path))
     .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
