@@ -40,8 +40,8 @@ const reasonOf = ({ message, code, responseCode }: Failure, login: SmtpServer['l
   const bare = secretsOf(login).reduce((text, secret) => text.replaceAll(secret, STRUCK), message);
   return bare
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/]*@/gi, `$1${STRUCK}@`)
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/[^\s/]+)\/\S+/gi, `$1/${STRUCK}`)
+    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/]*@/gi, `$1${STRUCK}@`)
+    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s/]+)\/\S+/gi, `$1/${STRUCK}`)
     .replace(/[\w-]{24,}/g, STRUCK)
     .trim();
 };

@@ -29,7 +29,7 @@ export const withAsciiDomain = (text: string): string => {
 export const normalizeEmail = (text: string): string => withAsciiDomain(text).toLowerCase();
 
 const hasOtherLetters = (input: unknown): boolean =>
-  typeof input === 'string' && /^[^@\s]*[^\0-\x7f][^@\s]*@[^@]+$/.test(input);
+  typeof input === 'string' && /^[^@\s]+@[^@]+$/.test(input) && /^[^@]*[^\0-\x7f]/.test(input);
 
 /** Without the pattern, which only the ASCII form matches; `idn-email` is unknown to most validators. */
 const EMAIL_JSON = { json: { type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH } };

@@ -15,17 +15,17 @@ const WORDS = [
   'sessid',
 ];
 
-const namePattern = (words: readonly string[], start: string, end: string): RegExp =>
+const namePattern = (words: readonly string[], end: string): RegExp =>
   new RegExp(
-    `${start}[:\\s_.-]*(?:(?:${PREFIX})${GAP})*(?:${words.join('|').replaceAll(' ', GAP)})${GAP}${end}`,
+    `^[:\\s_.-]*(?:(?:${PREFIX})${GAP})*(?:${words.join('|').replaceAll(' ', GAP)})${GAP}${end}`,
     'i',
   );
 
-const CREDENTIAL = namePattern(WORDS, '^', '(?:$|:)');
+const CREDENTIAL = namePattern(WORDS, '(?:$|:)');
 /** Too common elsewhere: a token may be a coin, and `auth` the way somebody logged in. */
 const REQUEST_WORDS = [...WORDS, 'token', 'auth'];
-const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '^', '(?:$|:)');
-const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, '(?:^|[\\r\\n])', ':');
+const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '(?:$|:)');
+const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, ':');
 
 /** No name is longer, and a letter may become 18. */
 const MAX_NAME_LENGTH = 128;
@@ -41,7 +41,9 @@ export const readableName = (name: string): string => {
 };
 
 /** Whether one of the lines `name: value` of a text tells a credential. */
-export const hasCredentialLine = (text: string): boolean => CREDENTIAL_LINE.test(text);
+export const hasCredentialLine = (text: string): boolean =>
+  // Line by line: gaps match line breaks too, so a search for each line start would go through all lines after it.
+  text.split(/[\r\n]/).some((line) => CREDENTIAL_LINE.test(line));
 
 /** The keys of a platform are few, and come with every entry. Keys that are not are judged each time. */
 const MAX_KNOWN = 1_000;

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isCredentialName, withoutSecrets } from '../../../src/services/usage/credential-names.ts';
+import {
+  hasCredentialLine,
+  isCredentialName,
+  withoutSecrets,
+} from '../../../src/services/usage/credential-names.ts';
 import { keptExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const secrets = suite('withoutSecrets');
@@ -62,17 +66,50 @@ secrets('lets no such value through, among whatever parameters', () => {
 });
 
 secrets('takes a time that grows with the text alone, and so does the judgement of names', () => {
-  const hostile = ['a', 'token', 'token=', '%25', '//a', '/', 'x-', 'sess-', ' ', 'ﷺ', 'cookie '];
+  const hostile = [
+    'a',
+    'token',
+    'token=',
+    '%25',
+    '//a',
+    '/',
+    'x-',
+    'sess-',
+    ' ',
+    'ﷺ',
+    'cookie ',
+    '\n',
+    'x\n',
+    ':\r\n',
+  ];
   const started = performance.now();
   for (const part of hostile) {
     const text = `${part.repeat(65_536 / part.length)}@z`;
     withoutSecrets(text);
     isCredentialName(text, true);
+    hasCredentialLine(text);
   }
   const tookMs = performance.now() - started;
 
   // 20 ms on an idle machine; what is quadratic takes minutes.
   assert.ok(tookMs < 2_000, `${tookMs} ms`);
+});
+
+secrets('finds a credential on any line of a text of headers', () => {
+  const lines = [
+    'accept: */*',
+    'x-csrftoken: abc',
+    '  Authorization : x',
+    ':cookie: a=b',
+    'Proxy-Authorization: x',
+  ];
+  for (const line of lines.slice(1)) {
+    assert.ok(hasCredentialLine(line), line);
+    for (const end of ['\n', '\r', '\r\n', '\n\n\t'])
+      assert.ok(hasCredentialLine(`${lines[0]}${end}${line}${end}`), JSON.stringify([line, end]));
+  }
+  for (const plain of ['', '\n\n', 'accept: */*\r\nhost: x', 'say cookie: x', 'cookie\nrecipe', 'monkey: 1'])
+    assert.not(hasCredentialLine(plain), JSON.stringify(plain));
 });
 
 secrets.run();

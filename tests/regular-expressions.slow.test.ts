@@ -1,0 +1,129 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { z } from 'zod';
+import {
+  hasCredentialLine,
+  isCredentialName,
+  withoutSecrets,
+} from '../src/services/usage/credential-names.ts';
+import { regexLiterals } from './support/regex-literals.ts';
+
+const PROJECT = join(import.meta.dirname, '..');
+const KIB = 1024;
+/** Grown step by step, so that what takes exponential time is found before it hangs. */
+const SIZES = [32, 256, KIB, 4 * KIB, 16 * KIB];
+/** Of processor time for 16 KiB: a linear expression takes 0.1 ms, a quadratic one 100 ms. */
+const SUSPECT_MS = 10;
+/** From 16 KiB to 64 KiB: 4 is linear, 16 is quadratic. */
+const MAX_GROWTH = 8;
+
+/** Quadratic ones whose text cannot be long, and why. */
+const BOUNDED: Record<string, string> = {
+  [String(/\d+$/)]: 'of a handle, which is made of an address of at most 254 characters',
+  [String(/\/+$/)]: 'of a setting of the operator, and of an option of the client',
+};
+
+/** One of each kind of character that expressions tell apart. */
+const COMMON = [...'aZ0 \t\n\r-_.,:;/%@"\'<&=[(\\', '\u00e9', '\u2028', '\u{1f600}', '\ud800', '\0'];
+const ENDS = ['', '\n', '!', '\0', 'a@'];
+
+type Work = (text: string) => unknown;
+
+/** Texts that repeat what the expression has a word for. */
+const repeatedParts = ({ source }: RegExp): string[] => {
+  const signs = [...new Set(source.replaceAll(/\\[a-zA-Z]/g, ''))].filter(
+    (sign) => !'\\()?*+{}|^$'.includes(sign),
+  );
+  const words = source.match(/[a-zA-Z]{2,}/g) ?? [];
+  const pairs = signs.slice(0, 6).flatMap((sign) => [`${sign}a`, `${sign} `, `${sign}\n`]);
+  return [...new Set([...COMMON, ...signs, ...words, ...words.map((word) => `${word}\n`), ...pairs])];
+};
+
+const cpuMs = (work: Work, text: string): number => {
+  const { user } = process.cpuUsage();
+  work(text);
+  return (process.cpuUsage().user - user) / 1000;
+};
+
+const leastMs = (work: Work, text: string): number => Math.min(...[1, 2, 3].map(() => cpuMs(work, text)));
+
+const isSuperlinear = (work: Work, part: string, end: string): boolean => {
+  const textOf = (size: number) => part.repeat(Math.ceil(size / part.length)) + end;
+  for (const size of SIZES) {
+    const text = textOf(size);
+    if (cpuMs(work, text) < SUSPECT_MS) continue;
+    // Compiling and collecting garbage take time, too.
+    const ms = leastMs(work, text);
+    if (ms < SUSPECT_MS) continue;
+    if (size < 16 * KIB) return true;
+    return leastMs(work, textOf(4 * size)) > MAX_GROWTH * ms;
+  }
+  return false;
+};
+
+const slowTexts = (work: Work, parts: readonly string[]): string[] =>
+  parts.flatMap((part) =>
+    ENDS.filter((end) => isSuperlinear(work, part, end)).map((end) => JSON.stringify([part, end])),
+  );
+
+const searchAll = (expression: RegExp): Work => {
+  const all = new RegExp(expression.source, `${expression.flags.replace('g', '')}g`);
+  return (text) => text.replace(all, '');
+};
+
+const expressions = suite('regular expressions');
+
+expressions('take time in proportion to the text', async () => {
+  const found = new Map<string, RegExp>();
+  for await (const file of glob('{src,routers,entities}/**/*.{ts,js}', { cwd: PROJECT })) {
+    for (const literal of regexLiterals(await readFile(join(PROJECT, file), 'utf8')))
+      found.set(String(literal), literal);
+  }
+  assert.ok(found.size > 100, `${found.size} found`);
+
+  for (const known of Object.keys(BOUNDED)) assert.ok(found.delete(known), `${known} is no longer there`);
+  const slow = [...found.values()].flatMap((expression) => {
+    const texts = slowTexts(searchAll(expression), repeatedParts(expression));
+    return texts.length === 0 ? [] : [`${expression} on ${texts.slice(0, 3).join(', ')}`];
+  });
+
+  assert.equal(slow, []);
+});
+
+/** What is put together by `new RegExp`, or taken from zod. */
+const COMPOSED: Record<string, Work> = {
+  hasCredentialLine,
+  withoutSecrets,
+  'isCredentialName, in a request': (text) => isCredentialName(text, true),
+  'isCredentialName, elsewhere': (text) => isCredentialName(text, false),
+  'an email address': (text) => z.regexes.html5Email.test(text),
+  'an instant': (text) => z.regexes.datetime({ offset: true }).test(text),
+};
+const PARTS = [
+  ...COMMON,
+  ...[
+    'token',
+    'token=',
+    '%25',
+    '//a',
+    'x-',
+    'sess-',
+    'ﷺ',
+    'cookie ',
+    'http_',
+    'a.',
+    'a-',
+    '\na',
+    'x\n',
+    ':\n',
+  ],
+];
+
+for (const [name, work] of Object.entries(COMPOSED))
+  expressions(`take time in proportion to the text in ${name}`, () => {
+    assert.equal(slowTexts(work, PARTS), []);
+  });
+
+expressions.run();
