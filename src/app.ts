@@ -22,6 +22,7 @@ import { createTurns } from './core/turns.ts';
 import { isReady, openDatabase } from './database.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createDrain } from './http/draining.ts';
+import { createRequestQueues } from './http/pipelining.ts';
 import type { InTransaction } from './http/request-context.ts';
 import { createServer } from './http/server.ts';
 import { createMailing } from './mailing.ts';
@@ -108,6 +109,7 @@ export const createApp = async (deps: AppDeps) => {
   const inTransaction: InTransaction = (origin, work) =>
     orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));
 
+  const requests = createRequestQueues();
   const server = await createServer({
     logger: logger satisfies FastifyBaseLogger,
     openServices,
@@ -119,7 +121,9 @@ export const createApp = async (deps: AppDeps) => {
     version: manifest.version,
     trustedProxies: config.trustedProxies,
     requestDeadlineMs,
+    requests,
     isReady: async () => {
+      if (requests.isClosing()) throw new Problem('stopping');
       if (disk.isFull()) throw new Problem('database-away', { detail: NO_DISK_SPACE });
       return withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm));
     },
@@ -129,7 +133,7 @@ export const createApp = async (deps: AppDeps) => {
         ? null
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
-  const drain = createDrain(server.server);
+  const drain = createDrain(server.server, requests, () => server.close());
   const housekeeping = createHousekeeping({
     logger,
     tasks: {
@@ -163,9 +167,13 @@ export const createApp = async (deps: AppDeps) => {
       mailing.worker.start();
       housekeeping.start();
     },
+    /** The steps before `close`, so that it resets no connection that is in use. */
+    announceStop: drain.announce,
+    holdRequests: drain.hold,
+    hasConnections: drain.hasConnections,
     /** Finishes the requests under way, then lets go of the database. */
     close: async (): Promise<void> => {
-      await Promise.all([drain(() => server.close()), mailing.worker.stop(), housekeeping.stop()]);
+      await Promise.all([drain.close(), mailing.worker.stop(), housekeeping.stop()]);
       databaseClock.stop();
       await orm.close(true);
     },

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { hasDiskSpace } from './adapters/disk-space.ts';
 import type { Config } from './core/config.ts';
 import { createLogger, type Logger } from './core/logger.ts';
+import { takeStopSteps } from './core/stop-steps.ts';
 import { withFreeAddress } from './listening.ts';
 import { logUnhandled } from './process-faults.ts';
 import { createOperatorOutput } from './saying.ts';
@@ -61,9 +62,9 @@ const reasonOfLoss = async ({ dataDir }: Config): Promise<string> =>
 
 const serveAlone = async (deps: { config: Config; place: Workplace; logger: Logger }): Promise<Serving> => {
   const { startServing } = await loadServing();
-  const stop = await startServing(deps);
+  const steps = await startServing(deps);
   createOperatorOutput(deps.logger).say(`Steward listens on ${deps.config.baseUrl}`);
-  return { stop, lost: NEVER };
+  return { stop: () => takeStopSteps(steps), lost: NEVER };
 };
 
 /**

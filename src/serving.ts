@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type App, createApp } from './app.ts';
 import type { Config } from './core/config.ts';
 import type { Logger } from './core/logger.ts';
+import type { StopSteps } from './core/stop-steps.ts';
 import { migrateDatabase } from './database.ts';
 import { listening } from './listening.ts';
 import { createOperatorOutput } from './saying.ts';
@@ -11,8 +12,8 @@ import type { Workplace } from './workplace.ts';
 
 type Deps = { config: Config; place: Pick<Workplace, 'connection' | 'secretKey'>; logger: Logger };
 
-/** Migrations → first start → listen. Returns what finishes the requests under way and ends it all. */
-export const startServing = async ({ config, place, logger }: Deps): Promise<() => Promise<void>> => {
+/** Migrations → first start → listen. Returns how it is stopped. */
+export const startServing = async ({ config, place, logger }: Deps): Promise<StopSteps> => {
   await migrateDatabase(place.connection);
   const app = await createApp({ config, ...place, logger });
   try {
@@ -23,7 +24,12 @@ export const startServing = async ({ config, place, logger }: Deps): Promise<() 
     throw error;
   }
   app.startWork();
-  return app.close;
+  return {
+    announce: app.announceStop,
+    hold: app.holdRequests,
+    hasConnections: app.hasConnections,
+    close: app.close,
+  };
 };
 
 const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {

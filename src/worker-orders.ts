@@ -11,7 +11,8 @@ export type Orders = {
 };
 
 export type OrdersMessage = { orders: Orders };
-export type StopMessage = { stop: true };
+/** The steps of `StopSteps`. */
+export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 
 /** What a worker tells when it serves. */
 export const LISTENS = 'listens';

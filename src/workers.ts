@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { takeStopSteps } from './core/stop-steps.ts';
 import { connectionsOf } from './worker-connections.ts';
 import type { Orders, OrdersMessage, StopMessage } from './worker-orders.ts';
 import { LISTENS } from './worker-orders.ts';
@@ -72,14 +73,25 @@ export const startWorkers = async (place: Place, say: (line: string) => void) =>
     stop: async (): Promise<void> => {
       isStopping = true;
       for (const pause of pauses.values()) clearTimeout(pause);
-      await Promise.all([...posts.values()].map(({ worker }) => stopWorker(worker)));
+      const workers = [...posts.values()].map(({ worker }) => worker);
+      const ended = Promise.all(workers.map(untilEnded));
+      const tell = (stop: StopMessage['stop']) => {
+        for (const worker of workers) if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
+      };
+      // All at the same time: while one listens, it is handed the connections that others refuse.
+      await takeStopSteps({
+        announce: () => tell('announce'),
+        hold: () => tell('hold'),
+        close: async () => {
+          tell('close');
+          await ended;
+        },
+      });
     },
   };
 };
 
-const stopWorker = async (worker: Worker): Promise<void> => {
+const untilEnded = async (worker: Worker): Promise<void> => {
   const ended = new Promise((resolve) => worker.once('exit', resolve));
-  if (worker.isDead()) return;
-  if (worker.isConnected()) worker.send({ stop: true } satisfies StopMessage);
-  await ended;
+  if (!worker.isDead()) await ended;
 };

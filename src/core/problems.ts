@@ -43,6 +43,7 @@ const PROBLEMS = {
   'internal-error': [500, 'The request failed. Quote the request id when asking for help.'],
   'database-away': [503, 'The database cannot be reached at the moment. Try again shortly.'],
   'store-away': [503, 'The package store cannot be reached at the moment. Try again shortly.'],
+  stopping: [503, 'The service is being stopped.'],
   overloaded: [503, 'Too much is going on at the moment. Try again shortly.'],
 } as const satisfies Record<string, readonly [status: number, detail: string]>;
 

@@ -1,28 +1,38 @@
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HOLD_MS, type StopSteps } from '../core/stop-steps.ts';
+import type { RequestQueues } from './pipelining.ts';
 
 const INTERVAL_MS = 50;
-/** After it answers are cut off: a stream lasts as long as its reader likes. Ends before the process is made to. */
-const PATIENCE_MS = 8_000;
+/** From the beginning of a stop. After it responses are cut off: a stream lasts as long as its reader likes. */
+const DEADLINE_MS = 8_000;
 
-/**
- * Makes a stop wait for requests, and not for connections. Node cuts idle ones at the moment of closing only: one
- * that was busy then is kept alive afterwards, and one that has not sent a request yet (browsers open some
- * in advance) does not even count as idle. Either would hold up the end for as long as the client likes.
- */
-export const createDrain = (server: Server) => {
-  let underWay = 0;
-  const ended = () => {
-    underWay -= 1;
-  };
-  server.on('request', (_request, response) => {
-    underWay += 1;
-    response.once('close', ended);
-  });
+export const createDrain = (server: Server, requests: RequestQueues, closeServer: () => Promise<unknown>) => {
+  let deadline: number | undefined;
 
-  return async (closeServer: () => Promise<unknown>): Promise<void> => {
-    const deadline = performance.now() + PATIENCE_MS;
-    const isTime = () => underWay === 0 || performance.now() > deadline;
-    const cutting = setInterval(() => isTime() && server.closeAllConnections(), INTERVAL_MS);
-    await closeServer().finally(() => clearInterval(cutting));
-  };
+  return {
+    hasConnections: () =>
+      new Promise((resolve) => server.getConnections((_error, count) => resolve(count > 0))),
+
+    announce: (): void => {
+      deadline ??= performance.now() + DEADLINE_MS;
+      requests.closeConnections();
+    },
+
+    hold: requests.hold,
+
+    /**
+     * Waits for requests, and not for connections. Node closes only those that are idle when it stops listening: one that was
+     * busy then is kept alive, and one that has not sent a request yet (browsers open some in advance) does not count as idle.
+     */
+    close: async (): Promise<void> => {
+      const closed = closeServer();
+      if (deadline !== undefined) await sleep(HOLD_MS);
+      requests.release();
+      const end = deadline ?? performance.now() + DEADLINE_MS;
+      const isTime = () => requests.isIdle() || performance.now() > end;
+      const cutting = setInterval(() => isTime() && server.closeAllConnections(), INTERVAL_MS);
+      await closed.finally(() => clearInterval(cutting));
+    },
+  } satisfies StopSteps;
 };

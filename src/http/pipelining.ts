@@ -18,16 +18,19 @@ export type RequestQueues = ReturnType<typeof createRequestQueues>;
  */
 export const createRequestQueues = () => {
   const crowded = new Set<Queue>();
+  /** Of the requests that are being handled. */
+  const responses = new Set<ServerResponse>();
   let waitingRequests = 0;
-  let busyConnections = 0;
   let isHeld = false;
+  let isClosing = false;
 
   const begin = (queue: Queue, { response, start }: Waiting): void => {
     queue.isBusy = true;
-    busyConnections += 1;
+    responses.add(response);
+    if (isClosing && queue.waiting.length === 0) response.setHeader('connection', 'close');
     response.once('close', () => {
       queue.isBusy = false;
-      busyConnections -= 1;
+      responses.delete(response);
       // Not at once: requests that need no I/O would otherwise follow each other within one turn of the event loop.
       if (queue.waiting.length > 0) setImmediate(beginNext, queue);
     });
@@ -85,7 +88,13 @@ export const createRequestQueues = () => {
         else begin(queue, { response, start });
       },
     /** Whether no request is being handled or waits. */
-    isIdle: (): boolean => busyConnections === 0 && waitingRequests === 0,
+    isIdle: (): boolean => responses.size === 0 && waitingRequests === 0,
+    /** From now on, responses tell their clients to close the connection (RFC 9112 §9.6). */
+    closeConnections: (): void => {
+      isClosing = true;
+      for (const response of responses) if (!response.headersSent) response.setHeader('connection', 'close');
+    },
+    isClosing: (): boolean => isClosing,
     /** Starts no request until `release` is called. */
     hold: (): void => {
       isHeld = true;

@@ -20,7 +20,7 @@ import { negotiate } from './negotiation.ts';
 import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
-import { createRequestQueues } from './pipelining.ts';
+import type { RequestQueues } from './pipelining.ts';
 import { sendProblem } from './problem-document.ts';
 import { limitRequests } from './rate-limit.ts';
 import { serveReference } from './reference/serve-reference.ts';
@@ -60,6 +60,7 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   /** How many proxies in front, or which, are believed about the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
+  requests: RequestQueues;
   requestDeadlineMs: number;
   /** Whose scripts may read the answers. */
   corsOrigins: readonly string[];
@@ -73,7 +74,6 @@ export const createServer = async (deps: ServerDeps) => {
   const broken = createBrokenRequests(securityHeaders);
   const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
-  const queues = createRequestQueues();
   const app = fastify({
     loggerInstance: deps.logger,
     childLoggerFactory: laterLogger,
@@ -88,7 +88,7 @@ export const createServer = async (deps: ServerDeps) => {
           // Checked by `requireOneHost`, whose refusals have the form of all others.
           requireHostHeader: false,
         },
-        queues.inOrder(handle),
+        deps.requests.inOrder(handle),
       ),
     trustProxy: proxyRule(deps.trustedProxies),
     // Requests that come while the service stops are still answered; only idle connections are cut.

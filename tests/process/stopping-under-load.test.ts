@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { serverProcesses } from '../support/server-processes.ts';
+import { type Service, startService } from '../support/service-process.ts';
+
+const CONNECTIONS = 32;
+const WARM_UP_REQUESTS = 500;
+
+type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+const stopping = suite<{ folder: Folder }>('a service that is stopped under load');
+
+stopping.before.each(async (context) => {
+  context.folder = await makeScratchFolder();
+});
+stopping.after.each(({ folder }) => folder[Symbol.asyncDispose]());
+
+/** Sends requests over keep-alive connections, each after the response to the last, until the service refuses connections. */
+const startLoad = ({ address }: Service, token: string) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, timeout: 0 });
+  const seen = { answered: 0, statuses: new Set<number>(), failures: new Map<string, number>() };
+  const ask = async (): Promise<string> => {
+    const outgoing = get(`${address}/api/v1/jb/sites/`, {
+      agent,
+      headers: { authorization: `Token ${token}` },
+    });
+    const [response] = await once(outgoing, 'response');
+    await text(response);
+    seen.answered += 1;
+    seen.statuses.add(response.statusCode);
+    return '';
+  };
+  const askUntilRefused = async (): Promise<void> => {
+    for (;;) {
+      const failure = await ask().catch((error: Error & { code?: string }) => error.code ?? error.message);
+      if (failure === 'ECONNREFUSED') return;
+      if (failure !== '') seen.failures.set(failure, (seen.failures.get(failure) ?? 0) + 1);
+    }
+  };
+  const ended = Promise.all(Array.from({ length: CONNECTIONS }, askUntilRefused)).finally(() =>
+    agent.destroy(),
+  );
+  return { seen, ended };
+};
+
+/** What `/readyz` answers until the service refuses connections. */
+const watchReadiness = async ({ address }: Service): Promise<Set<string>> => {
+  const seen = new Set<string>();
+  for (;;) {
+    const outgoing = get(`${address}/readyz`, { agent: false });
+    const answer = await once(outgoing, 'response').catch(() => null);
+    if (answer === null) return seen;
+    const [response] = answer;
+    seen.add(
+      `${response.statusCode} ${response.headers.connection} ${JSON.parse(await text(response)).type ?? ''}`,
+    );
+    await sleep(20);
+  }
+};
+
+for (const workers of [1, 2])
+  stopping(`resets no connection of keep-alive clients, with WORKERS=${workers}`, async ({ folder }) => {
+    await using service = await startService('demo', { DATA_DIR: folder.path, WORKERS: String(workers) });
+    const { token } = await service.logIn('root@steward.test', 'steward-demo-1');
+    const { seen, ended } = startLoad(service, token);
+    await until('the load is running', () => seen.answered > WARM_UP_REQUESTS);
+
+    const [{ code, stderr }, readiness] = await Promise.all([
+      service.kill('SIGTERM'),
+      watchReadiness(service),
+      ended,
+    ]);
+
+    console.log(`${seen.answered} requests`);
+    assert.equal([...seen.failures], []);
+    assert.equal([...seen.statuses], [200]);
+    assert.is(code, 0);
+    assert.is(stderr, '');
+    assert.ok(readiness.has('503 close urn:steward:problem:stopping'), [...readiness].join());
+    assert.equal(await serverProcesses(folder.path), []);
+  });
+
+stopping.run();
