@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Connection } from '../../src/core/connection.ts';
-import { administer, SERVER_VARIABLE, type TestServer } from './test-server.ts';
+import { administer, dropStatements, SERVER_VARIABLE, type TestServer } from './test-server.ts';
 
 export type TestDatabase = { connection: Connection; drop(): Promise<void> };
 
@@ -22,6 +22,6 @@ export const createTestDatabase = async (content: 'empty' | 'demo' = 'empty'): P
   );
   return {
     connection: { ...connection, ...pooler, database },
-    drop: () => administer(connection, `drop database ${database} with (force)`),
+    drop: () => administer(connection, ...dropStatements(database)),
   };
 };

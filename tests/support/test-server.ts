@@ -75,6 +75,15 @@ export const administer = async (connection: Connection, ...statements: string[]
   }
 };
 
+/**
+ * Statements that drop a database. Not `with (force)`: that fails while an autovacuum worker is in the database, which only a
+ * superuser may terminate. A plain drop cancels the worker, and waits 5 s for the sessions terminated here.
+ */
+export const dropStatements = (database: string): [string, string] => [
+  `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and usename = current_user`,
+  `drop database if exists ${database}`,
+];
+
 /** The rows of one statement, on a connection of its own. */
 export const queryOnce = async (
   connection: Connection,
@@ -119,12 +128,11 @@ const dropDatabases = async (connection: Connection, template: string): Promise<
   const client = new Client(connection);
   await client.connect();
   try {
-    const { rows } = await client.query(
-      `select format('drop database if exists %I with (force)', datname) as statement
-      from pg_database where starts_with(datname, $1)`,
-      [template],
-    );
-    for (const { statement } of rows) await client.query(statement);
+    const { rows } = await client.query('select datname from pg_database where starts_with(datname, $1)', [
+      template,
+    ]);
+    for (const { datname } of rows)
+      for (const statement of dropStatements(datname)) await client.query(statement);
   } finally {
     await client.end();
   }
