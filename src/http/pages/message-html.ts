@@ -46,7 +46,7 @@ const render = async (message: string): Promise<Html | null> => {
   // Loaded when it is first needed: it takes 80 ms and 18 MB, and most messages are plain text.
   const { default: sanitize } = await import('sanitize-html');
   const safe = sanitize(message, OPTIONS);
-  if (safe.replaceAll(/<[^>]*>|&nbsp;/g, '').trim() === '') return null;
+  if (safe.replaceAll(/<[^<>]*>|&nbsp;/g, '').trim() === '') return null;
   return /<[a-z]/.test(safe)
     ? html`<div class="message">${trusted(safe)}</div>`
     : html`<p class="words">${trusted(safe)}</p>`;
