@@ -6,6 +6,7 @@ import type { Transact } from '../adapters/database-transactions.ts';
 import type { PackageStore } from '../adapters/package-store.ts';
 import type { PasswordHasher } from '../adapters/password-hasher.ts';
 import type { Clock } from '../core/clock.ts';
+import { lazyProperties } from '../core/lazy-properties.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Turns } from '../core/turns.ts';
 import type { AnswerSeal } from './answer-seal.ts';
@@ -80,47 +81,58 @@ export type ServiceDeps = {
   turns: Turns;
 };
 
-/** The rules of the business over one unit of work: an entity manager that nobody else uses, and where it comes from. */
-export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => {
-  const audit = createAudit(origin, deps.clock);
-  const common = { ...deps, em, origin, audit };
-  const unit = {
+/** What the services of one unit of work share. */
+const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => {
+  const common = { ...deps, em, origin, audit: createAudit(origin, deps.clock) };
+  return {
     ...common,
     proof: createPasswordProof(common),
     idempotency: createIdempotency(common),
     reading: createUserReading(common),
   };
-  return {
-    identity: createIdentity(unit),
-    logins: createLogins(unit),
-    sessions: createSessions(unit),
-    apiTokens: createApiTokens(unit),
-    passwords: createPasswords(unit),
-    passwordResets: createPasswordResets(unit),
-    branding: createBranding(unit),
-    sites: createSites(unit),
-    clients: createClients(unit),
-    users: createUsers(unit),
-    roles: createRoles(unit),
-    invitations: createInvitations(unit),
-    invitationCare: createInvitationCare(unit),
-    invitationAcceptance: createInvitationAcceptance(unit),
-    apps: createApps(unit),
-    appStacks: createAppStacks(unit),
-    appStatus: createAppStatus(unit),
-    appVersions: createAppVersions(unit),
-    usage: createUsage(unit),
-    usageCharts: createUsageCharts(unit),
-    usageRecording: createUsageRecording(unit),
-    savedFilters: createSavedFilters(unit),
-    appPackages: createAppPackages(unit),
-    environment: createEnvironment({ em, defaults: deps.environment }),
-    auditTrail: createAuditTrail(unit),
-    refusals: createRefusals(unit),
-    mails: createMails(unit),
-    idempotency: unit.idempotency,
-    resourceLocks: createResourceLocks(unit),
-  };
 };
 
-export type Services = ReturnType<typeof createServices>;
+type Unit = ReturnType<typeof createUnit>;
+
+const makers = {
+  identity: createIdentity,
+  logins: createLogins,
+  sessions: createSessions,
+  apiTokens: createApiTokens,
+  passwords: createPasswords,
+  passwordResets: createPasswordResets,
+  branding: createBranding,
+  sites: createSites,
+  clients: createClients,
+  users: createUsers,
+  roles: createRoles,
+  invitations: createInvitations,
+  invitationCare: createInvitationCare,
+  invitationAcceptance: createInvitationAcceptance,
+  apps: createApps,
+  appStacks: createAppStacks,
+  appStatus: createAppStatus,
+  appVersions: createAppVersions,
+  usage: createUsage,
+  usageCharts: createUsageCharts,
+  usageRecording: createUsageRecording,
+  savedFilters: createSavedFilters,
+  appPackages: createAppPackages,
+  environment: ({ em, environment: defaults }: Unit) => createEnvironment({ em, defaults }),
+  auditTrail: createAuditTrail,
+  refusals: createRefusals,
+  mails: createMails,
+  idempotency: ({ idempotency }: Unit) => idempotency,
+  resourceLocks: createResourceLocks,
+};
+
+export type Services = { readonly [K in keyof typeof makers]: ReturnType<(typeof makers)[K]> };
+
+const fromUnit = lazyProperties<Unit, Services>(makers);
+
+/**
+ * The services of one unit of work, with an entity manager of its own. Each is created on first use: a request needs
+ * two or three of them.
+ */
+export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin): Services =>
+  fromUnit(createUnit(em, deps, origin));
