@@ -12,13 +12,17 @@ import type { Workplace } from './workplace.ts';
 
 type Deps = { config: Config; place: Pick<Workplace, 'connection' | 'secretKey'>; logger: Logger };
 
+/** Connections that wait to be accepted. With Node's 511, a thousand clients that connect at once wait seconds for a retry. */
+const BACKLOG = 4096;
+
 /** Migrations → first start → listen. Returns how it is stopped. */
 export const startServing = async ({ config, place, logger }: Deps): Promise<StopSteps> => {
   await migrateDatabase(place.connection);
   const app = await createApp({ config, ...place, logger });
   try {
     await (config.demo ? startDemo(app, config, logger) : startFirst(app, config, logger));
-    await listening(app.server.listen({ port: config.port, host: config.host }));
+    const { port, host } = config;
+    await listening(app.server.listen({ port, host, backlog: BACKLOG }));
   } catch (error) {
     await app.close();
     throw error;
