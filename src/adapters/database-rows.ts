@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type pg from 'pg';
 import { RawRow } from '../core/raw-row.ts';
 import type { ExchangeOptions } from './database-exchanges.ts';
@@ -15,6 +16,9 @@ export type RowsOf = {
 /** Reads rows as bytes, lot by lot, and answers whether there were no more. The statement is prepared under a name. */
 export type ReadRows = (statement: Statement, rows: RowsOf) => Promise<boolean>;
 
+/** Of the pool's connections: lists leave the others to requests that take less, and do not fill the event loop together. */
+const POOL_SHARE = 0.4;
+
 const NAME_PREFIX = 'rows_';
 /** Texts of statements are few, and come from the code; should that ever be wrong, they go without a name. */
 const MAX_NAMES = 500;
@@ -24,6 +28,7 @@ export const createRowReader = (
   { limitMs, preparesStatements = true }: ExchangeOptions,
 ): ReadRows => {
   leaveRowsAsBytes();
+  const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
   const names = new Map<string, string>();
   const nameOf = (sql: string): string | undefined => {
     const name = names.get(sql);
@@ -33,10 +38,12 @@ export const createRowReader = (
   };
   return (statement, rows) => {
     const name = preparesStatements ? nameOf(statement.sql) : undefined;
-    return lend(
-      pool,
-      (client) => readOn(client, { ...statement, name }, rows, limitMs),
-      (_client, outcome) => outcome.status === 'rejected' && !isOfStatement(outcome.reason),
+    return limit(() =>
+      lend(
+        pool,
+        (client) => readOn(client, { ...statement, name }, rows, limitMs),
+        (_client, outcome) => outcome.status === 'rejected' && !isOfStatement(outcome.reason),
+      ),
     );
   };
 };

@@ -8,8 +8,15 @@ export class PieceQueue {
   #pieces: TextPiece[] = [];
   #failure: { reason: unknown } | null = null;
   #isClosed = false;
+  #isAwaited = false;
   #wakeTaker = (): void => {};
   #wakeFiller = (): void => {};
+  readonly #readsAhead: () => boolean;
+
+  /** Where nothing is read ahead, a piece is read when the one before it has been sent. */
+  constructor(readsAhead = () => true) {
+    this.#readsAhead = readsAhead;
+  }
 
   add(piece: TextPiece): void {
     this.#pieces.push(piece);
@@ -37,15 +44,31 @@ export class PieceQueue {
         return piece;
       }
       if (this.#failure) throw this.#failure.reason;
+      this.#isAwaited = true;
+      this.#wakeFiller();
       await new Promise<void>((resolve) => {
         this.#wakeTaker = resolve;
       });
+      this.#isAwaited = false;
     }
   }
 
-  /** Waits until few are left; false when nobody wants more. */
+  /** Whether whoever has begun to read should read on, as far as what is read together goes. */
+  isReadOn(): boolean {
+    return this.#readsAhead() || this.#isNextAwaited();
+  }
+
+  #isNextAwaited(): boolean {
+    return this.#pieces.length === 0 && this.#isAwaited;
+  }
+
+  #hasRoom(): boolean {
+    return this.#readsAhead() ? this.#pieces.length <= FEW : this.#isNextAwaited();
+  }
+
+  /** Waits until there is room; false when nobody wants more. */
   async isWanted(): Promise<boolean> {
-    while (!this.#isClosed && this.#pieces.length > FEW) {
+    while (!this.#isClosed && !this.#hasRoom()) {
       await new Promise<void>((resolve) => {
         this.#wakeFiller = resolve;
       });

@@ -1,6 +1,7 @@
 import type { ReadRows, Statement } from '../adapters/database-rows.ts';
 import { JsonText } from '../core/json-text.ts';
 import type { TextPiece } from '../core/list-text.ts';
+import type { PieceQueue } from '../core/piece-queue.ts';
 import type { RawRow } from '../core/raw-row.ts';
 import { giveBack, takeBuffer } from '../core/spare-buffers.ts';
 
@@ -38,7 +39,7 @@ export const readPieces = async <K>(
   readRows: ReadRows,
   reading: Reading<K>,
   { after, rowBytes }: Place<K>,
-  passOn: (piece: TextPiece) => void,
+  queue: Pick<PieceQueue, 'add' | 'isReadOn'>,
 ): Promise<End<K>> => {
   const isOutdated = () => reading.isOutdated?.() === true;
   let piece = new Piece();
@@ -50,14 +51,18 @@ export const readPieces = async <K>(
   const finish = (isLast: boolean) => {
     bytes += piece.out.length;
     passedTo = lastRow;
-    passOn(piece.finished(isLast));
+    queue.add(piece.finished(isLast));
     piece = new Piece();
   };
 
   const isAll = await readRows(reading.statement(after), {
     wanted: () => {
       if (isOutdated()) return 0;
-      if (piece.out.length >= FULL_BYTES) finish(false);
+      if (piece.out.length >= FULL_BYTES) {
+        finish(false);
+        // The rest is for another statement.
+        if (!queue.isReadOn()) return 0;
+      }
       return bytes >= STATEMENT_BYTES ? 0 : rowsFor(PIECE_BYTES - piece.out.length, averageBytes());
     },
     onRow: (row) => {

@@ -29,12 +29,17 @@ const ASKED_AGAIN_MS = 1_000;
 export const listText = async <K>(source: Source<K>): Promise<ListText> =>
   new ListText(textPieces(source, await source.prepare(source.actor)));
 
+/** A list that is read ahead holds up to 1.5 MB for a slow reader; one that is not holds 0.3 MB. */
+const MOST_AHEAD = 8;
+let openLists = 0;
+
 async function* textPieces<K>(
   source: Source<K>,
   prepared: Reading<K>,
   deadline = currentDeadline(),
 ): AsyncGenerator<TextPiece> {
-  const queue = new PieceQueue();
+  openLists += 1;
+  const queue = new PieceQueue(() => openLists <= MOST_AHEAD);
   fill(queue, source, prepared).catch((error: unknown) => queue.fail(error));
   try {
     for (;;) {
@@ -45,6 +50,7 @@ async function* textPieces<K>(
       if (piece.isLast) return;
     }
   } finally {
+    openLists -= 1;
     queue.close();
   }
 }
@@ -58,7 +64,7 @@ const fill = async <K>(queue: PieceQueue, source: Source<K>, prepared: Reading<K
       reading = await preparedAgain(source);
       preparedAt = performance.now();
     }
-    const end = await readPieces(source.readRows, reading, place, (piece) => queue.add(piece));
+    const end = await readPieces(source.readRows, reading, place, queue);
     if (end.isOver) return;
     place = end;
   }

@@ -59,4 +59,17 @@ queues('want nothing once they are closed', async () => {
   assert.is(await wanted, false);
 });
 
+queues('that are not read ahead want a piece when somebody waits for it', async () => {
+  const queue = new PieceQueue(() => false);
+  const wanted = queue.isWanted();
+  assert.not(await isSettled(wanted));
+  const taken = queue.take();
+  assert.is(await wanted, true);
+  queue.add(piece('a'));
+  assert.not(queue.isReadOn());
+  await taken;
+
+  assert.not(await isSettled(queue.isWanted()));
+});
+
 queues.run();

@@ -33,11 +33,16 @@ const readingOf = (bytesOf: (n: number) => number): Reading<number> => ({
   },
 });
 
+const intoArray = (all: TextPiece[]) => ({
+  add: (piece: TextPiece) => void all.push(piece),
+  isReadOn: () => true,
+});
+
 const readAll = async (reading: Reading<number>, total: number): Promise<TextPiece[]> => {
   const all: TextPiece[] = [];
   let place: Place<number> = { after: undefined, rowBytes: undefined };
   for (;;) {
-    const end = await readPieces(rowsBehind(total), reading, place, (piece) => all.push(piece));
+    const end = await readPieces(rowsBehind(total), reading, place, intoArray(all));
     if (end.isOver) return all;
     place = end;
   }
@@ -116,7 +121,7 @@ pieces('of an outdated reading are not passed on, and it goes on where the last 
   };
   let place: Place<number> = { after: undefined, rowBytes: undefined };
   for (let isOver = false; !isOver; ) {
-    const end = await readPieces(rowsBehind(TOTAL), reading, place, (piece) => all.push(piece));
+    const end = await readPieces(rowsBehind(TOTAL), reading, place, intoArray(all));
     if (isOutdated) assert.ok((end.after ?? 0) < outdatedAt);
     if (isOutdated) outdatedAt = 0;
     isOutdated = false;
@@ -125,6 +130,26 @@ pieces('of an outdated reading are not passed on, and it goes on where the last 
   }
 
   assert.is(outdatedAt, 0);
+  assert.equal(numbersOf(all), upTo(TOTAL));
+});
+
+pieces('are no more than one of a statement where there is no room for another', async () => {
+  const all: TextPiece[] = [];
+  let place: Place<number> = { after: undefined, rowBytes: undefined };
+  for (let isOver = false; !isOver; ) {
+    const before = all.length;
+    const queue = { ...intoArray(all), isReadOn: () => false };
+    const end = await readPieces(
+      rowsBehind(TOTAL),
+      readingOf(() => 500),
+      place,
+      queue,
+    );
+    assert.ok(all.length <= before + 1);
+    isOver = end.isOver;
+    place = end;
+  }
+
   assert.equal(numbersOf(all), upTo(TOTAL));
 });
 
