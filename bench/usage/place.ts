@@ -6,6 +6,7 @@ import { joinEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
 import { type Config, readConfig } from '../../src/core/config.ts';
 import type { Connection } from '../../src/core/connection.ts';
 import { inWorkplace } from '../../src/workplace.ts';
+import { freePort } from '../../tests/support/free-port.ts';
 import { npmScript } from '../../tests/support/npm-script.ts';
 import { type Service, startService } from '../../tests/support/service-process.ts';
 import { PASSWORD } from '../data/content.ts';
@@ -42,7 +43,15 @@ export const openPlace = async (
   const script = npmScript('start');
   const service = await startService(
     'serve',
-    { ...script.settings, DATA_DIR: folder, NODE_ENV: 'production', ...databaseOf(process.env) },
+    {
+      ...script.settings,
+      DATA_DIR: folder,
+      NODE_ENV: 'production',
+      // The peers write no access log.
+      LOG_LEVEL: 'warn',
+      PORT: String(await freePort()),
+      ...databaseOf(process.env),
+    },
     [...script.nodeOptions, ...nodeOptions.split(' ').filter(Boolean)],
   );
   // Gently: a profile is written at the end.

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createRestClient } from './rest-client.ts';
 
 export type Settings = Record<string, string>;
@@ -79,6 +80,18 @@ const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }
     });
   });
 
+/** Polls `/readyz` on a known port: a service that logs only warnings does not say where it listens. */
+const untilReady = async (child: ChildProcess, port: string): Promise<string> => {
+  const address = `http://localhost:${port}`;
+  const end = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < end && child.exitCode === null) {
+    const response = await fetch(`${address}/readyz`).catch(() => null);
+    if (response?.ok) return address;
+    await sleep(50);
+  }
+  throw new Error(`The service did not get ready at ${address}.`);
+};
+
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** Starts `steward serve` or `steward demo` and waits until it listens. Disposing of it kills it if need be. */
@@ -94,7 +107,9 @@ export const startService = async (
     child.kill(signal);
     return ended;
   };
-  const address = await addressOf(child, read).catch(async (error: unknown) => {
+  const { LOG_LEVEL, PORT } = settings;
+  const listens = LOG_LEVEL === 'warn' && PORT ? untilReady(child, PORT) : addressOf(child, read);
+  const address = await listens.catch(async (error: unknown) => {
     await kill('SIGKILL');
     throw error;
   });
