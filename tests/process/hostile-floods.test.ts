@@ -53,14 +53,15 @@ const timeHealth = async ({ send }: Service, attack: Promise<void>): Promise<num
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
 const floods = suite<Context>('a service under a flood of requests');
 
-floods.before(async (context) => {
+// A service for each attack: what one leaves behind in memory is not counted for the next.
+floods.before.each(async (context) => {
   const script = npmScript('demo');
   context.folder = await makeScratchFolder();
   const settings = { DATA_DIR: context.folder.path, ...script.settings };
   context.service = await startService('demo', settings, script.nodeOptions);
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
 });
-floods.after(async ({ folder, service }) => {
+floods.after.each(async ({ folder, service }) => {
   await service[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
