@@ -3,11 +3,11 @@ import { defineConfig } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/adapters/database-client.ts';
-import { checkReadOnly } from './src/adapters/database-read-only.ts';
-import type { Connection } from './src/core/connection.ts';
-import { parseDatabaseUrl } from './src/core/database-url.ts';
-import { sessionOptions } from './src/core/session-settings.ts';
+import type { Connection } from './src/config/connection.ts';
+import { parseDatabaseUrl } from './src/config/database-url.ts';
+import { sessionOptions } from './src/config/session-settings.ts';
+import { checkReadOnly } from './src/db/read-only.ts';
+import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/db/single-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */

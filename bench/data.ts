@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
-import { DAY_MS } from '../src/core/clock.ts';
-import { readConfig } from '../src/core/config.ts';
-import { inWorkplace } from '../src/workplace.ts';
+import { readConfig } from '../src/config/config.ts';
+import { DAY_MS } from '../src/lib/clock.ts';
+import { inWorkplace } from '../src/server/database-host.ts';
 import { fillDatabase, NotEmpty } from './data/fill.ts';
 import { BadPlan, type Plan } from './data/plan.ts';
 import { describeDatabase } from './data/report.ts';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
-import { DAY_MS } from '../src/core/clock.ts';
+import { DAY_MS } from '../src/lib/clock.ts';
 import { measureIngestion } from './usage/ingestion.ts';
 import { measureLists } from './usage/lists.ts';
 import { openPlace } from './usage/place.ts';

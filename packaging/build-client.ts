@@ -9,8 +9,8 @@ const DIST = join(PACKAGE, 'dist');
 const KEPT = [
   'src/client.{js,d.ts}',
   'src/client/*.{js,d.ts}',
-  'src/core/limits.{js,d.ts}',
-  'src/core/problems.d.ts',
+  'src/lib/limits.{js,d.ts}',
+  'src/lib/problems.d.ts',
   'packaging/{app-router,procedures}.d.ts',
 ];
 /** Modules of types alone. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { currentDeadline } from '../src/core/deadline.ts';
-import { Text } from './schemas.ts';
+import { currentDeadline } from '../src/lib/deadline.ts';
+import { Text } from './schemas/fields.ts';
 import { operator, router } from './trpc.ts';
 
 const tags = ['App fetch and load'];

@@ -11,11 +11,11 @@ import {
   appVersionView,
   appView,
   appWriter,
-} from './app-views.ts';
-import { listOf } from './lists.ts';
-import { numberedPage, partOf, partOfList } from './paging.ts';
-import { Limit, LongIdKey, Name, Text } from './schemas.ts';
-import { isWantedAsText } from './text-lists.ts';
+} from './schemas/apps.ts';
+import { Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
+import { numberedPage, partOf, partOfList } from './schemas/paging.ts';
+import { listOf } from './schemas/streamed-items.ts';
+import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
 
 const Html = Text(100_000);

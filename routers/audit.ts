@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Actor } from '../src/services/actor.ts';
+import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/actions.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
-import { numberedPage, partOf } from './paging.ts';
-import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas.ts';
+import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas/fields.ts';
+import { numberedPage, partOf } from './schemas/paging.ts';
 import { administrator, router } from './trpc.ts';
 
 export const AuditView = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { BrandingRow } from '../src/services/tenants/branding.ts';
-import { NoInput } from './schemas.ts';
+import type { BrandingRow } from '../src/services/clients/branding.ts';
+import { NoInput } from './schemas/fields.ts';
 import { anyone, router } from './trpc.ts';
 
 const BrandingView = z.object({

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { AppSummaryView, appSummaryView } from './app-views.ts';
 import { AppKey } from './apps.ts';
-import { ClientChanges, ClientName, ClientView, clientView } from './client-views.ts';
-import { ClientInvitationView, clientInvitationView, invitationFilter } from './invitation-views.ts';
-import { listOf } from './lists.ts';
-import { partOf, partOfList } from './paging.ts';
-import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas.ts';
+import { AppSummaryView, appSummaryView } from './schemas/apps.ts';
+import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
+import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
+import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
+import { partOf, partOfList } from './schemas/paging.ts';
+import { listOf } from './schemas/streamed-items.ts';
+import { isWantedAsText } from './schemas/streamed-lists.ts';
+import { clientUserColumns } from './schemas/user-json.ts';
+import { ClientUserView, clientUserView, userFilter } from './schemas/users.ts';
 import { SiteView, siteView } from './sites.ts';
-import { isWantedAsText } from './text-lists.ts';
 import { administrator, overseer, router, signedIn, superuser } from './trpc.ts';
-import { clientUserColumns } from './user-texts.ts';
-import { ClientUserView, clientUserView, userFilter } from './user-views.ts';
 
 const tags = ['Clients'];
 const OneClient = z.object({ id: IdKey });

@@ -1,5 +1,5 @@
-import type { Actor } from '../src/services/actor.ts';
-import type { Once } from '../src/services/idempotency.ts';
+import type { Actor } from '../src/services/access/actor.ts';
+import type { Once } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
 
 /** What a procedure is given, whether it was called over REST, over tRPC or in-process. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NoInput } from './schemas.ts';
+import { NoInput } from './schemas/fields.ts';
 import { administrator, router } from './trpc.ts';
 
 export const environmentRouter = router({

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { liftDeadlineOfBulk } from '../src/core/deadline.ts';
+import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
-import { fieldErrors } from './errors.ts';
-import { invitationCare } from './invitation-care.ts';
+import { invitationCare } from './invitation-lifecycle.ts';
+import { fieldErrors } from './middleware/errors.ts';
+import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
 import {
   InvitationView,
   invitationFilter,
   invitationItem,
   invitationView,
   invitationWriter,
-} from './invitation-views.ts';
-import { listOf } from './lists.ts';
-import { partOf } from './paging.ts';
-import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas.ts';
+} from './schemas/invitations.ts';
+import { partOf } from './schemas/paging.ts';
+import { listOf } from './schemas/streamed-items.ts';
 import { administrator, overseer, router } from './trpc.ts';
 
 const MAX_ITEMS = 10_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './mail-views.ts';
-import { numberedPage, partOf } from './paging.ts';
-import { Id, Limit, LongIdKey } from './schemas.ts';
+import { Id, Limit, LongIdKey } from './schemas/fields.ts';
+import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './schemas/mail.ts';
+import { numberedPage, partOf } from './schemas/paging.ts';
 import { administrator, overseer, router } from './trpc.ts';
 
 const rest = { extension: true };

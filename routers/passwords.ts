@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-policy.ts';
 import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
-import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas.ts';
+import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { anyone, overseer, router, signedIn } from './trpc.ts';
 
 const tags = ['Passwords'];

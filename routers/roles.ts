@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { EmailKey, IdKey } from './schemas.ts';
+import { EmailKey, IdKey } from './schemas/fields.ts';
+import { UserView, userView } from './schemas/users.ts';
 import { router, superuser } from './trpc.ts';
-import { UserView, userView } from './user-views.ts';
 
 const rest = { extension: true };
 const tags = ['Roles'];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
-import { partOf, partOfList } from './paging.ts';
-import { Instant, Name, Text } from './schemas.ts';
+import { Instant, Name, Text } from './schemas/fields.ts';
+import { partOf, partOfList } from './schemas/paging.ts';
 import { router, signedIn } from './trpc.ts';
 
 export const SavedFilterView = z.object({

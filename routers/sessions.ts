@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Problem } from '../src/core/problems.ts';
-import type { SessionRow } from '../src/services/logins/sessions.ts';
-import { partOf, partOfList } from './paging.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas.ts';
+import { Problem } from '../src/lib/problems.ts';
+import type { SessionRow } from '../src/services/auth/sessions.ts';
+import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
+import { partOf, partOfList } from './schemas/paging.ts';
+import { UserView, userView } from './schemas/users.ts';
 import { administrator, anyone, router, signedIn } from './trpc.ts';
-import { UserView, userView } from './user-views.ts';
 
 const tags = ['Sessions'];
 

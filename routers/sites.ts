@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { SiteRow } from '../src/services/tenants/sites.ts';
-import { partOf, partOfList } from './paging.ts';
-import { IdCursor, IdKey, Name, Text } from './schemas.ts';
+import type { SiteRow } from '../src/services/clients/sites.ts';
+import { IdCursor, IdKey, Name, Text } from './schemas/fields.ts';
+import { partOf, partOfList } from './schemas/paging.ts';
 import { router, signedIn, superuser } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ApiTokenRow } from '../src/services/logins/api-tokens.ts';
-import { partOf, partOfList } from './paging.ts';
-import { Instant, Login, LongIdKey, Name } from './schemas.ts';
+import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
+import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
+import { partOf, partOfList } from './schemas/paging.ts';
 import { anyone, router, signedIn } from './trpc.ts';
 
 /** Forms take time in the square of their size to read, and anybody may send them. */

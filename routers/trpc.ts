@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { Problem, roleRequired } from '../src/core/problems.ts';
+import { Problem, roleRequired } from '../src/lib/problems.ts';
 import {
   type Actor,
   CHANGING_ROLES,
@@ -9,14 +9,14 @@ import {
   mayList,
   mayOperate,
   OPERATING_ROLES,
-} from '../src/services/actor.ts';
+} from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
-import type { Beginning } from './beginnings.ts';
-import { type ConditionMeta, underConditions } from './conditions.ts';
 import type { Context } from './context.ts';
-import { problemOf, trpcErrorOf } from './errors.ts';
-import type { ItemWriter } from './lists.ts';
-import { transformer } from './transformer.ts';
+import { problemOf, trpcErrorOf } from './middleware/errors.ts';
+import { type ConditionMeta, underConditions } from './middleware/mutation-guards.ts';
+import type { Beginning } from './middleware/prefetch.ts';
+import type { ItemWriter } from './schemas/streamed-items.ts';
+import { transformer } from './schemas/transformer.ts';
 
 /** Who may call a procedure, see below. */
 export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';

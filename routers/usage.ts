@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { liftDeadlineOfBulk } from '../src/core/deadline.ts';
+import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
-import { pagesOf, viewPages } from './lists.ts';
-import { numberedPage, partOf } from './paging.ts';
-import { EmailKey, InstantKey } from './schemas.ts';
-import { overseer, router } from './trpc.ts';
-import { usageReports } from './usage-report.ts';
+import { EmailKey, InstantKey } from './schemas/fields.ts';
+import { numberedPage, partOf } from './schemas/paging.ts';
+import { pagesOf, viewPages } from './schemas/streamed-items.ts';
 import {
   UsageCursorKey,
   UsageEntryView,
@@ -16,7 +14,9 @@ import {
   usageEntryWriter,
   usageItemView,
   usageText,
-} from './usage-views.ts';
+} from './schemas/usage.ts';
+import { usageReports } from './schemas/usage-report.ts';
+import { overseer, router } from './trpc.ts';
 
 const MAX_PAGE = 1_000;
 const MAX_ENTRIES = 10_000;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { beginning } from './beginnings.ts';
-import { listOf } from './lists.ts';
-import { partOf } from './paging.ts';
-import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas.ts';
-import { isWantedAsText } from './text-lists.ts';
+import { beginning } from './middleware/prefetch.ts';
+import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
+import { partOf } from './schemas/paging.ts';
+import { listOf } from './schemas/streamed-items.ts';
+import { isWantedAsText } from './schemas/streamed-lists.ts';
+import { userColumns } from './schemas/user-json.ts';
+import { UserView, userFilter, userView } from './schemas/users.ts';
 import { administrator, overseer, router, signedIn } from './trpc.ts';
-import { userColumns } from './user-texts.ts';
-import { UserView, userFilter, userView } from './user-views.ts';
 
 const ByEmail = z.object({ email: EmailKey });
 const tags = ['Users'];

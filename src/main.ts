@@ -1,14 +1,14 @@
 import cluster from 'node:cluster';
-import { hasDiskSpace } from './adapters/disk-space.ts';
-import type { Config } from './core/config.ts';
-import { createLogger, type Logger } from './core/logger.ts';
-import { takeStopSteps } from './core/stop-steps.ts';
-import { withFreeAddress } from './listening.ts';
-import { logUnhandled } from './process-faults.ts';
-import { createOperatorOutput } from './saying.ts';
-import { serveAsWorker } from './worker.ts';
-import { startWorkers } from './workers.ts';
-import { openWorkplace, type Workplace } from './workplace.ts';
+import type { Config } from './config/config.ts';
+import { createOperatorOutput } from './lib/console-output.ts';
+import { hasDiskSpace } from './lib/disk-space.ts';
+import { takeStopSteps } from './lib/graceful-shutdown.ts';
+import { createLogger, type Logger } from './lib/logger.ts';
+import { openWorkplace, type Workplace } from './server/database-host.ts';
+import { withFreeAddress } from './server/listen.ts';
+import { logUnhandled } from './server/unhandled-rejections.ts';
+import { serveAsWorker } from './server/workers/worker.ts';
+import { startWorkers } from './server/workers/workers.ts';
 
 /** `lost` resolves with the reason when it can serve no more. */
 type Serving = { stop: () => Promise<void>; lost: Promise<string> };
@@ -16,7 +16,7 @@ type Serving = { stop: () => Promise<void>; lost: Promise<string> };
 const NEVER = new Promise<never>(() => {});
 
 /** Most of a start is loading this, so it is begun while PostgreSQL, a process of its own, starts. */
-const loadServing = () => import('./serving.ts');
+const loadServing = () => import('./server/start-server.ts');
 
 /** How long running requests get to finish; past it the process ends all the same. */
 const STOP_TIMEOUT_MS = 10_000;

@@ -12,12 +12,15 @@ const PROJECT = join(import.meta.dirname, '..');
 const ARROWS: Record<string, string[]> = {
   entities: [],
   migrations: [],
-  'src/core': [],
-  'src/adapters': ['src/core'],
-  'src/services': ['entities', 'src/core', 'type src/adapters'],
-  routers: ['src/services', 'src/core', 'type entities'],
-  'src/http': ['routers', 'src/core', 'type src/services'],
-  'src/client': ['src/core', 'type routers'],
+  'src/lib': [],
+  'src/config': ['src/lib'],
+  'src/adapters': ['src/lib', 'src/config'],
+  'src/db': ['src/lib', 'src/config', 'migrations', 'mikro-orm.config.ts', 'type entities'],
+  'src/services': ['entities', 'src/db', 'src/lib', 'type src/adapters'],
+  'src/integrations': ['entities', 'src/services', 'src/db', 'src/lib'],
+  routers: ['src/services', 'src/db', 'src/lib', 'type entities'],
+  'src/http': ['routers', 'src/db', 'src/lib', 'type src/services'],
+  'src/client': ['src/lib', 'type routers'],
 };
 
 /** Only these may know the packages of HTTP, tRPC, the database and S3. */
@@ -26,10 +29,9 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
-    folders:
-      /^(entities|migrations|mikro-orm|src\/(services|demo|adapters\/(embedded|database)|database)|tests)/,
+    folders: /^(entities|migrations|mikro-orm|src\/(services|integrations|demo|db|adapters\/embedded)|tests)/,
   },
-  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/s3-|tests\/)/ },
+  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/package-store\/s3-|tests\/)/ },
 ];
 
 type Import = { file: string; target: string; typeOnly: boolean };
@@ -51,7 +53,8 @@ const importsOf = async (pattern: string): Promise<Import[]> => {
 };
 
 const folderOf = (file: string): string =>
-  Object.keys(ARROWS).find((folder) => file.startsWith(`${folder}/`)) ?? 'elsewhere';
+  Object.keys(ARROWS).find((folder) => file.startsWith(`${folder}/`)) ??
+  (file === 'mikro-orm.config.ts' ? file : 'elsewhere');
 
 for (const [folder, allowed] of Object.entries(ARROWS)) {
   boundaries(`${folder} imports ${allowed.join(', ') || 'nothing else of the project'}`, async () => {
@@ -89,12 +92,12 @@ boundaries('keeps the packages of HTTP, tRPC, the database and S3 in their folde
 boundaries('loads the S3 client only where a bucket is the store', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
-  const source = await readFile(join(PROJECT, 'src/adapters/open-package-store.ts'), 'utf8');
+  const source = await readFile(join(PROJECT, 'src/adapters/package-store/open-package-store.ts'), 'utf8');
 
   assert.equal(
     loaders
       .map(({ file }) => file)
-      .filter((file) => !/^src\/adapters\/(s3-.*|open-package-store)\.ts$/.test(file)),
+      .filter((file) => !/^src\/adapters\/package-store\/(s3-.*|open-package-store)\.ts$/.test(file)),
     [],
   );
   assert.not.match(source, /^import .*s3-/m);

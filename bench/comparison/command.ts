@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { reportFailure } from '../../src/cli/failures.ts';
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import type { Plan } from '../data/plan.ts';
 import { DifferentAnswers } from './sameness.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { before, HOT_DAYS, type Plan } from './plan.ts';
 import { createChoice, type Random } from './random.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { copyLine } from './copying.ts';
 import type { Grant } from './grants.ts';
 import type { Person } from './people.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { createProgress, type Progress } from '../../src/cli/progress.ts';
-import type { Connection } from '../../src/core/connection.ts';
-import { migrateDatabase, openDatabase } from '../../src/database.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { ensureMonths, partitionOf } from '../../src/services/usage/usage-partitions.ts';
 import type { LogDay } from './calendar.ts';
 import { makeContent } from './content.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { DEPARTMENTS, FIRST_NAMES, LAST_NAMES, LOCALES } from './names.ts';
 import { before, type Plan } from './plan.ts';
 import { createChoice, createRandom, type Random } from './random.ts';

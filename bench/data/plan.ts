@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 
 /** What a database is to be filled with. The same plan gives the same rows. */
 export type Plan = {

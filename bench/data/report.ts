@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 
 /** Counts come as text, as they may be more than a number holds. */
 type TableSize = { name: string; bytes: string };

@@ -1,6 +1,6 @@
 import { createProgress } from '../../src/cli/progress.ts';
-import type { Connection } from '../../src/core/connection.ts';
-import { openDatabase } from '../../src/database.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-rebuild.ts';
 import type { Plan } from './plan.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { colorOf } from '../../src/services/people/new-user.ts';
-import { friendlyTexts } from '../../src/services/tenants/clients.ts';
+import { friendlyTexts } from '../../src/services/clients/clients.ts';
+import { colorOf } from '../../src/services/users/new-user.ts';
 import { copyLine } from './copying.ts';
 import type { Grant } from './grants.ts';
 import type { Person } from './people.ts';

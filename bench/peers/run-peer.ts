@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 
 /** What a peer is told: where the data is, and what its avatars' addresses begin with. */
 export type PeerSettings = { connection: Connection; baseUrl: string };

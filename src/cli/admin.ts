@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { readConfig } from '../core/config.ts';
-import { Email } from '../core/email-address.ts';
-import { invalid } from '../core/problems.ts';
+import { readConfig } from '../config/config.ts';
+import { Email } from '../lib/email-address.ts';
+import { invalid } from '../lib/problems.ts';
 
 const HELP = `
 The password is read from ADMIN_PASSWORD. Without it, one who has a password keeps it, and for anybody else one

@@ -1,7 +1,7 @@
-import { openPackageStore } from '../adapters/open-package-store.ts';
-import type { PackageStore } from '../adapters/package-store.ts';
-import { readConfig } from '../core/config.ts';
-import { Problem } from '../core/problems.ts';
+import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { readConfig } from '../config/config.ts';
+import { Problem } from '../lib/problems.ts';
 
 /**
  * Does one piece of work with the store that APP_STORE names. Where that fails, the operator is told why, who can act

@@ -1,6 +1,6 @@
 import semver from 'semver';
-import type { PackageStore } from '../adapters/package-store.ts';
-import { isSlug, type PackageName } from '../core/package-name.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { isSlug, type PackageName } from '../lib/package-name.ts';
 
 /** The packages of a store, or those of one slug, by slug, and their versions from the newest to the oldest. */
 export const listPackages = async (store: PackageStore, slug: string | undefined): Promise<PackageName[]> => {

@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, orMissing } from '../core/file-errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
-import { isSlug } from '../core/package-name.ts';
-import { Problem } from '../core/problems.ts';
+import { makeFolder } from '../lib/ensure-directory.ts';
+import { codeOf, orMissing } from '../lib/errno.ts';
+import { isSlug } from '../lib/package-name.ts';
+import { Problem } from '../lib/problems.ts';
 
 /** Shipped beside this file. */
 const TEMPLATE = join(import.meta.dirname, 'apps-new-template');

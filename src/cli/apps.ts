@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Problem } from '../core/problems.ts';
+import { Problem } from '../lib/problems.ts';
 import { addNewCommand } from './apps-new.ts';
 
 /** Loaded when a command is run: help need not wait for it. */

@@ -1,10 +1,10 @@
-import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres.ts';
-import { SecretFileError } from '../adapters/secret-file.ts';
-import { BadSettings } from '../core/config.ts';
-import { codeOf } from '../core/file-errors.ts';
-import { Problem } from '../core/problems.ts';
-import { CannotListen } from '../listening.ts';
-import { problemOfDatabaseError } from '../services/database-errors.ts';
+import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
+import { BadSettings } from '../config/config.ts';
+import { SecretFileError } from '../config/secret-file.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { codeOf } from '../lib/errno.ts';
+import { Problem } from '../lib/problems.ts';
+import { CannotListen } from '../server/listen.ts';
 
 /** Exit codes: 1 for what failed, 2 for what was called or set wrongly. */
 const FAILED = 1;

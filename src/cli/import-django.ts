@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { readConfig } from '../core/config.ts';
-import { type FieldMapping, USER_FIELDS } from '../services/django/django-fields.ts';
+import { readConfig } from '../config/config.ts';
+import { type FieldMapping, USER_FIELDS } from '../integrations/django/fields.ts';
 
 const HELP = `
 FILE is what \`manage.py dumpdata --output FILE\` writes. One faulty record, and nobody is imported; users whose address

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import { csvLine } from '../core/csv-line.ts';
-import type { Remark } from '../services/django/django-remark.ts';
+import type { Remark } from '../integrations/django/remark.ts';
+import { csvLine } from '../lib/csv-line.ts';
 
 /** Enough to see what is wrong; the rest is for a file. */
 const SHOWN_FAULTS = 20;

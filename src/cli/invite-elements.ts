@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AppIds, Email, Extra } from '../../routers/schemas.ts';
-import { normalizeEmail } from '../core/email-address.ts';
-import type { FieldErrors } from '../core/problems.ts';
+import { AppIds, Email, Extra } from '../../routers/schemas/fields.ts';
+import { normalizeEmail } from '../lib/email-address.ts';
+import type { FieldErrors } from '../lib/problems.ts';
 import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
 import type { CsvRow } from '../services/invitations/invitation-csv.ts';
 

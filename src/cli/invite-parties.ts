@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { normalizeEmail } from '../core/email-address.ts';
-import { invalid } from '../core/problems.ts';
-import { type Actor, changesClient } from '../services/actor.ts';
-import { actorNamed } from '../services/logins/identity.ts';
-import { tables } from '../services/tables.ts';
+import { tables } from '../db/kysely.ts';
+import { normalizeEmail } from '../lib/email-address.ts';
+import { invalid } from '../lib/problems.ts';
+import { type Actor, changesClient } from '../services/access/actor.ts';
+import { actorNamed } from '../services/auth/identity.ts';
 import type { AppNames } from './invite-elements.ts';
 
 /** Who invites, and where to. */

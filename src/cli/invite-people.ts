@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { systemClock } from '../core/clock.ts';
-import type { Config } from '../core/config.ts';
-import { orMissing } from '../core/file-errors.ts';
-import { invalid } from '../core/problems.ts';
-import { migrateDatabase, openDatabase } from '../database.ts';
+import type { Config } from '../config/config.ts';
+import { migrateDatabase, openDatabase } from '../db/database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { orMissing } from '../lib/errno.ts';
+import { invalid } from '../lib/problems.ts';
+import { inWorkplace } from '../server/database-host.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
-import { inWorkplace } from '../workplace.ts';
 import { findParties, type Parties } from './invite-parties.ts';
 import { inOrderOfLine, printable, shownFaults, writeReport } from './invite-report.ts';
 import { inviteRows, type Outcome } from './invite-writing.ts';

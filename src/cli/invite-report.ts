@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { csvLine } from '../core/csv-line.ts';
+import { csvLine } from '../lib/csv-line.ts';
 import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
 
 /** Enough to see what is wrong; the rest is for the file. */

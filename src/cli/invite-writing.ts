@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { Problem } from '../core/problems.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { Problem } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { problemOfDatabaseError } from '../services/database-errors.ts';
 import type { CsvFault, CsvRow } from '../services/invitations/invitation-csv.ts';
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { createInvitations } from '../services/invitations/invitations.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { readConfig } from '../core/config.ts';
+import { readConfig } from '../config/config.ts';
 
 const HELP = `
 The first line of the file names its columns:

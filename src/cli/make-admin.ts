@@ -1,10 +1,10 @@
-import { createPasswordHasher } from '../adapters/password-hasher.ts';
-import { systemClock } from '../core/clock.ts';
-import type { Config } from '../core/config.ts';
-import { migrateDatabase, openDatabase } from '../database.ts';
+import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
+import type { Config } from '../config/config.ts';
+import { migrateDatabase, openDatabase } from '../db/database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { inWorkplace } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { createAdmin } from '../services/people/first-start.ts';
-import { inWorkplace } from '../workplace.ts';
+import { createAdmin } from '../services/users/bootstrap.ts';
 
 /** Returns whether the offered password was set: see `createAdmin`. */
 export const makeAdmin = (config: Config, email: string, offered: string): Promise<boolean> =>

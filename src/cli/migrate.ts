@@ -1,6 +1,6 @@
-import type { Config } from '../core/config.ts';
-import { migrateDatabase } from '../database.ts';
-import { inWorkplace } from '../workplace.ts';
+import type { Config } from '../config/config.ts';
+import { migrateDatabase } from '../db/database.ts';
+import { inWorkplace } from '../server/database-host.ts';
 
 export const migrate = async (config: Config): Promise<void> => {
   const names = await inWorkplace(config, ({ connection }) => migrateDatabase(connection));

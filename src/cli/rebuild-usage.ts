@@ -1,10 +1,10 @@
-import { systemClock } from '../core/clock.ts';
-import type { Config } from '../core/config.ts';
-import { notFound } from '../core/problems.ts';
-import { openDatabase } from '../database.ts';
-import { tables } from '../services/tables.ts';
+import type { Config } from '../config/config.ts';
+import { openDatabase } from '../db/database.ts';
+import { tables } from '../db/kysely.ts';
+import { systemClock } from '../lib/clock.ts';
+import { notFound } from '../lib/problems.ts';
+import { inWorkplace } from '../server/database-host.ts';
 import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
-import { inWorkplace } from '../workplace.ts';
 import { createProgress } from './progress.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../core/config.ts';
+import { readConfig } from '../config/config.ts';
 
 /** Loaded when a command is run: help and refused settings need not wait for the whole service. */
 const loadService = () => import('../main.ts');

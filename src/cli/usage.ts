@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../core/config.ts';
+import { readConfig } from '../config/config.ts';
 
 export const addUsageCommands = (program: Command): void => {
   const usage = program.command('usage').description('care for the usage log');

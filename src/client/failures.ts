@@ -1,5 +1,5 @@
 import type { TRPCClientError } from '@trpc/client';
-import type { FieldErrors, ProblemCode } from '../core/problems.ts';
+import type { FieldErrors, ProblemCode } from '../lib/problems.ts';
 import { ForeignAnswer, Unreachable } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 

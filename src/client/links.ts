@@ -9,7 +9,7 @@ import {
 } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
 import superjson from 'superjson';
-import { MAX_BATCH_SIZE } from '../core/limits.ts';
+import { MAX_BATCH_SIZE } from '../lib/limits.ts';
 import type { Answer } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 

@@ -7,11 +7,11 @@ import { Membership } from '../../entities/membership.ts';
 import { Site } from '../../entities/site.ts';
 import { Stack } from '../../entities/stack.ts';
 import { User } from '../../entities/user.ts';
-import type { PasswordHasher } from '../adapters/password-hasher.ts';
-import { addUserWithPassword, takeFirstStart } from '../services/people/first-start.ts';
-import { tables } from '../services/tables.ts';
-import { friendlyTexts } from '../services/tenants/clients.ts';
+import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
+import { tables } from '../db/kysely.ts';
+import { friendlyTexts } from '../services/clients/clients.ts';
 import { writeUsage } from '../services/usage/usage-log.ts';
+import { addUserWithPassword, takeFirstStart } from '../services/users/bootstrap.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { PackageStore } from '../adapters/package-store.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
 import { PACKAGES } from './workspace.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { UsageEntryInput } from '../services/usage/usage-columns.ts';
 import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 

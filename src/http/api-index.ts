@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { sendAnswer } from './browsable/answer-page.ts';
 import { API_INDEX } from './browsable/endpoint-paths.ts';
-import { chooseForm, JSON_FORM, JSON_FORMS } from './negotiation.ts';
+import { sendAnswer } from './browsable/response-page.ts';
 import { OPENAPI_PATH } from './openapi/serve-openapi.ts';
-import { restEndpoints } from './rest-endpoints.ts';
+import { restEndpoints } from './rest/endpoints.ts';
+import { chooseForm, JSON_FORM, JSON_FORMS } from './rest/negotiation.ts';
 
 /** `/api/v1/`: the address of every path that can be read without parameters, by name, as Django REST's API root. */
 export const serveApiIndex = (app: FastifyInstance, baseUrl: string): void => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { notFound } from '../core/problems.ts';
+import { notFound } from '../lib/problems.ts';
 
 const SIDE_PX = 96;
 

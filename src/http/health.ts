@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { Problem } from '../core/problems.ts';
+import { Problem } from '../lib/problems.ts';
 
 /** @throws Problem where the reason is known */
 export type Readiness = () => Promise<boolean>;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../src/adapters/common-passwords.ts';
+import { createCommonPasswords } from '../../src/adapters/hashing/common-passwords.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const require = createRequire(import.meta.url);

@@ -5,7 +5,7 @@ import {
   createPasswordHasher,
   type PasswordHasher,
   reasonAgainstHash,
-} from '../../src/adapters/password-hasher.ts';
+} from '../../src/adapters/hashing/password-hasher.ts';
 import recorded from '../fixtures/django/hashes.json' with { type: 'json' };
 import { djangoPython, runDjango } from '../fixtures/django/run-django.ts';
 import { CHEAP_HASH } from '../support/test-server.ts';

@@ -20,8 +20,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canReach } from '../../src/adapters/embedded-postgres/account.ts';
 import { copyBinaries } from '../../src/adapters/embedded-postgres/binaries-copy.ts';
-import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
-import type { Connection } from '../../src/core/connection.ts';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import type { Connection } from '../../src/config/connection.ts';
 
 const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
 const isRoot = process.getuid?.() === 0;

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/folder-package-store.ts';
+import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
 import { problemOf, refuses, sha256 } from '../support/build-package.ts';
 import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
 import {

@@ -1,7 +1,7 @@
 import argon2 from 'argon2';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createPasswordHasher } from '../../src/adapters/password-hasher.ts';
+import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 
 const hasher = suite('password hasher');

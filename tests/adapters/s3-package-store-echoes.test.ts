@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger } from '../../src/core/logger.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import { problemOf } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';
 import { provideKeys, storeOn } from '../support/s3-store.ts';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/folder-package-store.ts';
+import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
 import { problemOf, refuses, sha256 } from '../support/build-package.ts';
 import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
 import { makeSources, ONE, openedHash, publishBeforeReader, TWO } from '../support/package-store-rules.ts';

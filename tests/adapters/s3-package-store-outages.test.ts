@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { PackageStore } from '../../src/adapters/package-store.ts';
-import { createLogger } from '../../src/core/logger.ts';
+import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import { inspectPackage } from '../../src/services/packages/package-inspection.ts';
 import { packageOf, problemOf, tarEntry } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';

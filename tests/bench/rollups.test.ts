@@ -7,9 +7,9 @@ import * as assert from 'uvu/assert';
 import { PASSWORD } from '../../bench/data/content.ts';
 import { fillDatabase } from '../../bench/data/fill.ts';
 import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/core/config.ts';
-import { createLogger } from '../../src/core/logger.ts';
-import { tables } from '../../src/services/tables.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { tables } from '../../src/db/kysely.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

@@ -1,5 +1,5 @@
 import { browserSuite, fillLogin } from '../support/browser.ts';
-import { testLooks, type Way } from '../support/looks.ts';
+import { testLooks, type Way } from '../support/screenshots.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const browsable = browserSuite('browsable answers in a browser');

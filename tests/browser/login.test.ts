@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, seesHeading } from '../support/browser.ts';
 import { ADA, DEMO_PASSWORD, EDSGER } from '../support/test-app.ts';
 

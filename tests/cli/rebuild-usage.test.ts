@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { rebuildRollups } from '../../src/cli/rebuild-usage.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { readConfig } from '../../src/core/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rollupFaults } from '../support/recount.ts';

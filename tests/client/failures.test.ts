@@ -9,7 +9,7 @@ import {
   retryAfterSeconds,
 } from '../../src/client.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listening.ts';
+import { addressOf } from '../support/listen-address.ts';
 import { failureOf, rejectsAs } from '../support/rejects-as.ts';
 import { ACME, ADA } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

@@ -3,7 +3,7 @@ import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import * as assert from 'uvu/assert';
 import { type AppRouter, createStewardClient, fieldErrors, isProblem } from '../../src/client.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listening.ts';
+import { addressOf } from '../support/listen-address.ts';
 import { failureOf } from '../support/rejects-as.ts';
 import { ACME, ADA, type TestApp } from '../support/test-app.ts';
 

@@ -3,7 +3,7 @@ import { type Timing, withCookiesOf, withRetries, withTimings } from '../../docs
 import { createStewardClient, type Send } from '../../src/client.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createInjectFetch } from '../support/inject-fetch.ts';
-import { addressOf } from '../support/listening.ts';
+import { addressOf } from '../support/listen-address.ts';
 import { createRecordedFetch } from '../support/recorded-fetch.ts';
 import { failureOf } from '../support/rejects-as.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listening.ts';
+import { addressOf } from '../support/listen-address.ts';
 import { findPythonWithRequests } from '../support/python-requests.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
 

@@ -6,7 +6,7 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import fastify, { type FastifyInstance } from 'fastify';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { compressAnswers } from '../../src/http/compression.ts';
+import { compressAnswers } from '../../src/http/middleware/compression.ts';
 import { until } from '../support/poll.ts';
 
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';

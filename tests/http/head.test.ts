@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { restEndpoints } from '../../src/http/rest-endpoints.ts';
-import { methodsByPath } from '../../src/http/rest-methods.ts';
+import { restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { methodsByPath } from '../../src/http/rest/methods.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { everyRead, fillLists } from '../support/every-read.ts';
 import { ROOT, type TestApp } from '../support/test-app.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/core/clock.ts';
-import { pruneAnswers } from '../../src/services/idempotency.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { pruneAnswers } from '../../src/services/idempotency/idempotency.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
-import { createLogger } from '../../src/core/logger.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
 import { createVisitor } from '../support/visitor.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/core/clock.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { mailedPasswordPath } from '../support/mailed-links.ts';
 import { ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';

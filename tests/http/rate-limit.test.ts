@@ -2,7 +2,7 @@ import { createTRPCClient, httpBatchLink, httpBatchStreamLink, TRPCClientError }
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { type AppRouter, transformer } from '../../src/client.ts';
-import { createLogger } from '../../src/core/logger.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import {

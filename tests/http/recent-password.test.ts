@@ -1,6 +1,6 @@
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/core/clock.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';

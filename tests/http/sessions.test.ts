@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/core/clock.ts';
-import { tokenDigest } from '../../src/services/logins/identity.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { tokenDigest } from '../../src/services/auth/identity.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, type TestApp } from '../support/test-app.ts';

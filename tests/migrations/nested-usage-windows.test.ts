@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { migrateDatabase } from '../../src/database.ts';
+import { migrateDatabase } from '../../src/db/database.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rollupFaults } from '../support/recount.ts';

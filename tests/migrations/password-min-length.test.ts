@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { migrateDatabase } from '../../src/database.ts';
+import { migrateDatabase } from '../../src/db/database.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const migration = suite('migration of the minimum password length');

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Connection } from '../../src/core/connection.ts';
-import { migrateDatabase } from '../../src/database.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { migrateDatabase } from '../../src/db/database.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { administer } from '../support/test-server.ts';
 

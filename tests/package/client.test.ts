@@ -13,8 +13,8 @@ import { browserSuite, fillLogin } from '../support/browser.ts';
 import { CHROMIUM } from '../support/chromium.ts';
 import { compile } from '../support/compile.ts';
 import { installInto, installWorkspace, packWorkspace } from '../support/installed-package.ts';
-import { addressOf } from '../support/listening.ts';
-import { testLooks } from '../support/looks.ts';
+import { addressOf } from '../support/listen-address.ts';
+import { testLooks } from '../support/screenshots.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createClient } from '../../src/adapters/database-client.ts';
-import { listenToDatabase } from '../../src/adapters/database-notifications.ts';
-import { parseDatabaseUrl } from '../../src/core/database-url.ts';
-import { migrateDatabase, openDatabase } from '../../src/database.ts';
+import { parseDatabaseUrl } from '../../src/config/database-url.ts';
+import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
+import { listenToDatabase } from '../../src/db/pg-listener.ts';
+import { createClient } from '../../src/db/single-client.ts';
 import { until } from '../support/poll.ts';
 import { startSilentHost, startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';

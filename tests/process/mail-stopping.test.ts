@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../src/core/clock.ts';
-import { emptyOutbox, invite, openWorker, placeOf } from '../support/mailroom.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { emptyOutbox, invite, openWorker, placeOf } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../src/core/clock.ts';
-import { emptyOutbox, invite, mailTo, openWorker, placeOf } from '../support/mailroom.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { emptyOutbox, invite, mailTo, openWorker, placeOf } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { ACME, ADA, startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
-import { DAY_MS } from '../../src/core/clock.ts';
-import { codeOf } from '../../src/core/file-errors.ts';
-import { openDatabase } from '../../src/database.ts';
-import { tables } from '../../src/services/tables.ts';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { tables } from '../../src/db/kysely.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { codeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { until } from '../support/poll.ts';
 import { rollupFaults } from '../support/recount.ts';

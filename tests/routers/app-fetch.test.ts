@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createMemoryPackageStore } from '../../src/adapters/memory-package-store.ts';
+import { createMemoryPackageStore } from '../../src/adapters/package-store/memory-package-store.ts';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { crowd } from '../support/crowd.ts';
 import { fetchPackage, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
+import { crowd } from '../support/run-concurrently.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const fetching = appSuite('appPackages.fetch');

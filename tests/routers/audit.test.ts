@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../src/core/problems.ts';
+import { Problem } from '../../src/lib/problems.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';

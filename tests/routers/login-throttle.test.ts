@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { COST, makeArgon2Hash } from '../../src/adapters/argon2-hash.ts';
+import { COST, makeArgon2Hash } from '../../src/adapters/hashing/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
-import { DAY_MS } from '../../src/core/clock.ts';
-import { createLogger } from '../../src/core/logger.ts';
-import { keyOf } from '../../src/services/logins/rate-limits.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { keyOf } from '../../src/services/auth/rate-limits.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';

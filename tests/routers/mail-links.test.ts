@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mailroom.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mail-fixtures.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;

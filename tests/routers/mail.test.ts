@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mailroom.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mail-fixtures.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/core/clock.ts';
-import { createLinks } from '../../src/services/links.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { createLinks } from '../../src/services/auth/signed-links.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';

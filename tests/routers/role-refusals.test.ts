@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { type Endpoint, restEndpoints } from '../../src/http/rest-endpoints.ts';
+import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rollupFaults } from '../support/recount.ts';

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { Header, type HeaderData, Pax } from 'tar';
 import * as assert from 'uvu/assert';
-import type { StoredPackage } from '../../src/adapters/package-store.ts';
-import { Problem, type ProblemCode } from '../../src/core/problems.ts';
+import type { StoredPackage } from '../../src/adapters/package-store/package-store.ts';
+import { Problem, type ProblemCode } from '../../src/lib/problems.ts';
 
 export const END = Buffer.alloc(1024);
 

@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 
 /** Owns the embedded database of the folder named by its argument, until it is killed. */
 const [dataDir = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { rm, symlink } from 'node:fs/promises';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import type { Settings } from './service-process.ts';
 import { administer } from './test-server.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/core/clock.ts';
-import { openDatabase } from '../../src/database.ts';
-import { openWorker } from './mailroom.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { openWorker } from './mail-fixtures.ts';
 
 /** Sends what is owed until it is killed, or told to stop. Its argument says, as JSON, from where to where. */
 const { connection, ...settings } = JSON.parse(process.argv[2] ?? '{}');

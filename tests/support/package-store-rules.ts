@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { PackageStore } from '../../src/adapters/package-store.ts';
+import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { refuses, sha256 } from './build-package.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 

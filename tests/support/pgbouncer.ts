@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chown, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Client } from 'pg';
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 import { PGBOUNCER } from './pgbouncer-path.ts';
 import { until } from './poll.ts';
 import { makeScratchFolder } from './scratch-folder.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import type { PackageStore } from '../../src/adapters/package-store.ts';
+import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { createAppPackages } from '../../src/services/packages/app-packages.ts';
 import { packageOf, tarEntry } from './build-package.ts';

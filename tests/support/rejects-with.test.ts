@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { notFound, Problem } from '../../src/core/problems.ts';
+import { notFound, Problem } from '../../src/lib/problems.ts';
 import { rejectsWith } from './rejects-with.ts';
 
 const outcomeOf = async (promise: Promise<unknown>): Promise<string> => {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { Problem, type ProblemCode } from '../../src/core/problems.ts';
+import { Problem, type ProblemCode } from '../../src/lib/problems.ts';
 
 /** The Problem itself, or the one that a TRPCError carries as its cause. */
 const problemIn = (error: unknown): Problem | undefined => {

@@ -1,5 +1,5 @@
-import type { S3StorePatience } from '../../src/adapters/s3-package-store.ts';
-import { createS3PackageStore } from '../../src/adapters/s3-package-store.ts';
+import type { S3StorePatience } from '../../src/adapters/package-store/s3-package-store.ts';
+import { createS3PackageStore } from '../../src/adapters/package-store/s3-package-store.ts';
 import { AWS_ENVIRONMENT } from './aws-environment.ts';
 import { BUCKET } from './s3-server.ts';
 

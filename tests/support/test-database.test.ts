@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 import { createTestDatabase } from './test-database.ts';
 
 const query = async (connection: Connection, statement: string) => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 import { administer, dropStatements, SERVER_VARIABLE, type TestServer } from './test-server.ts';
 
 export type TestDatabase = { connection: Connection; drop(): Promise<void> };

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Connection } from '../../src/core/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
 
 /**
  * A pool for a test that needs no more of the service. Its connections may be lost at any time: `end` does not wait until the

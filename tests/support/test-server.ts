@@ -3,10 +3,10 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { settleTls } from '../../src/adapters/database-client.ts';
-import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres.ts';
-import type { Connection } from '../../src/core/connection.ts';
-import { parseDatabaseUrl } from '../../src/core/database-url.ts';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { parseDatabaseUrl } from '../../src/config/database-url.ts';
+import { settleTls } from '../../src/db/single-client.ts';
 import { NOON } from './test-clock.ts';
 
 /**
@@ -100,7 +100,7 @@ export const queryOnce = async (
 
 const makeTemplate = async (connection: Connection): Promise<string> => {
   // Loaded here, as a run that finds its server ready needs none of it.
-  const { migrateDatabase } = await import('../../src/database.ts');
+  const { migrateDatabase } = await import('../../src/db/database.ts');
   const template = `steward_template_${randomBytes(4).toString('hex')}`;
   await administer(connection, `create database ${template}`);
   await migrateDatabase({ ...connection, database: template });
@@ -111,8 +111,8 @@ const makeTemplate = async (connection: Connection): Promise<string> => {
 
 /** Once for all tests: it takes longer than all else that a test file has to wait for. */
 const fillTemplate = async (connection: Connection): Promise<void> => {
-  const { openDatabase } = await import('../../src/database.ts');
-  const { createPasswordHasher } = await import('../../src/adapters/password-hasher.ts');
+  const { openDatabase } = await import('../../src/db/database.ts');
+  const { createPasswordHasher } = await import('../../src/adapters/hashing/password-hasher.ts');
   const { fillDemo } = await import('../../src/demo/fill.ts');
   const orm = await openDatabase(connection);
   try {

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/core/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import type { UsageEntryInput } from '../../src/services/usage/usage-columns.ts';
 import { NOON } from './test-clock.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import pg, { type PoolClient } from 'pg';
-import type { Connection } from '../../../src/core/connection.ts';
+import type { Connection } from '../../../src/config/connection.ts';
 
 /** The columns of a row as the texts that PostgreSQL sent, byte by byte in Latin-1: UTF-8 goes through unchanged. */
 export type Fields = readonly (string | null)[];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { orMissing } from '../../core/file-errors.ts';
+import { orMissing } from '../../lib/errno.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
 /** The user that PostgreSQL runs as when it is not our own. */

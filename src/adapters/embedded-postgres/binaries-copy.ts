@@ -1,7 +1,7 @@
 import { access, chmod, constants, cp, lstat, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf, orMissing } from '../../core/file-errors.ts';
+import { codeOf, orMissing } from '../../lib/errno.ts';
 import type { Account } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { linkLibraries } from './library-links.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { orMissing } from '../../core/file-errors.ts';
-import { syncFolder } from '../../core/sync-folder.ts';
-import { createSecretFile, readSecretFile } from '../secret-file.ts';
+import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
+import { orMissing } from '../../lib/errno.ts';
+import { syncFolder } from '../../lib/sync-folder.ts';
 import { type Account, giveTree } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { type InitdbOptions, runInitdb } from './initdb.ts';

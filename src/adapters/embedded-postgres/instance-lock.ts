@@ -3,7 +3,7 @@ import { rm, symlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../../core/file-errors.ts';
+import { codeOf } from '../../lib/errno.ts';
 import { DataDirInUse } from './errors.ts';
 import { makeTempDir } from './temp-dir.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from '../../core/file-errors.ts';
+import { codeOf } from '../../lib/errno.ts';
 
 const NOT_ALLOWED = new Set(['EACCES', 'EPERM', 'EROFS']);
 

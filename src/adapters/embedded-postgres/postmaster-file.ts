@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { orMissing } from '../../core/file-errors.ts';
+import { orMissing } from '../../lib/errno.ts';
 import { DataDirInUse } from './errors.ts';
 
 const SOCKET_DIR_LINE = 4;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Connection } from '../../core/connection.ts';
-import { codeOf } from '../../core/file-errors.ts';
+import type { Connection } from '../../config/connection.ts';
+import { codeOf } from '../../lib/errno.ts';
 import { ClusterBusy, EmbeddedPostgresError } from './errors.ts';
 import type { LogFile } from './log-file.ts';
 import type { WatchedProcess } from './watchdog.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
-import type { Connection } from '../../core/connection.ts';
+import type { Connection } from '../../config/connection.ts';
 import { SUPERUSER } from './initdb.ts';
 import { awaitReady } from './readiness.ts';
 import { type ServerOptions, spawnServer, stopServer } from './server.ts';

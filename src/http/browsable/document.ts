@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { loginPath, ownPath } from '../pages/destinations.ts';
 import { headOf } from '../pages/head.ts';
 import { type Html, html } from '../pages/html.ts';
-import { sendHtml } from '../pages/sending.ts';
+import { loginPath, ownPath } from '../pages/redirects.ts';
+import { sendHtml } from '../pages/send-page.ts';
 import { makeStyle } from '../pages/style-sheet.ts';
 
 const style = makeStyle(

@@ -1,4 +1,4 @@
-import { type Endpoint, restEndpoints } from '../rest-endpoints.ts';
+import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
 
 /** The index of the API. */
 export const API_INDEX = '/api/v1/';

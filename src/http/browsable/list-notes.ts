@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { ToldPage } from '../../../routers/context.ts';
 import { type Html, html } from '../pages/html.ts';
-import type { Endpoint } from '../rest-endpoints.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
 
 /** What a page shows of a list; whoever wants all of it wants JSON. */
 export const MAX_ITEMS = 100;

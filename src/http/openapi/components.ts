@@ -1,27 +1,27 @@
 import type { z } from 'zod';
+import { AuditView } from '../../../routers/audit.ts';
+import { SavedFilterView } from '../../../routers/saved-filters.ts';
 import {
   AppStackView,
   AppStatusView,
   AppSummaryView,
   AppVersionView,
   AppView,
-} from '../../../routers/app-views.ts';
-import { AuditView } from '../../../routers/audit.ts';
-import { ClientView } from '../../../routers/client-views.ts';
+} from '../../../routers/schemas/apps.ts';
+import { ClientView } from '../../../routers/schemas/clients.ts';
 import {
   ClientInvitationView,
   InvitationDetailsView,
   InvitationPageView,
   InvitationView,
-} from '../../../routers/invitation-views.ts';
-import { MailDetailsView, MailView } from '../../../routers/mail-views.ts';
-import { SavedFilterView } from '../../../routers/saved-filters.ts';
+} from '../../../routers/schemas/invitations.ts';
+import { MailDetailsView, MailView } from '../../../routers/schemas/mail.ts';
+import { UsageEntryView } from '../../../routers/schemas/usage.ts';
+import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
 import { SessionView } from '../../../routers/sessions.ts';
 import { SiteView } from '../../../routers/sites.ts';
 import { TokenView } from '../../../routers/tokens.ts';
 import { UsageDayView } from '../../../routers/usage.ts';
-import { UsageEntryView } from '../../../routers/usage-views.ts';
-import { ClientUserView, UserView } from '../../../routers/user-views.ts';
 
 /** What answers are made of, by the names that generated clients give their types. */
 export const COMPONENTS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([

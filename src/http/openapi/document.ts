@@ -1,8 +1,8 @@
-import { restEndpoints } from '../rest-endpoints.ts';
+import { restEndpoints } from '../rest/endpoints.ts';
 import { COMPONENTS } from './components.ts';
 import { CONDITIONS } from './conditions.ts';
+import { createFailures, PROBLEM } from './error-responses.ts';
 import examples from './examples.json' with { type: 'json' };
-import { createFailures, PROBLEM } from './failures.ts';
 import { HEADERS } from './headers.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
 import { operationOf } from './operation.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint } from '../rest-endpoints.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
 
 /** Which keys of a procedure's input come from where over REST: as `rest-input.ts` reads them. */
 export const partsOf = ({ method, input, pathKeys, rest }: Endpoint) => {

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../rest-endpoints.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
 import { isTagged, mayBeMinimal } from './conditions.ts';
 import type { JsonSchema } from './json-schemas.ts';
 

@@ -1,11 +1,11 @@
 import type { Role } from '../../../routers/trpc.ts';
-import type { Endpoint } from '../rest-endpoints.ts';
-import { answersOf } from './answers.ts';
-import type { createFailures } from './failures.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
+import { wordingOfProcedure } from './descriptions/all.ts';
+import type { createFailures } from './error-responses.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
 import { parametersOf } from './parameters.ts';
 import { requestBodyOf } from './request-body.ts';
-import { wordingOfProcedure } from './wording/all.ts';
+import { answersOf } from './responses.ts';
 
 /** The tag of whatever the old service did not have. */
 export const EXTENSION_TAG = 'Extensions';

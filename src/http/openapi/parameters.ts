@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { formatsOf } from '../negotiation.ts';
-import { offersOf } from '../offers.ts';
-import type { Endpoint } from '../rest-endpoints.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
+import { formatsOf } from '../rest/negotiation.ts';
+import { offersOf } from '../rest/response-types.ts';
 import { conditionsOf } from './conditions.ts';
 import { partsOf } from './endpoint-parts.ts';
 import type { JsonSchema } from './json-schemas.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint } from '../rest-endpoints.ts';
+import type { Endpoint } from '../rest/endpoints.ts';
 import { partsOf, sentSchema } from './endpoint-parts.ts';
 import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
 

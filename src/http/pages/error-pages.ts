@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { problemOf } from '../../../routers/errors.ts';
 import { createCaller } from '../../../routers/index.ts';
-import { Problem, type ProblemCode } from '../../core/problems.ts';
-import { type ContextDeps, contextOf } from '../request-context.ts';
+import { problemOf } from '../../../routers/middleware/errors.ts';
+import { Problem, type ProblemCode } from '../../lib/problems.ts';
+import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { type Html, html } from './html.ts';
 import { messageHtml } from './message-html.ts';
-import { sendPage } from './sending.ts';
+import { sendPage } from './send-page.ts';
 
 /** What programs call, and are answered in their own form. */
 const FOR_PROGRAMS = /^\/(api|trpc)(\/|\?|$)/;

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '../../core/problems.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
 import { type Html, html } from './html.ts';
 
 type Field = {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Problem } from '../../core/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 
 /** Forms take time in the square of their size to read elsewhere; none of ours comes near this. */
 export const MAX_FORM_BYTES = 16 * 1024;

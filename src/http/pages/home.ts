@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { Problem } from '../../core/problems.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { browserOf } from './browsers.ts';
-import { homeOf } from './destinations.ts';
 import { alertBox } from './fields.ts';
 import { type Html, html } from './html.ts';
 import { logoutForm } from './logout.ts';
-import { goTo, sendPage } from './sending.ts';
-import { type Caller, isStaleForm, type PageDeps, type Visit, visitOf } from './visit.ts';
-import { momentOf, sentenceOf } from './wording.ts';
+import { momentOf, sentenceOf } from './messages.ts';
+import { type Caller, isStaleForm, type PageDeps, type Visit, visitOf } from './page-context.ts';
+import { homeOf } from './redirects.ts';
+import { goTo, sendPage } from './send-page.ts';
 
 /** `/`: one's own apps and logins. */
 export const serveHome = (app: FastifyInstance, deps: PageDeps): void => {

@@ -1,10 +1,10 @@
-import type { Problem } from '../../core/problems.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { type Html, html } from './html.ts';
 import type { Invitation } from './invitation.ts';
 import { mailLink } from './layout.ts';
-import { sendPage } from './sending.ts';
-import type { Visit } from './visit.ts';
-import { dayOf } from './wording.ts';
+import { dayOf } from './messages.ts';
+import type { Visit } from './page-context.ts';
+import { sendPage } from './send-page.ts';
 
 const GONE = 410;
 const NOT_FOUND = 404;

@@ -1,14 +1,14 @@
-import type { Problem } from '../../core/problems.ts';
-import { formTargets, homeOf, loginPath } from './destinations.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, firstFault, inputField, newPasswordField, usernameForManagers } from './fields.ts';
 import { fieldOf } from './form-body.ts';
 import { type Html, html } from './html.ts';
 import type { Invitation } from './invitation.ts';
 import { logoutForm } from './logout.ts';
+import { dayOf, sentenceOf } from './messages.ts';
+import type { Visit } from './page-context.ts';
 import { rulesToShow } from './password-rules.ts';
-import { sendPage } from './sending.ts';
-import type { Visit } from './visit.ts';
-import { dayOf, sentenceOf } from './wording.ts';
+import { formTargets, homeOf, loginPath } from './redirects.ts';
+import { sendPage } from './send-page.ts';
 
 /** An open invitation: who invites to what, and what it takes to accept. */
 export const sendInvitation = async (visit: Visit, invitation: Invitation, problem: Problem | null) => {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Problem } from '../../core/problems.ts';
-import { homeOf } from './destinations.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { fieldOf, queried } from './form-body.ts';
 import { sendClosed, sendUnknown } from './invitation-closed.ts';
 import { sendInvitation } from './invitation-form.ts';
-import { goTo } from './sending.ts';
-import { attempt, type Caller, type PageDeps, type Visit, visitOf } from './visit.ts';
+import { attempt, type Caller, type PageDeps, type Visit, visitOf } from './page-context.ts';
+import { homeOf } from './redirects.ts';
+import { goTo } from './send-page.ts';
 
 export type Invitation = Awaited<ReturnType<Caller['invitations']['open']>>;
 type Keyed = FastifyRequest<{ Params: { key: string } }>;

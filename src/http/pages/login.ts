@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { Problem } from '../../core/problems.ts';
-import { formTargets, homeOf, ownPath } from './destinations.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, hiddenField, inputField } from './fields.ts';
 import { fieldOf, queried } from './form-body.ts';
 import { html } from './html.ts';
+import { sentenceOf } from './messages.ts';
+import { type Caller, isStaleForm, type PageDeps, type Visit, visitOf } from './page-context.ts';
 import { sendRenewal } from './password-renewal.ts';
-import { goTo, sendPage } from './sending.ts';
-import { type Caller, isStaleForm, type PageDeps, type Visit, visitOf } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { formTargets, homeOf, ownPath } from './redirects.ts';
+import { goTo, sendPage } from './send-page.ts';
 
 export type Branding = Awaited<ReturnType<Caller['branding']['ofHost']>>;
 

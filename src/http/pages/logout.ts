@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { ownPath } from './destinations.ts';
 import { alertBox, hiddenField } from './fields.ts';
 import { fieldOf } from './form-body.ts';
 import { type Html, html } from './html.ts';
-import { goTo, sendPage } from './sending.ts';
-import { type PageDeps, type Visit, visitOf } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { sentenceOf } from './messages.ts';
+import { type PageDeps, type Visit, visitOf } from './page-context.ts';
+import { ownPath } from './redirects.ts';
+import { goTo, sendPage } from './send-page.ts';
 
 /** `/logout/`: by POST alone, so that no link or image logs anybody out. */
 export const serveLogout = (app: FastifyInstance, deps: PageDeps): void => {

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { Problem } from '../../core/problems.ts';
-import { loginPath } from './destinations.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, inputField, newPasswordField, usernameForManagers } from './fields.ts';
 import { fieldOf } from './form-body.ts';
 import { html } from './html.ts';
+import { sentenceOf } from './messages.ts';
+import { type PageDeps, type Visit, visitOf } from './page-context.ts';
 import { rulesFor } from './password-rules.ts';
-import { goTo, sendPage } from './sending.ts';
-import { type PageDeps, type Visit, visitOf } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { loginPath } from './redirects.ts';
+import { goTo, sendPage } from './send-page.ts';
 
 const PATH = '/password/change/';
 

@@ -1,12 +1,12 @@
-import type { Problem } from '../../core/problems.ts';
-import { formTargets } from './destinations.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, hiddenField, inputField, newPasswordField } from './fields.ts';
 import { html } from './html.ts';
 import type { Arrival } from './login.ts';
+import { sentenceOf } from './messages.ts';
+import type { Visit } from './page-context.ts';
 import { rulesFor } from './password-rules.ts';
-import { sendPage } from './sending.ts';
-import type { Visit } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { formTargets } from './redirects.ts';
+import { sendPage } from './send-page.ts';
 
 /** The page for somebody whose password was right and is too old: a new one, and on they go. */
 export const sendRenewal = async (visit: Visit, arrival: Arrival, username: string, problem: Problem) => {

@@ -1,9 +1,9 @@
-import type { Problem } from '../../core/problems.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, inputField } from './fields.ts';
 import { html } from './html.ts';
-import { sendPage } from './sending.ts';
-import type { Visit } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { sentenceOf } from './messages.ts';
+import type { Visit } from './page-context.ts';
+import { sendPage } from './send-page.ts';
 
 type Failure = { email: string; problem: Problem };
 

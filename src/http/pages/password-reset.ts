@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { Problem } from '../../core/problems.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { alertBox, hiddenField, newPasswordField, usernameForManagers } from './fields.ts';
 import { fieldOf, queried } from './form-body.ts';
 import { html } from './html.ts';
+import { sentenceOf } from './messages.ts';
+import { attempt, type PageDeps, type Visit, visitOf } from './page-context.ts';
 import { sendAskForLink, sendLinkIsOnItsWay } from './password-reset-request.ts';
 import { rulesToShow } from './password-rules.ts';
-import { sendPage } from './sending.ts';
-import { attempt, type PageDeps, type Visit, visitOf } from './visit.ts';
-import { sentenceOf } from './wording.ts';
+import { sendPage } from './send-page.ts';
 
 /** `/password/reset/`: without a token asks for the address to mail a link to, with one for the new password. */
 export const servePasswordReset = (app: FastifyInstance, deps: PageDeps): void => {

@@ -1,5 +1,5 @@
 import type { Rule } from './fields.ts';
-import type { Visit } from './visit.ts';
+import type { Visit } from './page-context.ts';
 
 /** Hardly anybody ever meets these: they are told to those who do, and to nobody else. */
 const RARE = ['max_length', 'characters'];

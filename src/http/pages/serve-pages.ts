@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import { refuseOtherMethods } from '../rest-methods.ts';
+import { refuseOtherMethods } from '../rest/methods.ts';
 import { failurePage } from './error-pages.ts';
 import { takeForms } from './form-body.ts';
 import { serveHome } from './home.ts';
 import { serveInvitation } from './invitation.ts';
 import { serveLogin } from './login.ts';
 import { serveLogout } from './logout.ts';
+import type { PageDeps } from './page-context.ts';
 import { servePasswordChange } from './password-change.ts';
 import { servePasswordReset } from './password-reset.ts';
-import type { PageDeps } from './visit.ts';
 
 const SHOWN = ['GET', 'HEAD'];
 const METHODS = new Map([

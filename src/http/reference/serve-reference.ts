@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { notFound } from '../../core/problems.ts';
+import { notFound } from '../../lib/problems.ts';
 import { headOf } from '../pages/head.ts';
 import { type Html, html } from '../pages/html.ts';
 import { makeStyle } from '../pages/style-sheet.ts';
-import { refuseOtherMethods } from '../rest-methods.ts';
+import { refuseOtherMethods } from '../rest/methods.ts';
 import { createBrowserScripts, sendScript } from './browser-scripts.ts';
 
 const SHOWN = ['GET', 'HEAD'];

@@ -1,11 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { notFound, roleRequired } from '../../core/problems.ts';
-import { type Actor, seesAll } from '../actor.ts';
-import { cursorRow } from '../paging.ts';
-import { prepared } from '../prepared.ts';
-import { inSeenClients, tables } from '../tables.ts';
+import { prepared } from '../../db/compiled-query.ts';
+import { tables } from '../../db/kysely.ts';
+import { cursorRow } from '../../db/pagination.ts';
+import { notFound, roleRequired } from '../../lib/problems.ts';
+import { type Actor, seesAll } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
 
 /** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
 export const isSeenApp = (actor: Actor) =>

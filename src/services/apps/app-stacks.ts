@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../actor.ts';
-import { cursorRow, type Part, readPart } from '../paging.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { cursorRow, type Part, readPart } from '../../db/pagination.ts';
+import type { Actor } from '../access/actor.ts';
 import { appRow } from './app-rows.ts';
 
 /** `cursor` is the id of the last stack of the page before. */

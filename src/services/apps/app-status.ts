@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { notFound } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { notFound } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import { isSeenApp } from './app-rows.ts';
 
 /** What a platform asks before it shows an app: often, so in one cheap statement. */

@@ -1,15 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { ReadRows } from '../../adapters/database-rows.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { ListText } from '../../core/list-text.ts';
-import { notFound } from '../../core/problems.ts';
-import { type Actor, requireClientAdmin } from '../actor.ts';
+import type { ListText } from '../../db/json-stream/json-stream.ts';
+import { givenColumns, tables } from '../../db/kysely.ts';
+import { type Part, partOfRows, readPart, tellCount } from '../../db/pagination.ts';
+import type { ReadRows } from '../../db/row-cursor.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { listText } from '../access/json-list-stream.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
-import { type Part, partOfRows, readPart, tellCount } from '../paging.ts';
-import { givenColumns, tables } from '../tables.ts';
-import { clientRow } from '../tenants/clients.ts';
-import { listText } from '../text-pieces.ts';
+import { clientRow } from '../clients/clients.ts';
 import {
   bringForward,
   dayOf,
@@ -18,8 +18,8 @@ import {
   WINDOWS,
   windowsOf,
 } from '../usage/usage-windows.ts';
+import type { AppTexts } from './app-json.ts';
 import { type AppRow, appRow, appRows, appsBehind, placeOf } from './app-rows.ts';
-import type { AppTexts } from './app-texts.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 

@@ -1,12 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Clock } from '../../core/clock.ts';
-import { type FieldErrors, invalid, notFound } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
+import { tables } from '../../db/kysely.ts';
+import { behind, cursorRow, type Part, readPart } from '../../db/pagination.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
-import { behind, cursorRow, type Part, readPart } from '../paging.ts';
-import { tables } from '../tables.ts';
 import { isSeenApp } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { type Actor, changesClient } from '../actor.ts';
-import { cursorRow, type Part, readPart } from '../paging.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { cursorRow, type Part, readPart } from '../../db/pagination.ts';
+import { type Actor, changesClient } from '../access/actor.ts';
 import type { AuditAction } from './actions.ts';
 
 export type AuditFilter = {

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Clock } from '../../core/clock.ts';
-import { textArray } from '../binary-arrays.ts';
-import { prepared } from '../prepared.ts';
+import { textArray } from '../../db/binary-arrays.ts';
+import { prepared } from '../../db/compiled-query.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { AuditAction } from './actions.ts';
 
 /** Where a unit of work comes from: null for what no request has caused. */

@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Clock, MINUTE_MS } from '../../core/clock.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Problem } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
-import { clientIdsOf } from '../tables.ts';
+import { clientIdsOf } from '../../db/kysely.ts';
+import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import type { Audit } from './audit.ts';
 
 /** Entries of one user in a minute. The audit trail is never pruned, so a loop must not fill it. */

@@ -1,19 +1,19 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { CommonPasswords } from '../../adapters/common-passwords.ts';
-import type { PasswordHasher } from '../../adapters/password-hasher.ts';
-import type { Clock } from '../../core/clock.ts';
-import { newSessionSecret } from '../../core/ids.ts';
-import { invalid, Problem } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
+import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
+import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { newSessionSecret } from '../../lib/ids.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
-import type { Links } from '../links.ts';
-import { addSession } from '../logins/credentials.ts';
+import { addSession } from '../auth/credentials.ts';
+import type { Links } from '../auth/signed-links.ts';
 import { refuseWeak } from '../passwords/password-policy.ts';
 import { policyOfClients } from '../passwords/password-setting.ts';
-import { tables } from '../tables.ts';
+import { type MailedInvitation, mailedInvitation } from './invitation-by-link.ts';
 import { addInvitee, extendInvitee } from './invitee.ts';
-import { type MailedInvitation, mailedInvitation } from './mailed-invitation.ts';
 
 export type Acceptance = {
   key: string;

@@ -1,9 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { type FieldErrors, invalid } from '../../core/problems.ts';
-import { type Actor, onlyOffice } from '../actor.ts';
-import { textArray } from '../binary-arrays.ts';
-import { inChangedClients, tables } from '../tables.ts';
+import { textArray } from '../../db/binary-arrays.ts';
+import { tables } from '../../db/kysely.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import { type Actor, onlyOffice } from '../access/actor.ts';
+import { inChangedClients } from '../access/visibility.ts';
 
 export type InvitationInput = {
   email: string;

@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { notFound } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
-import { behind, type Part, readPart } from '../paging.ts';
-import { hasWords } from '../search.ts';
-import { inSeenClients } from '../tables.ts';
+import { behind, type Part, readPart } from '../../db/pagination.ts';
+import { hasWords } from '../../db/search.ts';
+import { notFound } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
 import {
   hasStatus,
   type InvitationRow,

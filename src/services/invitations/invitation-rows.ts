@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Actor } from '../actor.ts';
-import { isSeenUser, type UserRow, userRows } from '../people/user-rows.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Actor } from '../access/actor.ts';
+import { isSeenUser, type UserRow, userRows } from '../users/user-rows.ts';
 
 export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
 

@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { newInvitationKeys } from '../../core/ids.ts';
-import { Problem } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
-import { textArray } from '../binary-arrays.ts';
-import { oweInvitationMails, tooManyMails } from '../mail/owed-mails.ts';
-import { tables } from '../tables.ts';
+import { textArray } from '../../db/binary-arrays.ts';
+import { tables } from '../../db/kysely.ts';
+import { newInvitationKeys } from '../../lib/ids.ts';
+import { Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { oweInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
 
 type Terms = { now: Date; expiresAt: Date };

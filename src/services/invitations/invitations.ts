@@ -1,14 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { invalid, notFound, Problem } from '../../core/problems.ts';
-import { type Actor, requireClientAdmin } from '../actor.ts';
+import { behind, type Part, readPart } from '../../db/pagination.ts';
+import { hasWords } from '../../db/search.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { behind, type Part, readPart } from '../paging.ts';
-import { hasWords } from '../search.ts';
-import { inSeenClients } from '../tables.ts';
-import { clientRow } from '../tenants/clients.ts';
+import { clientRow } from '../clients/clients.ts';
+import { writtenRows } from './inserted-invitations.ts';
 import {
   type CheckedInvitation,
   checkInvitations,
@@ -24,7 +25,6 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { writtenRows } from './invitations-written.ts';
 import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };

@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { reasonAgainst } from '../../core/free-form.ts';
-import { Problem } from '../../core/problems.ts';
-import { problemOfDatabaseError } from '../database-errors.ts';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
+import { tables } from '../../db/kysely.ts';
+import { reasonAgainst } from '../../lib/json-value.ts';
+import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../passwords/password-setting.ts';
-import { grantApps, joinClients } from '../people/app-access.ts';
-import { addUser } from '../people/new-user.ts';
-import { tables } from '../tables.ts';
-import type { MailedInvitation } from './mailed-invitation.ts';
+import { grantApps, joinClients } from '../users/app-access.ts';
+import { addUser } from '../users/new-user.ts';
+import type { MailedInvitation } from './invitation-by-link.ts';
 
 type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
 

@@ -1,8 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { invalid, notFound, Problem } from '../../core/problems.ts';
-import { type Actor, changesClient, requireClientAdmin } from '../actor.ts';
-import { inSeenClients, tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, changesClient, requireClientAdmin } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
 import { hasStatus } from './invitation-rows.ts';
 
 export type InvitationChanges = {

@@ -1,4 +1,4 @@
-import { type Actor, changesClient } from '../actor.ts';
+import { type Actor, changesClient } from '../access/actor.ts';
 
 /** Where mails go: nowhere at all without a mail server. */
 export type MailRoute = { hasServer: boolean; perMinute: number };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { MailRow } from './mail-facts.ts';
+import type { MailRow } from './mail-context.ts';
 
 /**
  * `queued`: not tried yet. `retrying`: it failed, and will be tried again. `sent`: the mail server has taken it.

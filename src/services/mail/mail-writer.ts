@@ -1,11 +1,11 @@
-import type { Mail } from '../../adapters/mailer.ts';
-import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
-import type { Links } from '../links.ts';
+import type { Mail } from '../../adapters/smtp/mailer.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import type { Links } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
-import type { MailFacts } from './mail-facts.ts';
+import type { MailFacts } from './mail-context.ts';
 import { htmlOf, textOf } from './mail-layout.ts';
 import { isMailAddress } from './mail-lines.ts';
-import { contentOf, senderNameOf, subjectOf } from './mail-wording.ts';
+import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 
 type Deps = { links: Links; mailFrom: string; invitationDays: number };
 

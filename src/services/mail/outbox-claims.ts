@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { MINUTE_MS } from '../../core/clock.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { isUnlinked } from './outbox-links.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance, and nobody else's. */

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../tables.ts';
-import { linkLifetime } from './mail-facts.ts';
+import { tables } from '../../db/kysely.ts';
+import { linkLifetime } from './mail-context.ts';
 
 type Terms = { now: Date; invitationDays: number };
 

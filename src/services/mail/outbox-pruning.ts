@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { DAY_MS } from '../../core/clock.ts';
-import { tables } from '../tables.ts';
-import { mailRows } from './mail-facts.ts';
-import { giveUpObsolete } from './outbox-results.ts';
+import { tables } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { giveUpObsolete } from './delivery-results.ts';
+import { mailRows } from './mail-context.ts';
 
 const KEPT_DAYS = 30;
 /** Rows of one statement: few enough that nobody waits for their locks. */

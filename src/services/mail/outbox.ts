@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Delivery, Mail } from '../../adapters/mailer.ts';
-import { type Clock, MINUTE_MS } from '../../core/clock.ts';
-import { type MailFacts, mailFacts } from './mail-facts.ts';
+import type { Delivery, Mail } from '../../adapters/smtp/mailer.ts';
+import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
+import { giveUpObsolete, recordFailure, recordRefusal, recordSent, release } from './delivery-results.ts';
+import { type MailFacts, mailFacts } from './mail-context.ts';
 import { isMailAddress } from './mail-lines.ts';
 import type { MailWriter } from './mail-writer.ts';
 import { nextDue, nextRoom, takeDue } from './outbox-claims.ts';
 import { isAnyUnlinked, lockUnlinked, makeLinks } from './outbox-links.ts';
 import { endObsolete, pruneOutbox } from './outbox-pruning.ts';
-import { giveUpObsolete, recordFailure, recordRefusal, recordSent, release } from './outbox-results.ts';
 
 /** Longer than any try takes, and than clocks differ: a mail that is still being sent must not seem to be lost. */
 const LEASE_MS = 5 * MINUTE_MS;

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
 
 type Change = { userId: number; now: Date; address: string | null };
 

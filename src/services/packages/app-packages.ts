@@ -1,12 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import semver from 'semver';
-import type { PackageStore } from '../../adapters/package-store.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { Logger } from '../../core/logger.ts';
-import { notFound, Problem } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
+import type { PackageStore } from '../../adapters/package-store/package-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Idempotency, Once } from '../idempotency.ts';
+import type { Idempotency, Once } from '../idempotency/idempotency.ts';
 import { keepFetched, lockPackages, newestFetched } from './fetched-packages.ts';
 import { clientOfNewApp, loadableApp, makeApp } from './loadable-app.ts';
 import { loadedBefore, loadedVersion } from './loaded-packages.ts';

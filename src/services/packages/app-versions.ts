@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { PackageInfo } from '../../../entities/app.ts';
-import type { Actor } from '../actor.ts';
+import { tables } from '../../db/kysely.ts';
+import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import type { Actor } from '../access/actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import { behind, type PartBehindId, readPart } from '../paging.ts';
-import { tables } from '../tables.ts';
 
 /** Rolling back and forth makes many; the audit trail has all of them. */
 const MAX_LOADS = 20;

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { PackageName } from '../../core/package-name.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import type { PackageName } from '../../lib/package-name.ts';
 import type { InspectedPackage } from './package-inspection.ts';
 import { badPackage } from './package-limits.ts';
 

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { newAppId } from '../../core/ids.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { newAppId } from '../../lib/ids.ts';
 import type { FetchedPackageRow } from './fetched-packages.ts';
 import { badPackage } from './package-limits.ts';
 import type { PackageManifest } from './package-manifest.ts';

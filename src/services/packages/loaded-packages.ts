@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../actor.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Actor } from '../access/actor.ts';
 import { type FetchedPackageRow, fetchedPackages } from './fetched-packages.ts';
 import type { LoadableApp } from './loadable-app.ts';
 

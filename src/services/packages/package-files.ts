@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { parsePackageFileName } from '../../core/package-name.ts';
+import { parsePackageFileName } from '../../lib/package-name.ts';
 import { badPackage, MAX_ENTRIES, refuseOversize } from './package-limits.ts';
 import { quoted } from './package-paths.ts';
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../core/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 
 /** Bounds an archive, and also what it unpacks to: its tar stream, headers included. */
 export const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../actor.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
-import { tables } from '../tables.ts';
 import type { FetchedPackageRow } from './fetched-packages.ts';
 import { type LoadableApp, packagedColumns, runs } from './loadable-app.ts';
 import { keepLoaded } from './loaded-packages.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type FieldErrors, Problem } from '../../core/problems.ts';
+import { type FieldErrors, Problem } from '../../lib/problems.ts';
 import { isRecord, MANIFEST_FILE, PackageManifest } from './package-manifest.ts';
 import { parseYaml } from './package-yaml.ts';
 

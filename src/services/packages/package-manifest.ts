@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isSlug, isVersion } from '../../core/package-name.ts';
+import { isSlug, isVersion } from '../../lib/package-name.ts';
 
 export const MANIFEST_FILE = 'app.yaml';
 

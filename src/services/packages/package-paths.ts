@@ -1,4 +1,4 @@
-import type { Problem } from '../../core/problems.ts';
+import type { Problem } from '../../lib/problems.ts';
 import { badPackage, MAX_ENTRIES } from './package-limits.ts';
 
 /** Keeps the set of names seen small, whatever an archive claims. */

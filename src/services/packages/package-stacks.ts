@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { newStackId } from '../../core/ids.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { newStackId } from '../../lib/ids.ts';
 import type { PackageManifest } from './package-manifest.ts';
 
 export type OfferedStack = { id: string; slug: string; label: string };

@@ -1,5 +1,5 @@
 import { isMap, isNode, isScalar, Lexer, type Node, parseDocument, visit, type YAMLMap } from 'yaml';
-import { Problem } from '../../core/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 
 export const MAX_YAML_BYTES = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { Problem } from '../../core/problems.ts';
-import { type Links, readPasswordToken } from '../links.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Links, readPasswordToken } from '../auth/signed-links.ts';
 
 /** Minutes for which the link of a forgotten password is good. */
 export const RESET_LINK_MINUTES = 60;

@@ -1,5 +1,5 @@
-import type { CommonPasswords } from '../../adapters/common-passwords.ts';
-import { invalid } from '../../core/problems.ts';
+import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
+import { invalid } from '../../lib/problems.ts';
 import type { Person } from './password-owner.ts';
 import { rulesOf } from './password-rules.ts';
 

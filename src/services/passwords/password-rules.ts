@@ -1,4 +1,4 @@
-import type { CommonPasswords } from '../../adapters/common-passwords.ts';
+import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
 import { folded, namesOwner, type Person } from './password-owner.ts';
 import type { PasswordPolicy, PasswordRule } from './password-policy.ts';
 

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Credential } from '../actor.ts';
-import { endCredentials } from '../logins/credentials.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Credential } from '../access/actor.ts';
+import { endCredentials } from '../auth/credentials.ts';
 import { type PasswordPolicy, strictest } from './password-policy.ts';
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };

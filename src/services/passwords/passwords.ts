@@ -1,16 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { CommonPasswords } from '../../adapters/common-passwords.ts';
-import type { PasswordHasher } from '../../adapters/password-hasher.ts';
-import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { invalid } from '../../core/problems.ts';
-import type { Actor, Credential } from '../actor.ts';
+import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
+import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
+import { tables } from '../../db/kysely.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { invalid } from '../../lib/problems.ts';
+import type { Actor, Credential } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
-import type { Idempotency, Once } from '../idempotency.ts';
-import { asWrongPassword, type PasswordProof, type ProvenUser } from '../logins/password-proof.ts';
+import { asWrongPassword, type PasswordProof, type ProvenUser } from '../auth/password-verification.ts';
+import { clientOfHost } from '../clients/branding.ts';
+import { clientRow } from '../clients/clients.ts';
+import type { Idempotency, Once } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
-import { tables } from '../tables.ts';
-import { clientOfHost } from '../tenants/branding.ts';
-import { clientRow } from '../tenants/clients.ts';
 import { checkPassword, type Person, refuseWeak } from './password-policy.ts';
 import { policyOfClients, policyOfUser, setPassword } from './password-setting.ts';
 

@@ -1,4 +1,4 @@
-import { createTextArray } from '../binary-arrays.ts';
+import { createTextArray } from '../../db/binary-arrays.ts';
 
 /** An entry as the log keeps it. */
 export type UsageEntryInput = {

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../core/free-form.ts';
-import type { FieldErrors } from '../../core/problems.ts';
+import { isJsonObject } from '../../lib/json-value.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
 import { hasCredentialLine, isAscii, isCredentialName, readableName } from './credential-names.ts';
 
 /** What surrounds a value: lists may name headers in a request alone, and texts among its headers alone. */

@@ -1,5 +1,5 @@
-import { freeFormText, isJsonObject } from '../../core/free-form.ts';
-import type { FieldErrors } from '../../core/problems.ts';
+import { freeFormText, isJsonObject } from '../../lib/json-value.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
 import { credentialFaults } from './usage-credentials.ts';
 import { withKeptRequest } from './usage-request.ts';
 

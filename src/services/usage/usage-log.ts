@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
-import type { Transact } from '../../adapters/database-transactions.ts';
-import { instantArray, textArray } from '../binary-arrays.ts';
-import { tables } from '../tables.ts';
+import { instantArray, textArray } from '../../db/binary-arrays.ts';
+import { tables } from '../../db/kysely.ts';
+import type { Transact } from '../../db/pipelined-transaction.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
 import { ensureMonths, lacksMonths } from './usage-partitions.ts';
 import { addUpRollups, rollupStatement } from './usage-rollups.ts';

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
 
 /** Short, so that the first byte of an answer does not wait for the rest. */
 const FIRST_PAGE = 100;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { DAY_MS } from '../../core/clock.ts';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 
 /** The tables that are partitioned by month, and what their partitions are bounded by. */
 export const PARTITIONED = ['usage_entries', 'usage_days'] as const;

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
 import { lockUsage } from './usage-log.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-partitions.ts';
 import { awayBefore, newcomersOf } from './usage-rollups.ts';

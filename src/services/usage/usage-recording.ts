@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Transact } from '../../adapters/database-transactions.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../core/clock.ts';
-import { type FieldErrors, invalid } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
+import type { Transact } from '../../db/pipelined-transaction.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import type { Idempotency, Once } from '../idempotency.ts';
-import { completed, hasTimeless } from './usage-completion.ts';
+import type { Idempotency, Once } from '../idempotency/idempotency.ts';
+import { completed, hasTimeless } from './usage-enrichment.ts';
 import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
 import type { UsageReports } from './usage-reports.ts';
-import type { UsageWriters } from './usage-writers.ts';
+import type { UsageWriters } from './write-limiter.ts';
 
 /** `repeated` were in the log already. */
 export type Recorded = { recorded: number; repeated: number };

@@ -1,5 +1,5 @@
-import type { FieldErrors } from '../../core/problems.ts';
-import type { createTextArray } from '../binary-arrays.ts';
+import type { createTextArray } from '../../db/binary-arrays.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
 import { createExtras, type UsageColumns } from './usage-columns.ts';
 import type { KeptExtra } from './usage-extra.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../core/free-form.ts';
-import type { FieldErrors } from '../../core/problems.ts';
+import { isJsonObject } from '../../lib/json-value.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
 import { isCredentialName, withoutSecrets } from './credential-names.ts';
 import { NO_CREDENTIALS, pathOf } from './usage-credentials.ts';
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { FIRST_DAY, monthOf } from './usage-partitions.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 

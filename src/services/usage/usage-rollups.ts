@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
 
 /** `newcomers` looks back as far as the longest window, see entities/usage-app-day.ts. */
 export const LONGEST_WINDOW_DAYS = 90;

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../tables.ts';
+import { tables } from '../../db/kysely.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
 type Window = { actions: number; users: number };

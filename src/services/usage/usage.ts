@@ -1,16 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { ReadRows } from '../../adapters/database-rows.ts';
-import { type Clock, DAY_MS } from '../../core/clock.ts';
-import { currentDeadline } from '../../core/deadline.ts';
-import type { ListText } from '../../core/list-text.ts';
-import { notFound, Problem } from '../../core/problems.ts';
-import type { Actor } from '../actor.ts';
+import type { ListText } from '../../db/json-stream/json-stream.ts';
+import type { ReadRows } from '../../db/row-cursor.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { currentDeadline } from '../../lib/deadline.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { listText } from '../access/json-list-stream.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import { actorAgain } from '../logins/identity.ts';
-import { userRow } from '../people/user-rows.ts';
-import { listText } from '../text-pieces.ts';
+import { actorAgain } from '../auth/identity.ts';
+import { userRow } from '../users/user-rows.ts';
+import type { UsageTexts } from './usage-json.ts';
 import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
-import type { UsageTexts } from './usage-texts.ts';
 
 export const DEFAULT_WINDOW_DAYS = 30;
 

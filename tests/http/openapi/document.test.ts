@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { restEndpoints } from '../../../src/http/rest-endpoints.ts';
+import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
 import { faultsAgainst, openApi } from '../../support/openapi.ts';
 
 const FILE = join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json');

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import {
   ACME,
   ADA,

@@ -1,4 +1,4 @@
-import { restEndpoints } from '../../../src/http/rest-endpoints.ts';
+import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
 
 type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
 

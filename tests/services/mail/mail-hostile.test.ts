@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Mailer } from '../../../src/adapters/mailer.ts';
-import { createSmtpMailer } from '../../../src/adapters/smtp-mailer.ts';
+import type { Mailer } from '../../../src/adapters/smtp/mailer.ts';
+import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { html } from '../../../src/services/mail/mail-html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-lines.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { invitationFacts, passwordFacts } from '../../support/mail-facts.ts';
-import { MAIL_FROM, testWriter } from '../../support/mailroom.ts';
+import { invitationFacts, passwordFacts } from '../../support/mail-contexts.ts';
+import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 import {
   parseMail,
   startSmtpServer,

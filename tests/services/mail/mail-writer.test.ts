@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-lines.ts';
-import { invitationFacts, passwordFacts } from '../../support/mail-facts.ts';
-import { MAIL_FROM, testWriter } from '../../support/mailroom.ts';
+import { invitationFacts, passwordFacts } from '../../support/mail-contexts.ts';
+import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const LINK = /http:\/\/localhost:8000\/invitation\/KEY\/\?signature=[\w-]{43}/;

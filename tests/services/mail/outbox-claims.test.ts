@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
 import { ACME, ADA, type TestApp } from '../../support/test-app.ts';
 
 const claims = appSuite('claims of owed mails');

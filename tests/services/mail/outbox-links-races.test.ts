@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
-import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { emptyOutbox, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
 import { until } from '../../support/poll.ts';
 import { ADA, type TestApp } from '../../support/test-app.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { DAY_MS, MINUTE_MS } from '../../../src/core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, INVITATION_DAYS, mailTo, openOutbox, placeOf } from '../../support/mailroom.ts';
+import { emptyOutbox, INVITATION_DAYS, mailTo, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
 import { ACME, ADA, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const links = appSuite('links of password mails');

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/core/problems.ts';
+import { Problem } from '../../../src/lib/problems.ts';
 import { parseManifest } from '../../../src/services/packages/package-manifest-parsing.ts';
 import { manifestText } from '../../support/build-package.ts';
 

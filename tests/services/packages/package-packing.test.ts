@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createMemoryPackageStore } from '../../../src/adapters/memory-package-store.ts';
+import { createMemoryPackageStore } from '../../../src/adapters/package-store/memory-package-store.ts';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
 import { packDirectory, publishPackageFile } from '../../../src/services/packages/package-packing.ts';
 import {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/core/problems.ts';
+import { Problem } from '../../../src/lib/problems.ts';
 import { parseYaml } from '../../../src/services/packages/package-yaml.ts';
 
 const MIB = 1024 ** 2;

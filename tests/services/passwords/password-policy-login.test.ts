@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/common-passwords.ts';
+import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import { checkPassword, strictest } from '../../../src/services/passwords/password-policy.ts';
 import { MAX_PASSWORD_LENGTH } from '../../../src/services/passwords/password-rules.ts';
 import { appSuite } from '../../support/app-suite.ts';

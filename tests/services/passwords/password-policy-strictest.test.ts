@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/common-passwords.ts';
+import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import {
   checkPassword,
   type PasswordPolicy,

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/common-passwords.ts';
-import { Problem } from '../../../src/core/problems.ts';
+import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { Problem } from '../../../src/lib/problems.ts';
 import {
   checkPassword,
   type PasswordPolicy,

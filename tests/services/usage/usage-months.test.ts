@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
-import { openUnlimitedSession } from '../../../src/adapters/database-client.ts';
-import { DAY_MS } from '../../../src/core/clock.ts';
-import { careForUsage } from '../../../src/services/usage/usage-care.ts';
+import { openUnlimitedSession } from '../../../src/db/single-client.ts';
+import { DAY_MS } from '../../../src/lib/clock.ts';
 import { writeUsage } from '../../../src/services/usage/usage-log.ts';
+import { careForUsage } from '../../../src/services/usage/usage-maintenance.ts';
 import { ensureMonths } from '../../../src/services/usage/usage-partitions.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { dropOldMonths } from '../../../src/services/usage/usage-retention.ts';

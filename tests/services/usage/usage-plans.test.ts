@@ -1,8 +1,8 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../../src/core/clock.ts';
+import { tables } from '../../../src/db/kysely.ts';
+import { DAY_MS } from '../../../src/lib/clock.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
-import { tables } from '../../../src/services/tables.ts';
 import { type UsageFilter, usageRows } from '../../../src/services/usage/usage-pages.ts';
 import { WINDOWS } from '../../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../../support/app-suite.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../../src/core/clock.ts';
+import { DAY_MS } from '../../../src/lib/clock.ts';
 import type { UsageEntryInput } from '../../../src/services/usage/usage-columns.ts';
 import { writeUsage } from '../../../src/services/usage/usage-log.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { passwordRules } from '../src/services/passwords/password-policy.ts';
+import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, PersonName } from './schemas/fields.ts';
+import {
+  AcceptedView,
+  InvitationDetailsView,
+  InvitationPageView,
+  InvitationStatusFilter,
+  invitationDetailsView,
+  invitationPageView,
+} from './schemas/invitations.ts';
+import { numberedPage, partOf, Search } from './schemas/paging.ts';
+import { listOf } from './schemas/streamed-items.ts';
+import { userView } from './schemas/users.ts';
+import { administrator, anyone, overseer } from './trpc.ts';
+
+const tags = ['Invitations'];
+const rest = { extension: true } as const;
+const OneInvitation = z.object({ id: IdKey });
+/** As the mailed link has them. They are looked up, not judged. */
+const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
+
+/** What becomes of an invitation after it was made: for those who invite, and for the one who was invited. */
+export const invitationCare = {
+  /** The newest first; `cursor` is the id of the last one of the page before. */
+  search: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
+    .input(
+      z
+        .object({
+          status: InvitationStatusFilter,
+          client: Id.optional(),
+          search: Search.optional(),
+          ...numberedPage,
+          cursor: IdCursor.optional(),
+          limit: Limit,
+        })
+        .prefault({}),
+    )
+    .output(listOf(InvitationDetailsView))
+    .query(async ({ ctx, input }) => {
+      const invitations = await ctx.services.invitationCare.search(ctx.actor, input, partOf(ctx, input));
+      return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));
+    }),
+
+  get: overseer
+    .meta({ openapi: { method: 'GET', path: '/jb/invitations/{id}/', tags }, rest })
+    .input(OneInvitation)
+    .output(InvitationDetailsView)
+    .query(async ({ ctx, input }) =>
+      invitationDetailsView(await ctx.services.invitationCare.get(ctx.actor, input.id), ctx.baseUrl),
+    ),
+
+  resend: administrator
+    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/resend/', tags }, rest })
+    .input(OneInvitation)
+    .output(InvitationDetailsView)
+    .mutation(async ({ ctx, input }) =>
+      invitationDetailsView(await ctx.services.invitationCare.resend(ctx.actor, input.id), ctx.baseUrl),
+    ),
+
+  revoke: administrator
+    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/revoke/', tags }, rest })
+    .input(OneInvitation)
+    .output(InvitationDetailsView)
+    .mutation(async ({ ctx, input }) =>
+      invitationDetailsView(await ctx.services.invitationCare.revoke(ctx.actor, input.id), ctx.baseUrl),
+    ),
+
+  /** A change, as the audit trail keeps who took the link. */
+  copyLink: administrator
+    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/link/', tags }, rest })
+    .input(OneInvitation)
+    .output(z.object({ url: z.string(), expires_at: Instant }))
+    .mutation(async ({ ctx, input }) => {
+      const { url, expiresAt } = await ctx.services.invitationCare.copyLink(ctx.actor, input.id);
+      return { url, expires_at: expiresAt };
+    }),
+
+  /** What the link shows. Asked by POST, as the signature must not stand in the URL of a request. */
+  open: anyone
+    .meta({ openapi: { method: 'POST', path: '/invitations/{key}/', tags, protect: false }, rest })
+    .input(MailedLink)
+    .output(InvitationPageView)
+    .mutation(async ({ ctx, input }) => {
+      const actor = await ctx.authenticate();
+      const opened = await ctx.services.invitationAcceptance.open(input.key, input.signature, actor);
+      return { ...invitationPageView(opened), rules: passwordRules(opened.policy) };
+    }),
+
+  /** A new user is logged in by it; whoever has an account has to be already. */
+  accept: anyone
+    .meta({ openapi: { method: 'POST', path: '/invitations/{key}/accept/', tags, protect: false }, rest })
+    .input(
+      MailedLink.extend({
+        first_name: PersonName.default(''),
+        last_name: PersonName.default(''),
+        password: NewPassword.optional(),
+      }),
+    )
+    .output(AcceptedView)
+    .mutation(async ({ ctx, input }) => {
+      ctx.browser.prepareLogin();
+      const { invitationAcceptance, sessions, users, identity } = ctx.services;
+      const { userAgent } = ctx.browser;
+      const before = await ctx.authenticate();
+      const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
+      const actor = accepted.session === null ? before : await identity.ofSession(accepted.session);
+      if (accepted.session !== null) {
+        if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
+        ctx.browser.keepSession(accepted.session);
+      }
+      const user = actor && userView(await users.get(actor, actor.email), ctx.baseUrl);
+      return { user, home_location: accepted.invitation.home_location };
+    }),
+};

@@ -1,0 +1,73 @@
+import { TRPCError } from '@trpc/server';
+import { ZodError } from 'zod';
+import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
+import { type FieldErrors, invalid, Problem, type ProblemCode } from '../../src/lib/problems.ts';
+
+const CODES: Record<number, TRPCError['code']> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  // tRPC has no codes of its own for 406, 414 and 431.
+  406: 'BAD_REQUEST',
+  408: 'TIMEOUT',
+  409: 'CONFLICT',
+  412: 'PRECONDITION_FAILED',
+  413: 'PAYLOAD_TOO_LARGE',
+  414: 'BAD_REQUEST',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  429: 'TOO_MANY_REQUESTS',
+  431: 'BAD_REQUEST',
+  503: 'SERVICE_UNAVAILABLE',
+};
+
+/** What tRPC itself finds wrong with a call. */
+const PROTOCOL_FAULTS: Partial<Record<TRPCError['code'], ProblemCode>> = {
+  BAD_REQUEST: 'malformed-body',
+  PARSE_ERROR: 'malformed-body',
+  NOT_FOUND: 'not-found',
+  METHOD_NOT_SUPPORTED: 'method-not-allowed',
+  PAYLOAD_TOO_LARGE: 'body-too-large',
+  UNSUPPORTED_MEDIA_TYPE: 'unsupported-media-type',
+};
+
+/** tRPC refuses by the same code what was sent in another type. */
+const STREAMED = 'This answer is streamed: call it through httpBatchStreamLink, or page by page.';
+
+/** What a failed procedure means to its caller. Whatever nobody foresaw is an `internal-error`. */
+export const problemOf = (error: unknown): Problem => {
+  const cause = error instanceof TRPCError ? (error.cause ?? error) : error;
+  if (cause instanceof Problem) return cause;
+  const code = error instanceof TRPCError ? PROTOCOL_FAULTS[error.code] : undefined;
+  if (code === 'malformed-body') return badInput(cause);
+  if (code === 'unsupported-media-type' && cause instanceof TRPCError && /stream/.test(cause.message)) {
+    return new Problem(code, { detail: STREAMED, cause });
+  }
+  if (code) return new Problem(code, { cause });
+  return problemOfDatabaseError(cause) ?? new Problem('internal-error', { cause });
+};
+
+export const trpcErrorOf = (problem: Problem): TRPCError =>
+  new TRPCError({
+    code: CODES[problem.status] ?? 'INTERNAL_SERVER_ERROR',
+    message: problem.message,
+    cause: problem,
+  });
+
+const badInput = (cause: unknown): Problem =>
+  cause instanceof ZodError ? invalid(fieldErrors(cause), cause) : new Problem('malformed-body', { cause });
+
+/** More than anybody reads, and few enough that a hostile body does not become a hostile answer. */
+const MAX_FAULTS = 1_000;
+
+/** Faults by dotted path; those of the value itself under `body`. */
+export const fieldErrors = ({ issues }: Pick<ZodError, 'issues'>): FieldErrors => {
+  const fields: FieldErrors = {};
+  for (const issue of issues.slice(0, MAX_FAULTS)) {
+    const path = issue.path.map(String).join('.') || 'body';
+    fields[path] ??= [];
+    fields[path].push(issue.message);
+  }
+  return fields;
+};

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { flag, json, text } from '../../src/db/json-stream/column-encoders.ts';
+import { type Actor, mayOperate } from '../../src/services/access/actor.ts';
+import { appTexts } from '../../src/services/apps/app-json.ts';
+import type { AppStack } from '../../src/services/apps/app-stacks.ts';
+import type { AppStatus } from '../../src/services/apps/app-status.ts';
+import type { AppWithUsage } from '../../src/services/apps/apps.ts';
+import type { AppVersion } from '../../src/services/packages/app-versions.ts';
+import { AnyObject, Instant } from './fields.ts';
+import { parsed, TEXT } from './json-text.ts';
+import type { ItemWriter } from './streamed-items.ts';
+
+/** As a client's app list shows an app. */
+export const AppSummaryView = z.object({
+  id: z.string(),
+  slug: z.string(),
+  label: z.string(),
+  description: z.string(),
+  help_html: z.string(),
+  footer_html: z.string(),
+  show_help: z.boolean(),
+  show_footer: z.boolean(),
+});
+
+const Window = z.object({ actions: z.int(), users: z.int() });
+
+export const AppView = AppSummaryView.extend({
+  /** Actions and users of the last 30 days, the 30 before, and the 30 before those; `{}` for mere members. */
+  usage: z.object({ '30': Window, '60': Window, '90': Window }).partial(),
+  /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` until a package was loaded. */
+  package_info: AnyObject,
+  in_maintenance: z.boolean(),
+  maintenance_message: z.string(),
+});
+
+type AppSummaryView = z.input<typeof AppSummaryView>;
+
+export const appSummaryView = (app: AppSummaryView): AppSummaryView => ({
+  id: app.id,
+  slug: app.slug,
+  label: app.label,
+  description: app.description,
+  help_html: app.help_html,
+  footer_html: app.footer_html,
+  show_help: app.show_help,
+  show_footer: app.show_footer,
+});
+
+type AppView = z.input<typeof AppView>;
+
+export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
+  ...appSummaryView(app),
+  usage: app.usage,
+  get package_info() {
+    return parsed(this[TEXT]);
+  },
+  in_maintenance: app.in_maintenance,
+  maintenance_message: app.maintenance_message,
+  [TEXT]: app.package_info,
+});
+
+/** As `appView`, column by column. */
+export const appText = appTexts((usage) => ({
+  id: ['id', text],
+  slug: ['slug', text],
+  label: ['label', text],
+  description: ['description', text],
+  help_html: ['help_html', text],
+  footer_html: ['footer_html', text],
+  show_help: ['show_help', flag],
+  show_footer: ['show_footer', flag],
+  usage: ['usage', usage],
+  package_info: ['package_info', json],
+  in_maintenance: ['in_maintenance', flag],
+  maintenance_message: ['maintenance_message', text],
+}));
+
+const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);
+
+/** Half of a list of apps is what their packages say of themselves, which goes as it is. */
+export const appWriter: ItemWriter<AppView> = {
+  json: (app) => {
+    const before = JSON.stringify({ ...appSummaryView(app), usage: app.usage }).slice(0, -1);
+    const message = JSON.stringify(app.maintenance_message);
+    const after = `"in_maintenance":${app.in_maintenance},"maintenance_message":${message}}`;
+    return `${before},"package_info":${infoOf(app)},${after}`;
+  },
+  csv: {
+    header: Object.keys(AppView.shape),
+    cells: (app) => [
+      ...Object.values(appSummaryView(app)).map(String),
+      JSON.stringify(app.usage),
+      infoOf(app),
+      String(app.in_maintenance),
+      app.maintenance_message,
+    ],
+  },
+};
+
+export const AppStatusView = z.object({
+  id: z.string(),
+  slug: z.string(),
+  label: z.string(),
+  /** Null until a package was loaded. */
+  version: z.string().nullable(),
+  in_maintenance: z.boolean(),
+  /** What to show in place of the app; empty when it is not in maintenance. */
+  maintenance_message: z.string(),
+});
+
+export const appStatusView = (app: AppStatus): z.input<typeof AppStatusView> => ({
+  id: app.id,
+  slug: app.slug,
+  label: app.label,
+  version: app.version,
+  in_maintenance: app.in_maintenance,
+  maintenance_message: app.maintenance_message,
+});
+
+export const AppStackView = z.object({ id: z.string(), slug: z.string(), label: z.string() });
+
+export const appStackView = (stack: AppStack): z.input<typeof AppStackView> => ({
+  id: stack.id,
+  slug: stack.slug,
+  label: stack.label,
+});
+
+export const AppVersionView = z.object({
+  id: z.int(),
+  version: z.string(),
+  sha256: z.string(),
+  size_bytes: z.int(),
+  fetched_at: Instant,
+  /** Empty for client admins, whom the audit trail does not tell of fetches either. */
+  fetched_by: z.string(),
+  /** The newest first. */
+  loads: z.array(z.object({ loaded_at: Instant, loaded_by: z.string(), is_rollback: z.boolean() })),
+  /** What the app runs. */
+  is_current: z.boolean(),
+  /** What was fetched last, and so what a load applies. */
+  is_to_load: z.boolean(),
+});
+
+export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
+  id: of.id,
+  version: of.version,
+  sha256: of.sha256,
+  size_bytes: of.size_bytes,
+  fetched_at: of.fetched_at,
+  fetched_by: mayOperate(actor) ? of.fetched_by : '',
+  loads: of.loads.map((load) => ({
+    loaded_at: load.loaded_at,
+    loaded_by: load.loaded_by,
+    is_rollback: load.is_rollback,
+  })),
+  is_current: of.is_current,
+  is_to_load: of.is_to_load,
+});

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { Part } from '../../src/db/pagination.ts';
+import { wordsOf } from '../../src/db/search.ts';
+import { invalid } from '../../src/lib/problems.ts';
+import type { Context } from '../context.ts';
+import { Text } from './fields.ts';
+
+const MAX_PAGE = 2_147_483_647;
+const MAX_PAGE_SIZE = 10_000;
+const DEFAULT_PAGE_SIZE = 100;
+const MAX_WORDS = 10;
+
+const Size = z.int().min(1).max(MAX_PAGE_SIZE);
+
+/** A page by its number, from 1. */
+export const numberedPage = { page: z.int().min(1).max(MAX_PAGE).optional(), page_size: Size.optional() };
+
+/** Of a list that is complete unless asked otherwise; `cursor` names the last element of the page before. */
+export const partOfList = <C extends z.ZodType>(cursor: C) => ({
+  ...numberedPage,
+  cursor: cursor.optional(),
+  limit: Size.optional(),
+});
+
+/** Words that must all be found, as parts of others too. */
+export const Search = Text(254).refine(
+  (search) => wordsOf(search).length <= MAX_WORDS,
+  `Must have at most ${MAX_WORDS} words.`,
+);
+
+type PartInput<C> = {
+  page?: number | undefined;
+  page_size?: number | undefined;
+  cursor?: C | undefined;
+  limit?: number | undefined;
+};
+
+/**
+ * What is asked for by these keys: a page by number goes before `limit`.
+ * @throws Problem `invalid-input` on `cursor` along with a page by number
+ */
+export const partOf = <C>(
+  { tellPage }: Pick<Context, 'tellPage'>,
+  input: PartInput<C>,
+): Part & { cursor?: C | undefined } => {
+  if (input.page === undefined && input.page_size === undefined) {
+    return { limit: input.limit, cursor: input.cursor };
+  }
+  if (input.cursor !== undefined) throw invalid({ cursor: ['Must not come with page or page_size.'] });
+  const page = { number: input.page ?? 1, size: input.page_size ?? DEFAULT_PAGE_SIZE };
+  return { page: { ...page, tellCount: (count) => tellPage({ ...page, count }) } };
+};

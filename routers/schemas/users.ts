@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { shielded } from '../../src/lib/json-value.ts';
+import type { UserRow } from '../../src/services/users/user-rows.ts';
+import { AnyObject, EmailKey, Instant } from './fields.ts';
+import { partOfList, Search } from './paging.ts';
+
+export const UserView = z.object({
+  email: z.string(),
+  handle: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  extra: AnyObject,
+  is_active: z.boolean(),
+  is_demo_user: z.boolean(),
+  profile_color: z.string(),
+  profile_avatar: z.string(),
+  apps: z.array(z.string()),
+  clientadmin_of: z.array(z.int()),
+  last_login: Instant.nullable(),
+  date_joined: Instant,
+  last_activated: Instant.nullable(),
+  last_deactivated: Instant.nullable(),
+});
+
+/** As a client's user list shows a user: when the password was set, and no word of other offices. */
+export const ClientUserView = UserView.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
+
+/** What a list of users may be asked for; `cursor` is the address of the last user of the page before. */
+export const userFilter = {
+  /** Words, each of them part of the address, the first or the last name. */
+  search: Search.optional(),
+  is_active: z.boolean().optional(),
+  ...partOfList(EmailKey),
+};
+
+/** The first letter or digit, which is what the service draws. */
+const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
+
+/** Lists every field by hand: a new column stays private until someone names it here. */
+const commonView = (user: UserRow, baseUrl: string) => ({
+  email: user.email,
+  handle: user.handle,
+  first_name: user.first_name,
+  last_name: user.last_name,
+  extra: shielded(user.extra),
+  is_active: user.is_active,
+  is_demo_user: user.is_demo_user,
+  profile_color: user.profile_color,
+  profile_avatar: user.profile_avatar ?? `${baseUrl}/avatars/${initialOf(user.email)}.svg`,
+  apps: user.apps,
+  last_login: user.last_login,
+  date_joined: user.date_joined,
+  last_activated: user.last_activated,
+  last_deactivated: user.last_deactivated,
+});
+
+export const userView = (user: UserRow, baseUrl: string): z.input<typeof UserView> => ({
+  ...commonView(user, baseUrl),
+  clientadmin_of: user.clientadmin_of,
+});
+
+export const clientUserView = (user: UserRow, baseUrl: string): z.input<typeof ClientUserView> => ({
+  ...commonView(user, baseUrl),
+  last_password_set: user.last_password_set,
+});

@@ -1,0 +1,160 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { withAsciiDomain } from '../lib/email-address.ts';
+import { originList } from '../lib/origins.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+import { appStoreOf, storeSettings } from './package-store-config.ts';
+
+/** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
+const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
+
+const wholeNumber = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(fallback);
+
+const flag = (fallback: boolean) =>
+  z
+    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+    .transform((text) => text === '1' || text === 'true')
+    .default(fallback);
+
+/** A number of proxies in front, or the addresses of those that are to be believed (`10.0.0.0/8,127.0.0.1`). */
+const trustedProxies = z
+  .string()
+  .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
+  .default(0);
+
+/** Where an app is opened: a web address, or a path of this host, with the app's slug or id in it. */
+const appUrl = z
+  .string()
+  .max(2048)
+  .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
+  .refine(
+    (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
+    'must be an http:// or https:// address, or a path',
+  );
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+
+const emailAddress = z
+  .string()
+  .overwrite(withAsciiDomain)
+  .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
+
+const smtpUrl = z
+  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })
+  .refine((url) => URL.parse(url)?.hostname, 'must name a host');
+
+const databaseUrl = z.string().transform((url, context) => {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (cause) {
+    context.addIssue({ code: 'custom', message: cause instanceof Error ? cause.message : 'is not valid' });
+    return z.NEVER;
+  }
+});
+
+const Settings = z.object({
+  PORT: wholeNumber(0, 65_535, 8000),
+  HOST: z.string().default('127.0.0.1'),
+  WORKERS: wholeNumber(1, 64, 1),
+  BASE_URL: httpUrl.optional(),
+  TRUST_PROXY: trustedProxies,
+  APP_URL: appUrl.optional(),
+  CORS_ORIGINS: originList.default([]),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
+  DATABASE_URL: databaseUrl.optional(),
+  PREPARED_STATEMENTS: flag(true),
+  DATA_DIR: z.string().default('.steward'),
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  ADMIN_EMAIL: emailAddress.default('admin@localhost'),
+  ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
+  DEMO: flag(false),
+  DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
+  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
+  SESSION_MAX_DAYS: wholeNumber(1, 400, 30),
+  INVITATION_DAYS: wholeNumber(1, 3650, 14),
+  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400),
+  SMTP_URL: smtpUrl.optional(),
+  MAIL_FROM: emailAddress.optional(),
+  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0),
+  ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()),
+  ...storeSettings,
+  ENVIRONMENT: z.string().max(255).default('development'),
+  UPLOAD_BUCKET_NAME: z.string().max(255).default('steward-uploads'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+/** Settings that cannot be used: one line for each, all at once. Values are never repeated. */
+export class BadSettings extends Error {
+  readonly lines: string[];
+
+  constructor(lines: string[]) {
+    super(lines.join('\n'));
+    this.name = 'BadSettings';
+    this.lines = lines;
+  }
+}
+
+/** @throws BadSettings */
+export const readConfig = (env: NodeJS.ProcessEnv) => {
+  const settings = Settings.safeParse(present(env));
+  const lines = settings.success
+    ? []
+    : settings.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+  if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');
+  if (!settings.success || lines.length > 0) throw new BadSettings(lines);
+
+  const read = settings.data;
+  const dataDir = resolve(read.DATA_DIR);
+  return {
+    port: read.PORT,
+    host: read.HOST,
+    baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
+    /** Processes that serve; with 1 there is no other than this. */
+    workers: read.WORKERS,
+    trustedProxies: read.TRUST_PROXY,
+    /** Template with `{slug}` or `{id}`. Absent: the start page links to what the API shows of the app. */
+    appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',
+    corsOrigins: read.CORS_ORIGINS,
+    /** Requests that a caller may make in a minute; 0 means no bound. */
+    rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
+    /** Absent: the embedded database under `dataDir`. */
+    database: read.DATABASE_URL,
+    preparesStatements: read.PREPARED_STATEMENTS,
+    dataDir,
+    secretKey: read.SECRET_KEY,
+    adminEmail: read.ADMIN_EMAIL.toLowerCase(),
+    adminPassword: read.ADMIN_PASSWORD,
+    demo: read.DEMO,
+    demoPassword: read.DEMO_PASSWORD,
+    /** Days after its last use at which a token dies; 0 means never. */
+    tokenIdleDays: read.TOKEN_IDLE_DAYS,
+    /** Days after the login at which a session of a browser ends, however much it is used. */
+    sessionMaxDays: read.SESSION_MAX_DAYS,
+    invitationDays: read.INVITATION_DAYS,
+    /** Days of the usage log that are kept; what is older goes by whole months. */
+    usageRetentionDays: read.USAGE_RETENTION_DAYS,
+    /** Absent: mails are kept, and read by those who may. */
+    smtpUrl: read.SMTP_URL,
+    mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
+    /** Mails that all instances together may send in any minute; 0 means no bound. */
+    mailPerMinute: read.MAIL_PER_MINUTE,
+    argon2Concurrency: read.ARGON2_CONCURRENCY,
+    appStore: appStoreOf(read, dataDir),
+    environment: read.ENVIRONMENT,
+    uploadBucketName: read.UPLOAD_BUCKET_NAME,
+    logLevel: read.LOG_LEVEL,
+  };
+};
+
+const hostOf = (baseUrl = 'http://localhost'): string => new URL(baseUrl).hostname;
+
+export type Config = ReturnType<typeof readConfig>;

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf, orMissing } from '../lib/errno.ts';
+import { syncFolder } from '../lib/sync-folder.ts';
+
+const SECRET_BYTES = 32;
+/** As for SECRET_KEY. An empty or short key can be guessed, and so can what it signs. */
+const MIN_CHARACTERS = 32;
+const GROUP_AND_OTHERS = 0o077;
+
+/** A secret in a file that others can read or could have written; the message is one line for the operator. */
+export class SecretFileError extends Error {
+  override readonly name = 'SecretFileError';
+}
+
+/** The check is on the open file, so the file that is read is the file that was checked. */
+const checkAccess = async (handle: FileHandle, path: string): Promise<void> => {
+  const stats = await handle.stat();
+  const { uid, mode } = stats;
+  if (!stats.isFile()) throw new SecretFileError(`${path} is not a file. Remove it and start again.`);
+  const own = process.getuid?.();
+  if (own === undefined) return;
+  if (uid !== own) {
+    throw new SecretFileError(
+      `${path} belongs to uid ${uid}, but Steward runs as uid ${own}. Start Steward as uid ${uid}, or run: chown ${own} '${path}'`,
+    );
+  }
+  if ((mode & GROUP_AND_OTHERS) === 0) return;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  throw new SecretFileError(
+    `${path} has mode ${octal}, but must be accessible to its owner only (0600). Run: chmod 600 '${path}'`,
+  );
+};
+
+/**
+ * Reads a secret that only the user of this process can read or write.
+ * @param repair what to do when the file is empty or too short
+ * @returns null when there is no file
+ * @throws SecretFileError
+ */
+export const readSecretFile = async (path: string, repair: string): Promise<string | null> => {
+  const handle = await orMissing(open(path, 'r'));
+  if (!handle) return null;
+  try {
+    await checkAccess(handle, path);
+    const secret = (await handle.readFile('utf8')).trim();
+    if (secret.length >= MIN_CHARACTERS) return secret;
+    throw new SecretFileError(
+      `${path} holds ${secret.length} characters, but needs at least ${MIN_CHARACTERS}. ${repair}`,
+    );
+  } finally {
+    await handle.close();
+  }
+};
+
+/**
+ * Creates a file with a random secret unless it exists. The content is written to another file first, which then gets
+ * the name: a crash leaves no partial secret, and processes that start at the same time use the secret of the first.
+ */
+export const createSecretFile = async (path: string): Promise<void> => {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const secret = randomBytes(SECRET_BYTES).toString('hex');
+    await writeFile(draft, secret, { mode: 0o600, flag: 'wx', flush: true });
+    await link(draft, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncFolder(dirname(path));
+};

@@ -1,0 +1,73 @@
+import { DeadlineExceeded } from '../lib/deadline.ts';
+import {
+  type FieldErrors,
+  invalid,
+  NO_DISK_SPACE,
+  Problem,
+  USER_EXISTS,
+  userExists,
+} from '../lib/problems.ts';
+
+/** What it means to a caller when the database refuses a row. */
+export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
+  users_email_unique: USER_EXISTS,
+  sites_domain_unique: { domain: ['There is a site of this domain already.'] },
+  clients_name_unique: { name: ['There is a client of this name already.'] },
+  clients_site_id_unique: { site: ['This site has a client already.'] },
+  clients_site_id_foreign: { site: ['There is no such site.'] },
+  memberships_client_id_foreign: { client: ['There is no such client.'] },
+  api_tokens_user_id_name: { name: ['You have a token of this name already.'] },
+  saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
+};
+
+/**
+ * SQLSTATE classes and codes of a server that is away, starting, stopping or full, or that has ended a session which held a
+ * transaction open for too long (PostgreSQL, appendix A).
+ */
+const AWAY = /^(08|57P0|53|25P0[34])/;
+/** disk_full */
+const DISK_FULL = '53100';
+/** read_only_sql_transaction: a standby, or a primary that was demoted. */
+const READ_ONLY = '25006';
+/** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
+const GAVE_WAY = /^(40P01|40001|55P03|57014)$/;
+const SOCKET_FAILURES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+/** node-postgres gives these no code. */
+const LOST_CONNECTION =
+  /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client (has encountered a connection|was closed))/;
+
+const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again shortly.';
+const TOO_SLOW = { detail: 'The database did not answer in time. Try again shortly.' };
+
+/** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
+export const problemOfDatabaseError = (error: unknown): Problem | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const constraint = 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : '';
+
+    const fields = BROKEN_CONSTRAINTS[constraint];
+    if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
+    if (code === DISK_FULL) return new Problem('database-away', { detail: NO_DISK_SPACE, cause: error });
+    if (AWAY.test(code) || isLostConnection(cause, code))
+      return new Problem('database-away', { cause: error });
+    if (code === READ_ONLY) return new Problem('database-away', { detail: READ_ONLY_DETAIL, cause: error });
+    if (cause instanceof DeadlineExceeded) return new Problem('overloaded', { ...TOO_SLOW, cause: error });
+    if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
+  }
+  return null;
+};
+
+const isLostConnection = (error: Error, code: string): boolean =>
+  LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && isOfSocket(error));
+
+/** Errors of the file system share the codes, but name a path. A host of several addresses fails at all of them. */
+const isOfSocket = (error: Error): boolean =>
+  error instanceof AggregateError || ('syscall' in error && !('path' in error));

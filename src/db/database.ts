@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MikroORM } from '@mikro-orm/postgresql';
+import type pg from 'pg';
+import { migrations } from '../../migrations/index.ts';
+import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
+import type { Connection } from '../config/connection.ts';
+import { boundConnects, discardIdleAfterLoss, releaseLost } from './pool.ts';
+import { promiseQueries } from './query-timeout.ts';
+import { discardReadOnly } from './read-only.ts';
+import { createClient, UNLIMITED } from './single-client.ts';
+import { createStatementNames } from './statement-names.ts';
+
+/** Any fixed number will do: it only has to be the same in every instance. */
+const MIGRATION_LOCK = 7_305_130_501;
+const LOCK_RETRY_MS = 200;
+
+/** Opens the pool and proves that the server answers. */
+export const openDatabase = async (
+  connection: Connection,
+  warn?: (line: string) => void,
+  queryLimitMs: number | null = QUERY_TIMEOUT_MS,
+) => {
+  const orm = await MikroORM.init(ormConfig(connection, warn));
+  const pool = await orm.em.getConnection().getNativeClient();
+  releaseLost(pool);
+  discardReadOnly(pool);
+  discardIdleAfterLoss(pool);
+  boundConnects(pool);
+  const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
+  promiseQueries(pool, { limitMs: queryLimitMs, nameOf });
+  await orm.em.getConnection().execute('select 1');
+  return orm;
+};
+
+export type Orm = Awaited<ReturnType<typeof openDatabase>>;
+
+/**
+ * Brings a database to the newest schema. The migrator has no lock, so instances that start together take turns by a lock
+ * on a connection of its own. A transaction holds it: a pooler would keep a lock of the session when the client has gone.
+ */
+export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
+  const lock = createClient(connection, 'migrate');
+  // A lost connection shows at the next statement; without a listener it would end the process on the spot.
+  lock.on('error', () => {});
+  await lock.connect();
+  try {
+    for (;;) {
+      // As at most starts: what is there already needs no lock to be seen, and no second pool to be done.
+      if (await hasAllMigrations(lock)) return [];
+      if (await tryMigrationLock(lock)) return await runMigrations(connection);
+      // Asked again and again, as a transaction that waits keeps a connection of the pooler from the one who migrates.
+      await lock.query('rollback');
+      await sleep(LOCK_RETRY_MS);
+    }
+  } finally {
+    await lock.end();
+  }
+};
+
+const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
+  await client.query('begin');
+  await client.query('set local idle_in_transaction_session_timeout = 0');
+  const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as "isHeld"', [MIGRATION_LOCK]);
+  return rows[0]?.isHeld === true;
+};
+
+/** Building an index of a large table takes as long as it takes. */
+const runMigrations = async (connection: Connection): Promise<string[]> => {
+  const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
+  const orm = await openDatabase({ ...connection, startupOptions }, undefined, null);
+  try {
+    return (await orm.migrator.up()).map(({ name }) => name);
+  } finally {
+    await orm.close(true);
+  }
+};
+
+const MIGRATIONS_TABLE = 'mikro_orm_migrations';
+
+const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
+  const { rows } = await client.query('select to_regclass($1) is not null as exists', [MIGRATIONS_TABLE]);
+  if (!rows[0]?.exists) return false;
+  const names = migrations.map(({ name }) => name);
+  const { rowCount } = await client.query(`select from ${MIGRATIONS_TABLE} where name = any($1)`, [names]);
+  return rowCount === names.length;
+};
+
+/** Whether every migration that this version knows has run, and the server accepts writes. @throws when the database is away */
+export const isReady = async (orm: Orm): Promise<boolean> => {
+  const [state] = await orm.em
+    .fork()
+    .execute(
+      `select count(*)::int as count, current_setting('transaction_read_only')::bool as is_read_only from ${MIGRATIONS_TABLE}`,
+    );
+  return (state?.count ?? 0) >= migrations.length && !state?.is_read_only;
+};

@@ -1,0 +1,83 @@
+import pg from 'pg';
+import type { Connection } from '../config/connection.ts';
+import type { Server } from './servers.ts';
+import { tlsOptionsOf } from './tls.ts';
+
+type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** No connection could be made; the message has the reason of each attempt. */
+export class CannotConnect extends Error {
+  /** SQLSTATE sqlclient_unable_to_establish_sqlconnection. */
+  readonly code = '08001';
+
+  constructor(server: string | null, cause: unknown) {
+    const reason = reasonOf(cause);
+    super(server === null ? reason : `${server}: ${reason}`, { cause });
+    this.name = 'CannotConnect';
+  }
+}
+
+/** Several attempts fail with an error that has no message of its own. */
+const reasonOf = (cause: unknown): string => {
+  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
+  return cause instanceof Error ? cause.message : String(cause);
+};
+
+/** Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role. */
+export class ServerClient extends pg.Client {
+  readonly #connection: Connection;
+  readonly #find: () => Promise<Server>;
+  readonly #tls: object | false;
+
+  constructor(config: pg.ClientConfig, connection: Connection, find: () => Promise<Server>) {
+    const tls = connection.tls ? {} : false;
+    // The pool keeps the password in a property that is not enumerable.
+    super({ ...config, password: connection.password, ssl: tls });
+    this.#connection = connection;
+    this.#find = find;
+    this.#tls = tls;
+    // A lost connection fails the statement at hand, or the next; without a listener it would end the process.
+    this.on('error', () => {});
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<pg.Client> | undefined {
+    const connected = this.#connect();
+    if (!callback) return connected;
+    const report = callback as (error: Error | null, client?: pg.Client) => void; // either of its forms
+    connected.then((client) => report(null, client), report);
+    return undefined;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    try {
+      const { host, address, port } = await this.#find();
+      this.host = address;
+      this.port = port;
+      const { tls } = this.#connection;
+      // The driver reads these when the server has agreed to TLS.
+      if (tls && this.#tls) Object.assign(this.#tls, await tlsOptionsOf(tls, host));
+      await super.connect();
+    } catch (error) {
+      throw isOfServer(error) || error instanceof CannotConnect ? error : new CannotConnect(null, error);
+    }
+    await this.#requireTarget();
+    return this;
+  }
+
+  async #requireTarget(): Promise<void> {
+    const { targetSession } = this.#connection;
+    if (!targetSession) return;
+    const setting = targetSession === 'primary' ? 'in_hot_standby' : 'transaction_read_only';
+    const { rows } = await this.query(`select current_setting('${setting}')::bool as "isRefused"`);
+    if (!rows[0]?.isRefused) return;
+    void this.end();
+    throw new CannotConnect(
+      null,
+      new Error(`the server is ${targetSession === 'primary' ? 'a standby' : 'read-only'}`),
+    );
+  }
+}
+
+const isOfServer = (error: unknown): boolean => error instanceof Error && 'severity' in error;

@@ -1,0 +1,107 @@
+import pg from 'pg';
+import type { Connection } from '../config/connection.ts';
+import { codeOf } from '../lib/errno.ts';
+import { CannotConnect, ServerClient } from './server-client.ts';
+import { createServerSearch, type Probe } from './servers.ts';
+
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** SQLSTATE invalid_password. */
+const WRONG_PASSWORD = '28P01';
+
+export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
+
+type ClientClass = new (config: pg.ClientConfig) => pg.Client;
+
+/**
+ * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: where
+ * these are used, each client first finds the server to connect to.
+ */
+export const clientClassOf = (connection: Connection): ClientClass => {
+  const { tls, fallbackHosts, targetSession } = connection;
+  const find =
+    fallbackHosts || targetSession
+      ? createServerSearch(connection, timeoutOf(connection), createProbe(connection))
+      : async () => ({ ...connection, address: connection.host });
+  if (!tls && !fallbackHosts && !targetSession) return pg.Client;
+  return class extends ServerClient {
+    constructor(config: pg.ClientConfig) {
+      super(config, connection, find);
+    }
+  };
+};
+
+/** A client that is not connected yet. `purpose` completes the name that the server shows of it. */
+export const createClient = (
+  connection: Connection,
+  purpose: string,
+  config: pg.ClientConfig = {},
+): pg.Client => {
+  const Client = clientClassOf(connection);
+  return new Client({ ...clientConfigOf(connection, purpose), ...config });
+};
+
+/** A session without time limits, for work that waits for others while nobody waits for it. */
+export const openUnlimitedSession = async (connection: Connection): Promise<pg.Client> => {
+  const options = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
+  const client = createClient(connection, 'housekeeping', { options });
+  // A lost connection fails the statement at hand, or the next; without a listener it would end the process.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+};
+
+const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;
+
+const clientConfigOf = (connection: Connection, purpose: string): pg.ClientConfig => ({
+  host: connection.host,
+  port: connection.port,
+  user: connection.user,
+  password: connection.password,
+  database: connection.database,
+  ssl: false,
+  application_name: `${connection.applicationName ?? 'steward'} ${purpose}`,
+  connectionTimeoutMillis: timeoutOf(connection),
+  ...(connection.startupOptions && { options: connection.startupOptions }),
+});
+
+const createProbe =
+  (connection: Connection): Probe =>
+  async (server, signal) => {
+    const client = new ServerClient(clientConfigOf(connection, 'probe'), connection, async () => server);
+    const cut = () => client.connection.stream.destroy();
+    signal.addEventListener('abort', cut, { once: true });
+    try {
+      await client.connect();
+      void client.end();
+    } catch (cause) {
+      throw new CannotConnect(`${server.host}:${server.port}`, cause);
+    } finally {
+      signal.removeEventListener('abort', cut);
+    }
+  };
+
+/**
+ * Decides whether to use TLS where `sslmode=prefer` leaves it open: once, since a server that no longer has TLS is not
+ * a reason to send anything in clear text.
+ * @throws Error of `pg` when the server refuses both
+ */
+export const settleTls = async (connection: Connection): Promise<Connection> => {
+  if (connection.tls?.mode !== 'prefer') return connection;
+  const encrypted: Connection = { ...connection, tls: { mode: 'require' } };
+  const { tls: _none, ...clear } = connection;
+  try {
+    await logIn(encrypted);
+    return encrypted;
+  } catch (error) {
+    if (codeOf(error) === WRONG_PASSWORD) throw error;
+    await logIn(clear);
+    return clear;
+  }
+};
+
+const logIn = async (connection: Connection): Promise<void> => {
+  const client = createClient(connection, 'probe');
+  client.on('error', () => {});
+  await client.connect();
+  await client.end();
+};

@@ -1,0 +1,76 @@
+import type { TRPCProcedureType } from '@trpc/server';
+import type { OpenApiMethod } from 'trpc-to-openapi';
+import { z } from 'zod';
+import { type AppRouter, appRouter } from '../../../routers/index.ts';
+import type { ProcedureMeta, Role } from '../../../routers/trpc.ts';
+import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
+
+/**
+ * Out of the file of the package that holds it. Its entry loads the five web servers that it has adapters for as well:
+ * 140 ms and 12 MB of every start, for nothing that is used here.
+ */
+const { forEachOpenApiProcedure }: typeof import('trpc-to-openapi') = await import(
+  new URL('utils/procedure.mjs', import.meta.resolve('trpc-to-openapi')).href
+);
+
+const API_PREFIX = '/api/v1';
+
+export type Endpoint = {
+  method: OpenApiMethod;
+  /** As Fastify writes it: `/api/v1/jb/users/:email/`. */
+  url: string;
+  pathKeys: readonly string[];
+  /** Procedure path: `users.get`. */
+  procedure: string;
+  type: TRPCProcedureType;
+  input: z.ZodObject;
+  output: z.ZodType;
+  isPublic: boolean;
+  /** Undefined where everybody who is signed in may call it. */
+  role: Role | undefined;
+  tags: readonly string[];
+  rest: NonNullable<ProcedureMeta['rest']>;
+  /** Of a list that may be read as CSV. */
+  csv: CsvColumns | null;
+};
+
+/** Every REST path, taken from the metas of the procedures: there is no other list of them. */
+export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
+  const endpoints: Endpoint[] = [];
+  forEachOpenApiProcedure<ProcedureMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
+    // Private in the types of tRPC: whoever declares a procedure declares its output too.
+    const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
+    const [schema] = inputs;
+    // Left out, it is as good as empty.
+    const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
+    if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
+    if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
+    const rest = meta.rest ?? {};
+    const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+    endpoints.push({
+      method: meta.openapi.method,
+      url: API_PREFIX + meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      pathKeys: keys,
+      procedure: path,
+      type,
+      input,
+      output,
+      isPublic: meta.openapi.protect === false,
+      role: meta.role,
+      tags: meta.openapi.tags ?? [],
+      rest,
+      csv: type === 'query' ? csvColumnsOf(output, rest.items) : null,
+    });
+  });
+  return endpoints;
+};
+
+let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
+
+/** The REST path of a procedure. */
+export const endpointOf = (procedure: string): Endpoint => {
+  byProcedure ??= new Map(restEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
+  const endpoint = byProcedure.get(procedure);
+  if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
+  return endpoint;
+};

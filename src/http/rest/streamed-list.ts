@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ListText, TextPiece } from '../../db/json-stream/json-stream.ts';
+import { PieceStream } from './chunk-stream.ts';
+
+/**
+ * Sends a list that is text already: as a whole where it is one piece, else piece by piece, as fast as the caller takes it.
+ * The first is read before the status is sent, so that a failure has its own; one that comes later cuts the answer off.
+ */
+export const sendListText = async (request: FastifyRequest, reply: FastifyReply, { pieces }: ListText) => {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const { value: first } = (await iterator.next()) as IteratorYieldResult<TextPiece>; // there is always one
+  reply.type('application/json; charset=utf-8');
+  if (first.isLast) {
+    reply.raw.once('finish', first.release);
+    return reply.send(first.text);
+  }
+  if (request.method === 'HEAD') {
+    await iterator.return?.();
+    // A stream, as GET has: an empty text would be told as a length of 0.
+    return reply.send(Readable.from([]));
+  }
+  return reply.send(new PieceStream(first, iterator));
+};

@@ -1,0 +1,106 @@
+import type { TRPCError } from '@trpc/server';
+import { fastifyRequestHandler } from '@trpc/server/adapters/fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { appRouter } from '../../../routers/index.ts';
+import { problemOf } from '../../../routers/middleware/errors.ts';
+import { MAX_BATCH_SIZE } from '../../lib/limits.ts';
+import { Problem } from '../../lib/problems.ts';
+import { hasLargeBody } from '../middleware/body-budget.ts';
+import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
+import { restEndpoints } from '../rest/endpoints.ts';
+import { refuseCrowdedJson } from '../rest/json-complexity.ts';
+import { refuseOtherMethods } from '../rest/methods.ts';
+import { calledProcedures } from './trpc-path.ts';
+import { takeOverAnswers, tellRefusals } from './trpc-responses.ts';
+
+/**
+ * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
+ * without asking, must not reach a mutation.
+ */
+export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: unknown, text: string) => {
+      refuseCrowdedJson(text);
+      return text;
+    },
+  );
+  takeOverAnswers(app);
+  tellRefusals(app);
+  authenticateLargeBodies(app, deps);
+  const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
+
+  // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
+  app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
+  refuseOtherMethods(app, new Map([['/trpc/*', ['GET', 'POST']]]));
+  // A procedure with a large body of its own, called alone, may send as much as over REST.
+  for (const { procedure, rest } of restEndpoints()) {
+    if (rest.maxBodyBytes === undefined) continue;
+    app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
+  }
+};
+
+/**
+ * Authenticates before a large body is read, as REST does for all. Small ones are left to tRPC, which answers each call of a
+ * batch.
+ * @throws Problem `not-signed-in`, or why the credentials are refused
+ */
+const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
+  const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
+  const types = new Map(endpoints.map(({ procedure, type }) => [procedure, type]));
+  const authenticate = async (request: FastifyRequest) => {
+    const calls = calledProcedures(request.url).map((procedure) => types.get(procedure));
+    if (calls.includes(undefined)) return;
+    const context = contextOf(request, deps, {
+      count: calls.length,
+      areQueries: calls.every((type) => type === 'query'),
+    });
+    if (!(await context.authenticate())) throw new Problem('not-signed-in');
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (hasLargeBody(request)) authenticate(request).then(() => done(), done);
+    else done();
+  });
+};
+
+const answer = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+  refuseLongBatch(request.url);
+  await fastifyRequestHandler({
+    router: appRouter,
+    req: request,
+    res: reply,
+    // As it was sent: tRPC decodes it.
+    path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
+    // tRPC refuses a batch with calls of both kinds.
+    createContext: ({ info }) =>
+      contextOf(request, deps, { count: info.calls.length, areQueries: info.type === 'query' }),
+    // A query whose input is too long for a URL may be sent by POST.
+    allowMethodOverride: true,
+    onError: ({ error, path }) => {
+      const problem = problemOf(error);
+      if (problem.status >= 500) request.log.error({ err: problem, procedure: path }, problem.code);
+    },
+    responseMeta: ({ errors }) => ({ headers: headersFor(errors) }),
+  });
+  return reply;
+};
+
+/** Before tRPC does, which would not name the limit. */
+const refuseLongBatch = (url: string): void => {
+  const count = calledProcedures(url).length;
+  if (count <= MAX_BATCH_SIZE) return;
+  const detail = `A batch may hold at most ${MAX_BATCH_SIZE} calls, and this one has ${count}: set maxItems of the batch link to ${MAX_BATCH_SIZE}.`;
+  throw new Problem('malformed-request', { detail });
+};
+
+/** What the status of an answer asks for by HTTP: how to log in, and when to try again. */
+const headersFor = (errors: readonly TRPCError[]): Headers => {
+  const headers = new Headers();
+  const problems = errors.map(problemOf);
+  if (problems.some(({ status }) => status === 401)) headers.set('www-authenticate', 'Token');
+  const waits = problems.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  if (waits.length > 0) headers.set('retry-after', String(Math.max(...waits)));
+  return headers;
+};

@@ -1,0 +1,150 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
+import { tables } from '../../db/kysely.ts';
+import { colorOf } from '../../services/users/new-user.ts';
+import type { DjangoUser } from './user.ts';
+
+/** A user of a dump who has no fault of their own. */
+export type DumpedUser = { position: number; pk: string; user: DjangoUser };
+
+/** A user whose address or handle an earlier record has. */
+export type Repetition = DumpedUser & { field: 'email' | 'handle'; firstPosition: number };
+
+/**
+ * A table for the users of a dump until all of it is read: it tells which addresses and handles come twice, and takes
+ * no memory here and no locks there. It is gone with the transaction.
+ */
+export const openStaging = (tx: SqlEntityManager) =>
+  sql`
+    create temporary table dumped_users (
+      position int primary key,
+      pk text not null,
+      email varchar(254) not null unique,
+      handle varchar(64) null unique,
+      extra json not null,
+      profile_color varchar(6) not null,
+      profile_avatar varchar(2048) null,
+      password_hash varchar(512) null,
+      first_name varchar(150) not null,
+      last_name varchar(150) not null,
+      is_active boolean not null,
+      is_demo_user boolean not null,
+      is_staff boolean not null,
+      is_superuser boolean not null,
+      last_login timestamptz(3) null,
+      date_joined timestamptz(3) null,
+      last_activated timestamptz(3) null,
+      last_deactivated timestamptz(3) null,
+      last_password_set timestamptz(3) null
+    ) on commit drop`.execute(tables(tx));
+
+/** Adds users, and answers those whose address or handle was there before, or comes earlier among them. */
+export const stage = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Repetition[]> => {
+  const taken = await insert(tx, dumped);
+  const repeated = dumped.filter(({ position }) => !taken.has(position));
+  if (repeated.length === 0) return [];
+  const firsts = await firstsOf(
+    tx,
+    repeated.map(({ user }) => user),
+  );
+  return repeated.flatMap((item) =>
+    (['email', 'handle'] as const).flatMap((field) => {
+      const firstPosition = firsts.get(`${field} ${item.user[field]}`);
+      return firstPosition === undefined ? [] : [{ ...item, field, firstPosition }];
+    }),
+  );
+};
+
+const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<number>> => {
+  const users = dumped.map(({ user }) => user);
+  const column = <K extends keyof DjangoUser>(name: K) => users.map((user) => user[name]);
+  const { rows } = await sql<{ position: number }>`
+    insert into dumped_users
+    select * from unnest(
+      ${dumped.map(({ position }) => position)}::int[],
+      ${dumped.map(({ pk }) => pk)}::text[],
+      ${column('email')}::varchar[],
+      ${column('handle')}::varchar[],
+      ${users.map(({ extra }) => JSON.stringify(extra))}::json[],
+      ${users.map((user) => user.profile_color ?? colorOf(user.email))}::varchar[],
+      ${column('profile_avatar')}::varchar[],
+      ${column('password')}::varchar[],
+      ${column('first_name')}::varchar[],
+      ${column('last_name')}::varchar[],
+      ${column('is_active')}::boolean[],
+      ${column('is_demo_user')}::boolean[],
+      ${column('is_staff')}::boolean[],
+      ${column('is_superuser')}::boolean[],
+      ${column('last_login')}::timestamptz[],
+      ${column('date_joined')}::timestamptz[],
+      ${column('last_activated')}::timestamptz[],
+      ${column('last_deactivated')}::timestamptz[],
+      ${column('last_password_set')}::timestamptz[])
+    on conflict do nothing
+    returning position`.execute(tables(tx));
+  return new Set(rows.map(({ position }) => position));
+};
+
+/** The positions of staged users, by `email ADDRESS` and `handle HANDLE`. */
+const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<string, number>> => {
+  const handles = users.flatMap(({ handle }) => (handle === null ? [] : [handle]));
+  const { rows } = await sql<{ email: string; handle: string | null; position: number }>`
+    select email, handle, position from dumped_users
+    where email = any(${users.map(({ email }) => email)}::varchar[]) or handle = any(${handles}::varchar[])`.execute(
+    tables(tx),
+  );
+  return new Map(
+    rows.flatMap(({ email, handle, position }) => [
+      [`email ${email}`, position] as const,
+      ...(handle === null ? [] : [[`handle ${handle}`, position] as const]),
+    ]),
+  );
+};
+
+export type TakenHandle = { position: number; pk: string; email: string; handle: string };
+
+/** Staged users who are new to Steward, and whose handle a user of Steward has. */
+export const takenHandles = async (tx: SqlEntityManager): Promise<TakenHandle[]> => {
+  const { rows } = await sql<TakenHandle>`
+    select d.position, d.pk, d.email, d.handle from dumped_users d
+    join users other on other.handle = d.handle
+    where not exists (select from users u where u.email = d.email)
+    order by d.position`.execute(tables(tx));
+  return rows;
+};
+
+/** The kinds of the password hashes of staged users. */
+export const stagedHashKinds = async (tx: SqlEntityManager): Promise<string[]> => {
+  const { rows } = await sql<{ kind: string }>`
+    select distinct ${sql.raw(PASSWORD_HASH_KIND)} as kind from dumped_users
+    where is_active and password_hash is not null`.execute(tables(tx));
+  return rows.flatMap(({ kind }) => kind ?? []);
+};
+
+/** A staged user, and whether somebody in Steward has that address already. */
+export type StagedUser = {
+  position: number;
+  pk: string;
+  email: string;
+  handle: string | null;
+  password_hash: string | null;
+  exists: boolean;
+};
+
+/** The next users after a position, in the order of the file. */
+export const nextStaged = async (
+  tx: SqlEntityManager,
+  after: number,
+  size: number,
+): Promise<StagedUser[]> => {
+  const { rows } = await sql<StagedUser>`
+    select d.position, d.pk, d.email, d.handle, d.password_hash, u.id is not null as exists
+    from dumped_users d left join users u on u.email = d.email
+    where d.position > ${after}::int
+    order by d.position limit ${size}::int`.execute(tables(tx));
+  return rows;
+};
+
+/** Nothing else tells the planner how large the table has become. */
+export const measureStaging = (tx: SqlEntityManager) => sql`analyze dumped_users`.execute(tables(tx));

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { Email, MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
+import { reasonAgainst } from '../../lib/json-value.ts';
+import type { DumpRecord } from './dump.ts';
+import type { Sources } from './fields.ts';
+import type { ProfileValues } from './profiles.ts';
+
+const MAX_NAME_LENGTH = 150;
+const MAX_HANDLE_LENGTH = 64;
+const MAX_URL_LENGTH = 2048;
+/** What the column holds; Django's own holds 128. */
+const MAX_HASH_LENGTH = 512;
+
+const Text = (maxLength: number) =>
+  z
+    .string('Must be a string.')
+    .max(maxLength, `Must have at most ${maxLength} characters.`)
+    .refine(
+      (text) => !text.includes('\0') && text.isWellFormed(),
+      'Must not contain NUL or broken characters.',
+    );
+
+const Name = Text(MAX_NAME_LENGTH)
+  .nullish()
+  .transform((name) => name ?? '');
+
+const Flag = (absent: boolean) => z.boolean('Must be true or false.').default(absent);
+
+const INSTANT = 'Must be a time with its offset from UTC, such as 2026-11-21T12:00:00Z.';
+
+/** ISO 8601 in UTC, within the years that it and PostgreSQL write alike. */
+const Instant = z.iso
+  .datetime({ offset: true, error: INSTANT })
+  .transform((text) => new Date(text))
+  .refine((time) => time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999, INSTANT)
+  .transform((time) => time.toISOString())
+  .nullish()
+  .transform((time) => time ?? null);
+
+/** Django marks a password with which nobody can log in by a `!`. */
+const PasswordHash = Text(MAX_HASH_LENGTH)
+  .nullish()
+  .transform((hash) => (hash && !hash.startsWith('!') ? hash : null));
+
+/** Null, for the default of a new user, when it is empty. */
+const orDefault = <T extends z.ZodType<string>>(schema: T) =>
+  z.preprocess((text) => (text === '' ? null : text), schema.nullish()).transform((text) => text ?? null);
+
+const Handle = Text(MAX_HANDLE_LENGTH).regex(/\S/, 'Must not be blank.');
+
+const Color = z
+  .string('Must be a string.')
+  .regex(/^#?[0-9a-f]{6}$/i, 'Must be six hexadecimal digits, such as 1f77b4.')
+  .transform((color) => color.slice(-6).toLowerCase());
+
+const AvatarUrl = Text(MAX_URL_LENGTH).check(
+  z.url({ protocol: /^https?$/, error: 'Must be an http:// or https:// URL.' }),
+);
+
+const Extra = z
+  .custom<Record<string, unknown>>()
+  .superRefine((value, context) => {
+    const reason = reasonAgainst(value);
+    if (reason !== null) context.addIssue({ code: 'custom', message: reason });
+  })
+  .nullish()
+  .transform((value) => value ?? {});
+
+const NO_ADDRESS = `Must be an email address of at most ${MAX_EMAIL_LENGTH} characters, here or in username.`;
+
+const UserFields = z.object({
+  email: z.string(NO_ADDRESS),
+  password: PasswordHash,
+  first_name: Name,
+  last_name: Name,
+  extra: Extra,
+  handle: orDefault(Handle),
+  profile_color: orDefault(Color),
+  profile_avatar: orDefault(AvatarUrl),
+  is_active: Flag(true),
+  is_demo_user: Flag(false),
+  is_staff: Flag(false),
+  is_superuser: Flag(false),
+  last_login: Instant,
+  date_joined: Instant,
+  last_activated: Instant,
+  last_deactivated: Instant,
+  last_password_set: Instant,
+});
+
+/** What is taken of a Django user. Times are ISO 8601 in UTC. */
+export type DjangoUser = z.output<typeof UserFields>;
+
+export type Fault = { field: string; message: string };
+
+/** A record of the user model: a user, or what is wrong with it. */
+export type DjangoRecord = {
+  position: number;
+  /** For people to find it by: as it was given, and not judged. */
+  pk: string;
+  email: string;
+} & ({ user: DjangoUser; faults: null } | { user: null; faults: Fault[] });
+
+/** Whether a record is of the user model, or of none. */
+export const isOfModel = ({ value }: DumpRecord, model: string): boolean => {
+  const label = isObject(value) ? value.model : undefined;
+  return typeof label !== 'string' || label.toLowerCase() === model;
+};
+
+/** The key that other records refer to a user by; null when it has none that can be compared. */
+export const keyOf = (value: unknown): string | null => {
+  if (Number.isSafeInteger(value)) return String(value);
+  const isText = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed();
+  return isText ? value : null;
+};
+
+/** The key of the user that a record describes. */
+export const userKeyOf = ({ value }: DumpRecord): string | null => (isObject(value) ? keyOf(value.pk) : null);
+
+/** The user that a record describes, or every fault of it. */
+export const readDjangoUser = (
+  { position, value }: DumpRecord,
+  sources: Sources,
+  profiles: ProfileValues = new Map(),
+): DjangoRecord => {
+  const faulty = (faults: Fault[]): DjangoRecord => ({ position, pk, email, user: null, faults });
+  const { model, pk: key, fields } = isObject(value) ? value : {};
+  const pk = shown(key);
+  if (typeof model !== 'string') {
+    return {
+      position,
+      pk,
+      email: '',
+      user: null,
+      faults: [{ field: 'model', message: 'Must name a model.' }],
+    };
+  }
+  const input = isObject(fields) ? inputOf(fields, sources, profiles) : {};
+  const email = shown(input.email) || shown(input.username);
+  if (!isObject(fields)) return faulty([{ field: 'fields', message: 'Must be an object.' }]);
+
+  const { data, error } = UserFields.safeParse({ ...input, email: addressIn(input) });
+  const faults = [
+    ...(error?.issues ?? []).map(({ path, message }) => ({ field: path.join('.'), message })),
+    ...(needsKey(sources) && keyOf(key) === null ? [NO_KEY] : []),
+  ];
+  if (data && faults.length === 0) return { position, pk, email: data.email, user: data, faults: null };
+  return faulty(faults);
+};
+
+/** The values that a user is made of. `username` stands in for an address where no other field was named for it. */
+const inputOf = (fields: Record<string, unknown>, sources: Sources, profiles: ProfileValues) => {
+  const input: Record<string, unknown> = {};
+  for (const [target, { model, field }] of sources) {
+    if (model !== null) input[target] = profiles.get(`${model}.${field}`);
+    else if (Object.hasOwn(fields, field)) input[target] = fields[field];
+  }
+  const address = sources.get('email');
+  const isNamed = address !== undefined && (address.model !== null || address.field !== 'email');
+  return isNamed ? input : { ...input, username: fields.username };
+};
+
+const needsKey = (sources: Sources): boolean => [...sources.values()].some(({ model }) => model !== null);
+
+const NO_KEY = {
+  field: 'pk',
+  message: 'Is needed to find the records of this user: dump without --natural-primary.',
+};
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The address of `email`, else the one that people have logged in by; normalized. */
+const addressIn = ({ email, username }: Record<string, unknown>): unknown =>
+  [email, username].map((text) => Email.safeParse(text).data).find((address) => address !== undefined);
+
+/** Whatever was given, as text that steers no terminal and that PostgreSQL can hold. */
+const shown = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number'
+    ? String(value)
+        .slice(0, MAX_EMAIL_LENGTH)
+        .toWellFormed()
+        .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+    : '';

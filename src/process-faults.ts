@@ -1,6 +1,0 @@
-import type { Logger } from './core/logger.ts';
-
-/** A promise that nobody awaited is a bug of ours, and no reason to drop everybody's requests. */
-export const logUnhandled = (logger: Logger): void => {
-  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-};

@@ -1,0 +1,45 @@
+import { createServer } from 'node:net';
+import type { Config } from '../config/config.ts';
+
+/** HOST and PORT cannot be listened at. The message is one line for the operator. */
+export class CannotListen extends Error {
+  constructor(cause: unknown) {
+    super(reasonOf(cause), { cause });
+    this.name = 'CannotListen';
+  }
+}
+
+const reasonOf = (cause: unknown): string => {
+  const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
+  if (code === 'EADDRINUSE')
+    return `PORT ${port} is in use by another process. Stop it, or set another PORT.`;
+  if (code === 'EACCES') return `PORT ${port} may not be opened by this user. Set another PORT.`;
+  return `HOST cannot be listened at (${cause instanceof Error ? cause.message : String(cause)}).`;
+};
+
+/** @throws CannotListen */
+export const listening = <T>(attempt: Promise<T>): Promise<T> =>
+  attempt.catch((cause: unknown) => {
+    throw new CannotListen(cause);
+  });
+
+/**
+ * Finds out whether the address is free before anything is made that would name it, and for PORT=0, which
+ * asks for any free port, which one it is to be: links and the domain of the first site tell it.
+ * @throws CannotListen
+ */
+export const withFreeAddress = async (config: Config): Promise<Config> => {
+  const port = await listening(tryListening(config));
+  const baseUrl =
+    config.baseUrl === `http://localhost:${config.port}` ? `http://localhost:${port}` : config.baseUrl;
+  return { ...config, port, baseUrl };
+};
+
+const tryListening = ({ host, port }: Config): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen({ host, port }, () => {
+      const bound = server.address();
+      server.close(() => resolve(bound !== null && typeof bound === 'object' ? bound.port : port));
+    });
+  });

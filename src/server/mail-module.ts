@@ -1,0 +1,49 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Mailer } from '../adapters/smtp/mailer.ts';
+import type { Config } from '../config/config.ts';
+import type { Connection } from '../config/connection.ts';
+import { listenToDatabase } from '../db/pg-listener.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Links } from '../services/auth/signed-links.ts';
+import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../services/mail/mail-worker.ts';
+import { createMailWriter } from '../services/mail/mail-writer.ts';
+import { createOutbox } from '../services/mail/outbox.ts';
+
+type Deps = {
+  config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'invitationDays'>;
+  connection: Connection;
+  em: SqlEntityManager;
+  links: Links;
+  clock: Clock;
+  logger: Logger;
+};
+
+/** Everything that has to do with mail, wired: what services need of it, and the worker that sends. */
+export const createMailing = async ({ config, connection, em, links, clock, logger }: Deps) => {
+  const { smtpUrl, mailFrom, mailPerMinute: perMinute, invitationDays } = config;
+  const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
+  const outbox = createOutbox({ em, clock, writer: mailWriter, invitationDays, perMinute });
+  const hasServer = smtpUrl !== undefined;
+  const worker = createMailWorker({
+    outbox,
+    mailer: smtpUrl ? await openMailer(smtpUrl) : null,
+    listen: (onHeard) =>
+      listenToDatabase({ connection, channel: MAIL_CHANNEL, onHeard, warn: (line) => logger.warn(line) }),
+    clock,
+    logger,
+  });
+  return {
+    mailWriter,
+    mailRoute: { hasServer, perMinute },
+    worker,
+    /** Removes what is long over; to be called now and then. */
+    prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),
+  };
+};
+
+/** Loaded only where there is a mail server: the package takes 15 MB and a tenth of a second. */
+const openMailer = async (url: string): Promise<Mailer> => {
+  const { createSmtpMailer } = await import('../adapters/smtp/smtp-mailer.ts');
+  return createSmtpMailer({ url, connections: MAILS_IN_FLIGHT });
+};

@@ -1,0 +1,112 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { newToken } from '../../lib/ids.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import { lockActiveUser } from '../users/user-locks.ts';
+import { addToken, isStillLoggedIn } from './credentials.ts';
+import { requireRecentPassword } from './recent-password.ts';
+
+const MAX_NAMED_TOKENS = 50;
+
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; origin: Origin; tokenIdleDays: number };
+
+/** The actor's own tokens: those made by name, and those that logins have given. */
+export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({
+  /** Those that are still good, the newest first. */
+  list: (actor: Actor, part: PartBehindId): Promise<ApiTokenRow[]> => {
+    const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
+    return readPart(behind(rows, 'id', part.cursor, 'desc'), 'id', part);
+  },
+
+  /**
+   * Makes a token for a script. Its text is told this once.
+   * @throws Problem `invalid-input` on `name`, `reauthentication-required`
+   */
+  create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
+    em.transactional(async (tx) => {
+      requireRecentPassword(actor, clock.now());
+      await lockOwner(tx, actor);
+      await dropIdle(tx, actor, clock.now(), tokenIdleDays);
+      if ((await countNamed(tx, actor)) >= MAX_NAMED_TOKENS) {
+        throw invalid({ name: [`You have ${MAX_NAMED_TOKENS} tokens by name already: revoke one first.`] });
+      }
+      const token = newToken();
+      const now = clock.now();
+      const id = await addToken(tx, { userId: actor.id, token, now, address: origin.address ?? '', name });
+      const clients = await clientIdsOf(tx, actor.id);
+      const event: AuditEvent = {
+        action: 'token.create',
+        actor,
+        target: actor.email,
+        clients,
+        details: { id, name },
+      };
+      await audit.record(tx, [event]);
+      const row = await tokenRows(tx, actor, now, tokenIdleDays).where('id', '=', id).executeTakeFirst();
+      if (!row) throw notFound('token');
+      return { row, token };
+    }),
+
+  /** @throws Problem `not-found` */
+  revoke: (actor: Actor, id: number): Promise<void> =>
+    em.transactional(async (tx) => {
+      const revoked = await tables(tx)
+        .deleteFrom('api_tokens')
+        .where('user_id', '=', actor.id)
+        .where('id', '=', id)
+        .returning('name')
+        .executeTakeFirst();
+      if (!revoked) throw notFound('token');
+      const clients = await clientIdsOf(tx, actor.id);
+      const details = { id, name: revoked.name };
+      await audit.record(tx, [{ action: 'token.revoke', actor, target: actor.email, clients, details }]);
+    }),
+});
+
+/**
+ * Makes parallel requests take turns in counting, and waits for a deactivation or a change of the password under
+ * way: a token must not outlive what was to end all of them.
+ * @throws Problem `not-signed-in` when the actor's login was ended
+ */
+const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+  const isActive = await lockActiveUser(tx, actor.id);
+  if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
+};
+
+/** One that no longer lets anybody in must not hold its name. */
+const dropIdle = async (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number): Promise<void> => {
+  await tables(tx)
+    .deleteFrom('api_tokens')
+    .where('user_id', '=', actor.id)
+    .where('last_used', '<=', idleBound(now, idleDays))
+    .execute();
+};
+
+/** Tokens that were last used before this are over. */
+const idleBound = (now: Date, idleDays: number): Date =>
+  idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
+
+const countNamed = async (tx: SqlEntityManager, actor: Actor): Promise<number> => {
+  const { count } = await tables(tx)
+    .selectFrom('api_tokens')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('user_id', '=', actor.id)
+    .where('name', '<>', '')
+    .executeTakeFirstOrThrow();
+  return count;
+};
+
+const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: number) =>
+  tables(em)
+    .selectFrom('api_tokens')
+    .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
+    .where('user_id', '=', actor.id)
+    .where('last_used', '>', idleBound(now, idleDays))
+    .orderBy('id', 'desc');
+
+export type ApiTokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];

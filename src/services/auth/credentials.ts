@@ -1,0 +1,83 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import type { Actor, Credential } from '../access/actor.ts';
+import { tokenDigest } from './identity.ts';
+
+/** The most logins of one kind that a user has at a time; the oldest go. Tokens made by name are not among them. */
+const LOGINS_PER_USER = 50;
+const MAX_USER_AGENT_LENGTH = 255;
+
+type NewToken = { userId: number; token: string; now: Date; address: string; name?: string };
+type NewSession = {
+  userId: number;
+  secret: string;
+  now: Date;
+  address: string;
+  userAgent: string;
+  maxDays: number;
+};
+
+export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<number> => {
+  const { userId, token, now, address, name = '' } = input;
+  const row = { user_id: userId, name, created_at: now, last_used: now, last_address: address };
+  const { id } = await tables(tx)
+    .insertInto('api_tokens')
+    .values({ ...row, digest: tokenDigest(token) })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await sql`delete from api_tokens where id in (
+      select id from api_tokens where user_id = ${userId} and name = ''
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
+  return id;
+};
+
+export const addSession = async (tx: SqlEntityManager, input: NewSession): Promise<void> => {
+  const { userId, secret, now, address, maxDays } = input;
+  const times = { created_at: now, last_used: now, authenticated_at: now };
+  const row = { ...times, user_id: userId, last_address: address };
+  const userAgent = printable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
+  await tables(tx)
+    .insertInto('sessions')
+    .values({ ...row, digest: tokenDigest(secret), user_agent: userAgent, expires_at: daysFromNow(maxDays) })
+    .execute();
+  await sql`delete from sessions where id in (
+      select id from sessions where user_id = ${userId}
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
+};
+
+/** By the database's clock, which all instances share. */
+const daysFromNow = (days: number) => sql<Date>`now() + ${days}::int * interval '1 day'`;
+
+/** Ends the logins of a user, but for the one that is to stay, and whatever links could give them a new password. */
+export const endCredentials = async (
+  tx: SqlEntityManager,
+  userId: number,
+  kept: Credential | null = null,
+): Promise<void> => {
+  const keptId = (kind: Credential['kind']) => (kept?.kind === kind ? kept.id : 0);
+  const db = tables(tx);
+  await db
+    .deleteFrom('api_tokens')
+    .where('user_id', '=', userId)
+    .where('id', '<>', keptId('token'))
+    .execute();
+  await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', '<>', keptId('session'))
+    .execute();
+  await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
+};
+
+/** Whether the login that a call came with has not been ended meanwhile. */
+export const isStillLoggedIn = async (tx: SqlEntityManager, { id, via }: Actor): Promise<boolean> => {
+  if (via === null) return true;
+  const { rows } = await sql`
+    select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')}
+    where id = ${via.id} and user_id = ${id}`.execute(tables(tx));
+  return rows.length > 0;
+};
+
+/** Headers come as Latin-1, any byte included. */
+const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

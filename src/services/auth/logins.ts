@@ -1,0 +1,85 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { tables } from '../../db/kysely.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { newSessionSecret, newToken } from '../../lib/ids.ts';
+import { Problem } from '../../lib/problems.ts';
+import type { AuditAction } from '../audit/actions.ts';
+import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import { addSession, addToken } from './credentials.ts';
+import type { PasswordProof, ProvenUser } from './password-verification.ts';
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  proof: PasswordProof;
+  audit: Audit;
+  origin: Origin;
+  sessionMaxDays: number;
+};
+type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
+
+/** Logins by password. */
+export const createLogins = ({ em, clock, proof, audit, origin, sessionMaxDays: maxDays }: Deps) => {
+  const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
+    const user = await proof.prove(username, password);
+    if (user.isExpired) {
+      const event: AuditEvent = {
+        action: 'login.expired',
+        actor: user,
+        target: user.email,
+        clients: user.clientIds,
+      };
+      await audit.record(em, [event]);
+      throw new Problem('password_expired');
+    }
+    const isGranted = await em.transactional(async (tx) => {
+      if (!(await recordLogin(tx, user, clock.now()))) return false;
+      await grant(tx, user.id, clock.now());
+      await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
+      return true;
+    });
+    if (!isGranted) await proof.failLate(user);
+  };
+
+  return {
+    /**
+     * Exchanges a password for a new token of 40 hexadecimal characters.
+     * @throws Problem `bad-credentials`, `password_expired`, `throttled`, `overloaded`
+     */
+    byToken: async (username: string, password: string): Promise<string> => {
+      const token = newToken();
+      await logIn('login.token', username, password, (tx, userId, now) =>
+        addToken(tx, { userId, token, now, address: origin.address ?? '' }),
+      );
+      return token;
+    },
+
+    /**
+     * Exchanges a password for a session of a browser, and answers its secret.
+     * @throws Problem `bad-credentials`, `password_expired`, `throttled`, `overloaded`
+     */
+    bySession: async (username: string, password: string, userAgent: string): Promise<string> => {
+      const secret = newSessionSecret();
+      await logIn('login.session', username, password, (tx, userId, now) =>
+        addSession(tx, { userId, secret, now, address: origin.address ?? '', userAgent, maxDays }),
+      );
+      return secret;
+    },
+  };
+};
+
+/**
+ * The update of the user comes first: it waits for a deactivation or a change of the password under way and then
+ * sees it, so that no login outlives one. It also makes parallel logins of one user take turns in dropping the
+ * oldest.
+ */
+const recordLogin = async (tx: SqlEntityManager, user: ProvenUser, now: Date): Promise<boolean> => {
+  const updated = await tables(tx)
+    .updateTable('users')
+    .set({ last_login: now })
+    .where('id', '=', user.id)
+    .where('is_active', '=', true)
+    .where('last_password_set', '=', user.lastPasswordSet)
+    .executeTakeFirst();
+  return updated.numUpdatedRows > 0n;
+};

@@ -1,0 +1,155 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { Client } from '../../../entities/client.ts';
+import { Site } from '../../../entities/site.ts';
+import type { ListText } from '../../db/json-stream/json-stream.ts';
+import { givenColumns, tables } from '../../db/kysely.ts';
+import { behind, type Part, type PartBehindId, readPart } from '../../db/pagination.ts';
+import type { ReadRows } from '../../db/row-cursor.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
+import { listText } from '../access/json-list-stream.ts';
+import { inSeenClients } from '../access/visibility.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { type UserColumns, userReading } from '../users/user-json.ts';
+import { type UserFilter, usersMatching } from '../users/user-lists.ts';
+import type { UserRow } from '../users/user-rows.ts';
+
+/** Of the column. */
+const MAX_LINE_LENGTH = 255;
+
+/** The texts a new client starts with, until somebody writes better ones. */
+export const friendlyTexts = (name: string) => ({
+  loginTitle: `Welcome to ${name}`.slice(0, MAX_LINE_LENGTH).toWellFormed(),
+  loginSubtitle: 'Log in to see your apps.',
+  subtitle404: 'We could not find that page',
+  message404: 'The page may have moved, or the link may be incomplete.',
+  subtitle500: 'Something went wrong on our side',
+  message500: 'Please try again in a moment.',
+});
+
+/** Columns that an admin may set, under the names they have in the database and on the wire. */
+export type ClientChanges = {
+  [K in (typeof CHANGEABLE)[number]]?: ClientRow[K] | undefined;
+};
+
+const CHANGEABLE = [
+  'name',
+  'default_from_email',
+  'invitation_subject',
+  'invitation_body',
+  'login_title',
+  'login_subtitle',
+  'support_email',
+  'home_location',
+  'subtitle_404',
+  'message_404',
+  'subtitle_500',
+  'message_500',
+  'password_min_length',
+  'password_allow_common',
+  'password_require_numeric',
+  'password_require_upper',
+  'password_require_lower',
+  'password_require_special',
+  'password_expiration_days',
+] as const;
+
+type Deps = { em: SqlEntityManager; audit: Audit; readRows: ReadRows };
+
+export const createClients = ({ em, audit, readRows }: Deps) => ({
+  list: (actor: Actor, part: PartBehindId): Promise<ClientRow[]> =>
+    readPart(behind(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
+
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, id: number): Promise<ClientRow> => clientRow(em, actor, id),
+
+  /** @throws Problem `not-found`, `not-allowed`, `invalid-input` on `name` */
+  update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
+    em.transactional(async (tx) => {
+      const before = await seenClients(tx, actor)
+        .where('clients.id', '=', id)
+        .forNoKeyUpdate('clients')
+        .executeTakeFirst();
+      if (!before) throw notFound('client');
+      requireClientAdmin(actor, id);
+      const given = givenColumns(changes);
+      if (!given) return before;
+
+      await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
+      const after = await clientRow(tx, actor, id);
+      const details = changesBetween(before, after, CHANGEABLE);
+      const event: AuditEvent = {
+        action: 'client.update',
+        actor,
+        target: after.name,
+        clients: [id],
+        details,
+      };
+      if (!isEmpty(details)) await audit.record(tx, [event]);
+      return after;
+    }),
+
+  /** @throws Problem `not-found`, `invalid-input` on `cursor` */
+  users: async (actor: Actor, id: number, filter: UserFilter, part: Part): Promise<UserRow[]> =>
+    readPart(await usersOfClient(em, actor, id, filter), 'users.id', part),
+
+  /**
+   * All that `users` would answer, as text.
+   * @throws Problem as `users`
+   */
+  usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<ListText> => {
+    const prepare = async (reader: Actor) => {
+      requireLister(reader);
+      const users = await usersOfClient(em, reader, id, filter);
+      return userReading({ em, actor: reader, users, columns, of: 'memberships' });
+    };
+    return listText({ em, readRows, actor, prepare });
+  },
+
+  /** @throws Problem `invalid-input` on `name`, `site` */
+  create: (actor: Actor, input: { name: string; site: number }): Promise<ClientRow> =>
+    em.transactional(async (tx) => {
+      const site = tx.getReference(Site, input.site);
+      const client = tx.create(Client, { name: input.name, site, ...friendlyTexts(input.name) });
+      await tx.flush();
+      const details = { id: client.id, site: input.site };
+      const event: AuditEvent = {
+        action: 'client.create',
+        actor,
+        target: client.name,
+        clients: [client.id],
+        details,
+      };
+      await audit.record(tx, [event]);
+      return clientRow(tx, actor, client.id);
+    }),
+});
+
+const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, filter: UserFilter) => {
+  await clientRow(em, actor, id);
+  const rows = await usersMatching(em, actor, filter);
+  const members = rows
+    .innerJoin('memberships', 'memberships.user_id', 'users.id')
+    .where('memberships.client_id', '=', id);
+  return members as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+};
+
+const seenClients = (em: SqlEntityManager, actor: Actor) =>
+  tables(em)
+    .selectFrom('clients')
+    .innerJoin('sites', 'sites.id', 'clients.site_id')
+    .select(['clients.id', 'sites.domain as site_domain'])
+    .select(CHANGEABLE.map((column) => `clients.${column}` as const))
+    .where(inSeenClients(actor, sql`clients.id`))
+    .orderBy('clients.id');
+
+export type ClientRow = Awaited<ReturnType<ReturnType<typeof seenClients>['execute']>>[number];
+
+/** @throws Problem `not-found`, also for a client the actor may not see */
+export const clientRow = async (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> => {
+  const row = await seenClients(em, actor).where('clients.id', '=', id).executeTakeFirst();
+  if (!row) throw notFound('client');
+  return row;
+};

@@ -1,0 +1,55 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { Site } from '../../../entities/site.ts';
+import { tables } from '../../db/kysely.ts';
+import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, seesAll } from '../access/actor.ts';
+import type { Audit } from '../audit/audit.ts';
+
+export type SiteRow = { id: number; domain: string; name: string };
+
+export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
+  /** The sites of the clients that the actor belongs to, or all for those who see all. */
+  list: (actor: Actor, part: PartBehindId): Promise<SiteRow[]> =>
+    readPart(behind(seenSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
+
+  /** @throws Problem `not-found` */
+  get: async (actor: Actor, id: number): Promise<SiteRow> => {
+    const site = await seenSites(em, actor).where('sites.id', '=', id).executeTakeFirst();
+    if (!site) throw notFound('site');
+    return site;
+  },
+
+  /** @throws Problem `not-found` */
+  ofClient: async (actor: Actor, clientId: number): Promise<SiteRow> => {
+    const site = await seenSites(em, actor)
+      .innerJoin('clients', 'clients.site_id', 'sites.id')
+      .where('clients.id', '=', clientId)
+      .executeTakeFirst();
+    if (!site) throw notFound('client');
+    return site;
+  },
+
+  /** @throws Problem `invalid-input` on `domain` */
+  create: (actor: Actor, input: { domain: string; name: string }): Promise<SiteRow> =>
+    em.transactional(async (tx) => {
+      const site = tx.create(Site, input);
+      await tx.flush();
+      const details = { id: site.id, name: site.name };
+      await audit.record(tx, [{ action: 'site.create', actor, target: site.domain, details }]);
+      return { id: site.id, domain: site.domain, name: site.name };
+    }),
+});
+
+const seenSites = (em: SqlEntityManager, actor: Actor) =>
+  tables(em)
+    .selectFrom('sites')
+    .select(['sites.id', 'sites.domain', 'sites.name'])
+    .where(
+      seesAll(actor)
+        ? sql<boolean>`true`
+        : sql<boolean>`exists (select from clients c join memberships m on m.client_id = c.id
+            where c.site_id = sites.id and m.user_id = ${actor.id})`,
+    )
+    .orderBy('sites.id');

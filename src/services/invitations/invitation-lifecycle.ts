@@ -1,0 +1,131 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import type { Part } from '../../db/pagination.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
+import type { AuditAction } from '../audit/actions.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Links } from '../auth/signed-links.ts';
+import { oweInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
+import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
+import {
+  type InvitationDetails,
+  type InvitationSearch,
+  invitationDetails,
+  searchInvitations,
+} from './invitation-details.ts';
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  links: Links;
+  audit: Audit;
+  invitationDays: number;
+  mailRoute: MailRoute;
+};
+
+/** What those who may invite do with an invitation afterwards. */
+export const createInvitationCare = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
+  const details = (tx: SqlEntityManager, actor: Actor, id: number) =>
+    invitationDetails(tx, actor, id, clock.now());
+
+  return {
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, id: number): Promise<InvitationDetails> => details(em, actor, id),
+
+    /** The newest first. */
+    search: (actor: Actor, search: InvitationSearch, part: Part): Promise<InvitationDetails[]> =>
+      searchInvitations(em, actor, search, part, clock.now()),
+
+    /**
+     * Mails it again, and lets it last anew, also when its time was over.
+     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`, `throttled`
+     */
+    resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
+      em.transactional(async (tx) => {
+        const invitation = await lockOpen(tx, actor, id);
+        const now = clock.now();
+        await tables(tx)
+          .updateTable('invitations')
+          .set({ expires_at: new Date(now.getTime() + invitationDays * DAY_MS) })
+          .where('id', '=', id)
+          .execute();
+        const asked = { ...invitation, client: invitation.client_id };
+        const [unmailed] = await oweInvitationMails(tx, [asked], now);
+        if (unmailed) throw tooManyMails(unmailed);
+        await audit.record(tx, [eventOf('invitation.resend', actor, invitation)]);
+        return details(tx, actor, id);
+      }),
+
+    /**
+     * Makes its link worthless. Repeating it changes nothing.
+     * @throws Problem `not-found`, `not-allowed`, `invitation-closed` when it was accepted
+     */
+    revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
+      em.transactional(async (tx) => {
+        const invitation = await lockSeen(tx, actor, id);
+        if (invitation.status === 'accepted') throw new Problem('invitation-closed');
+        if (invitation.status !== 'revoked') {
+          await tables(tx)
+            .updateTable('invitations')
+            .set({ status: 'revoked', closed_at: clock.now() })
+            .where('id', '=', id)
+            .execute();
+          await audit.record(tx, [eventOf('invitation.revoke', actor, invitation)]);
+        }
+        return details(tx, actor, id);
+      }),
+
+    /**
+     * The link that was mailed, for those who hand it over by themselves. That they took it is recorded. Whoever has it
+     * can make an account of that address and wait for others to trust it: where mail can bring the link, it is for
+     * superusers alone.
+     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`
+     */
+    copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
+      em.transactional(async (tx) => {
+        const invitation = await lockOpen(tx, actor, id);
+        if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
+          throw roleRequired('superuser: the invitee gets the link by mail');
+        if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
+        await audit.record(tx, [eventOf('invitation.copy-link', actor, invitation)]);
+        return { url: links.invitation(invitation.key), expiresAt: invitation.expires_at };
+      }),
+  };
+};
+
+/** @throws Problem `not-found`, `not-allowed` */
+const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
+  const row = await tables(tx)
+    .selectFrom('invitations')
+    .select(['id', 'client_id', 'email', 'key', 'status', 'expires_at'])
+    .where('id', '=', id)
+    .where(inSeenClients(actor, sql`client_id`))
+    .forUpdate()
+    .executeTakeFirst();
+  if (!row) throw notFound('invitation');
+  requireClientAdmin(actor, row.client_id);
+  return row;
+};
+
+/** One that holds the place of its address: neither closed nor retired in favour of a newer one. */
+const lockOpen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
+  const row = await lockSeen(tx, actor, id);
+  if (row.status !== 'pending') throw new Problem('invitation-closed');
+  return row;
+};
+
+const eventOf = (
+  action: AuditAction,
+  actor: Actor,
+  { id, email, client_id }: Awaited<ReturnType<typeof lockSeen>>,
+) => ({
+  action,
+  actor,
+  target: email,
+  clients: [client_id],
+  details: { id },
+});

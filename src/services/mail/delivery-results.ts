@@ -1,0 +1,82 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+
+/** A weekend, and a day to notice that the mail server is broken. */
+const GIVE_UP_MS = 3 * DAY_MS;
+const MAX_BACKOFF_MS = 240 * MINUTE_MS;
+/** The part by which waits differ, so that mails which failed together do not come back together. */
+const JITTER = 0.25;
+
+/** A mail as it was claimed. `attempts` tells this try from one that somebody else began after the lease. */
+export type Claim = { id: number; attempts: number; invitation_id: number | null };
+
+/**
+ * Records that the mail server has taken a mail; its invitation counts it, and lasts from now. A mail that was sent
+ * twice counts once. The invitation is locked first, as by everybody who changes one.
+ */
+export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invitationDays: number) =>
+  sql`
+    with locked as materialized (
+      select id from invitations where id = ${claim.invitation_id}::int for no key update),
+    sent as (
+      update outbox_mails set sent_at = ${now}::timestamptz, gave_up_at = null, last_error = null
+      where id = ${claim.id}::bigint and sent_at is null and (select count(*) from locked) >= 0
+      returning invitation_id)
+    update invitations set email_count = email_count + 1,
+      expires_at = case when status = 'pending'
+        then greatest(expires_at, ${new Date(now.getTime() + invitationDays * DAY_MS)}::timestamptz)
+        else expires_at end
+    from sent where invitations.id = sent.invitation_id`.execute(tables(em));
+
+/** Puts a mail off, longer with every try, or gives up the one that is three days old. */
+export const recordFailure = (
+  em: SqlEntityManager,
+  claim: Claim,
+  reason: string,
+  now: Date,
+  baseMs: number,
+) =>
+  unsettled(em, claim)
+    .set({
+      last_error: reason,
+      next_attempt_at: new Date(now.getTime() + backoffMs(claim.attempts, baseMs)),
+      gave_up_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - GIVE_UP_MS)}::timestamptz
+        then ${now}::timestamptz end`,
+    })
+    .execute();
+
+export const recordRefusal = (em: SqlEntityManager, claim: Claim, reason: string, now: Date) =>
+  unsettled(em, claim).set({ last_error: reason, gave_up_at: now }).execute();
+
+/** Gives back a mail that was claimed and not tried. */
+export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>
+  unsettled(em, claim)
+    .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
+    .execute();
+
+/** Ends mails that no longer make sense. As nothing was sent, they take no room under the bound on mails a minute. */
+export const giveUpObsolete = async (
+  tx: SqlEntityManager,
+  mails: readonly { id: number; reason: string }[],
+  now: Date,
+): Promise<void> => {
+  if (mails.length === 0) return;
+  await sql`
+    update outbox_mails set gave_up_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
+    from unnest(${mails.map(({ id }) => id)}::bigint[], ${mails.map(({ reason }) => reason)}::text[])
+      as ended (id, reason)
+    where outbox_mails.id = ended.id and sent_at is null and gave_up_at is null`.execute(tables(tx));
+};
+
+const unsettled = (em: SqlEntityManager, { id, attempts }: Claim) =>
+  tables(em)
+    .updateTable('outbox_mails')
+    .where('id', '=', id)
+    .where('attempts', '=', attempts)
+    .where('sent_at', 'is', null);
+
+/** One base after the first try, then two, four … up to four hours. */
+const backoffMs = (attempts: number, baseMs: number): number =>
+  Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));

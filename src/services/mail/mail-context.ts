@@ -1,0 +1,73 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import type { Actor } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
+import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
+
+/** How long the link of a mail is good, from the mail's making: SQL over the table or alias `mail`. */
+export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
+  sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
+    else ${invitationDays}::int * interval '1 day' end)`;
+
+type Terms = { now: Date; invitationDays: number };
+
+/**
+ * Mails with what their lists tell. A mail about a user only is written in the name of the first client they belong
+ * to; a reader is shown it in the name of the first of these that the reader may see. `obsolete` says why a mail no longer
+ * makes sense, and is null for those that do.
+ */
+export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+  tables(em)
+    .selectFrom('outbox_mails as mail')
+    .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
+    .leftJoin('users as person', 'person.id', 'mail.user_id')
+    .leftJoin('password_links as link', 'link.id', 'mail.password_link_id')
+    .leftJoin('clients as client', (join) =>
+      join.on(
+        sql<boolean>`client.id = coalesce(mail.client_id,
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id
+            and ${reader ? inSeenClients(reader, sql`m.client_id`) : sql`true`}))`,
+      ),
+    )
+    .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
+    .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
+    .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.gave_up_at'])
+    .select(['client.name as client_name', 'client.invitation_subject'])
+    .select(whyObsolete(terms).as('obsolete'));
+
+export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>>[number];
+
+/** The same with all that is needed to write them. */
+export const mailFacts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+  mailRows(em, terms, reader)
+    .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
+    .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
+    .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
+    .select('link.expires_at as link_expires_at')
+    .select(
+      sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
+        where ia.invitation_id = mail.invitation_id order by a.created_at, a.id)`.as('app_labels'),
+    );
+
+export type MailFacts = Awaited<ReturnType<ReturnType<typeof mailFacts>['execute']>>[number];
+
+/**
+ * A forgotten password's mail has no user until somebody looked for one; a new user's has no link until it is first
+ * taken up, and no password until a link was used.
+ */
+const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
+  when mail.kind = 'invitation' then case
+    when invitation.status = 'accepted' then 'The invitation has been accepted.'
+    when invitation.status = 'revoked' then 'The invitation has been revoked.'
+    when invitation.status = 'pending' and invitation.expires_at > ${now} then null
+    else 'The invitation has expired.'
+  end
+  when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
+  when mail.kind = 'password-changed' then null
+  when not person.is_active then 'The account has been deactivated.'
+  when coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)}) <= ${now}
+    then 'The link has expired.'
+  when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
+    then 'The link has been used or replaced.'
+end`;

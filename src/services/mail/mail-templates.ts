@@ -1,0 +1,111 @@
+import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
+import type { MailFacts } from './mail-context.ts';
+import type { Letter } from './mail-layout.ts';
+import { oneLine, plainText } from './mail-lines.ts';
+
+type Content = Omit<Letter, 'subject' | 'link'>;
+type Worded = Pick<MailFacts, 'kind' | 'client_name' | 'invitation_subject'>;
+
+/** For mails that concern no client, such as those to a superuser. */
+const SERVICE_NAME = 'Steward';
+
+export const senderNameOf = ({ client_name: name }: Pick<MailFacts, 'client_name'>): string =>
+  oneLine(name ?? '') || SERVICE_NAME;
+
+export const subjectOf = (mail: Worded): string => {
+  const name = senderNameOf(mail);
+  if (mail.kind === 'password-reset') return `Reset your password for ${name}`;
+  if (mail.kind === 'password-changed') return `Your password for ${name} was changed`;
+  if (mail.kind === 'password-setup') return `Set your password for ${name}`;
+  return oneLine(mail.invitation_subject ?? '') || `You've been invited to ${name}`;
+};
+
+/** @param until when the link ends */
+export const contentOf = (mail: MailFacts, until: Date): Content => {
+  if (mail.kind === 'invitation') return invitation(mail, until);
+  if (mail.kind === 'password-changed') return passwordChanged(mail);
+  return mail.kind === 'password-setup' ? passwordSetup(mail, until) : passwordReset(mail, until);
+};
+
+const invitation = (mail: MailFacts, until: Date): Content => {
+  const body = plainText(mail.invitation_body ?? '');
+  const labels = mail.app_labels.map(oneLine).filter((label) => label !== '');
+  return {
+    opening: [
+      'Hello,',
+      `You have been invited to ${senderNameOf(mail)}.`,
+      ...body.split(/\n{2,}/).filter((paragraph) => paragraph !== ''),
+    ],
+    list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : null,
+    action: 'Accept the invitation',
+    closing: [
+      `The invitation is good until ${dayOf(until)}.`,
+      ...support(mail),
+      'If you did not expect this mail, you can ignore it.',
+    ],
+  };
+};
+
+const passwordSetup = (mail: MailFacts, until: Date): Content => ({
+  opening: [
+    greeting(mail),
+    `An account was made for you at ${senderNameOf(mail)}, under the address ${mail.recipient}. Choose a password to log in with.`,
+  ],
+  list: null,
+  action: 'Set your password',
+  closing: [
+    `The link works once, until ${dayOf(until)}.`,
+    ...support(mail),
+    'If it was not meant for you, you can ignore this mail.',
+  ],
+});
+
+const passwordReset = (mail: MailFacts, until: Date): Content => ({
+  opening: [
+    greeting(mail),
+    `Somebody, most likely you, has asked to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
+  ],
+  list: null,
+  action: 'Choose a new password',
+  closing: [
+    `The link works once, for ${RESET_LINK_MINUTES} minutes: until ${dayOf(until)}, ${timeOf(until)} (UTC).`,
+    ...support(mail),
+    'If it was not you, ignore this mail: your password stays as it is.',
+  ],
+});
+
+/** Without a link: whoever can read the mailbox must not be able to act on it. */
+const passwordChanged = (mail: MailFacts): Content => {
+  const address = oneLine(mail.request_address ?? '');
+  const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
+  return {
+    opening: [
+      greeting(mail),
+      `The password of ${mail.recipient} at ${senderNameOf(mail)} was changed on ${at}${address && ` by a request from ${address}`}.`,
+    ],
+    list: null,
+    action: null,
+    closing: [
+      'If it was you, there is nothing to do.',
+      'If it was not you, somebody else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Change the password of your mailbox as well, and tell your administrator.',
+      ...support(mail),
+    ],
+  };
+};
+
+const greeting = (mail: MailFacts): string => {
+  const name = oneLine(mail.first_name ?? '');
+  return name === '' ? 'Hello,' : `Hello ${name},`;
+};
+
+const support = ({ support_email: address }: MailFacts): string[] =>
+  address ? [`Questions? Write to ${oneLine(address)}.`] : [];
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
+
+/** `5 December 2026` */
+const dayOf = (at: Date): string => DAY.format(at);
+
+/** `13:00` */
+const timeOf = (at: Date): string => TIME.format(at);

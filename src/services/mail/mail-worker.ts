@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Delivery, Mailer } from '../../adapters/smtp/mailer.ts';
+import type { Notifications } from '../../db/pg-listener.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createAlarm } from '../../lib/wakeable-sleep.ts';
+import type { ClaimedMail, Outbox } from './outbox.ts';
+
+/** What the trigger of `outbox_mails` notifies. */
+export const MAIL_CHANNEL = 'outbox_mails';
+/** One for each connection to the mail server. No more mails than these are in doubt when a worker is killed. */
+export const MAILS_IN_FLIGHT = 5;
+
+const POLL_MS = 30_000;
+/** While no notifications are heard. */
+const UNHEARD_POLL_MS = 5_000;
+/** What is due and cannot be taken is locked by another worker, which has it for moments. */
+const MIN_PAUSE_MS = 250;
+const RETRY_MS = 2_000;
+const STOP_MS = 8_000;
+/** For the database to be told of what was cut short. */
+const LAST_WORD_MS = 1_000;
+
+type Deps = {
+  outbox: Outbox;
+  /** null: mails are made ready to be read, and stay. */
+  mailer: Mailer | null;
+  /** Begins to listen for new mails. */
+  listen: (onHeard: () => void) => Notifications;
+  clock: Clock;
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  pollMs?: number;
+  retryMs?: number;
+  stopMs?: number;
+};
+
+/** Sends the mails that are owed, for as long as it runs: one in every instance, and none of them knows of another. */
+export const createMailWorker = (deps: Deps) => {
+  const { outbox, mailer, listen, clock, logger } = deps;
+  const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
+  const alarm = createAlarm();
+  const sending = new Set<Promise<void>>();
+  let isStopping = false;
+  let isAway = false;
+  let running: Promise<void> | undefined;
+  let notifications: Notifications | undefined;
+
+  const warnOnce = (error: unknown): void => {
+    if (!isAway)
+      logger.warn({ err: error }, 'the mail worker cannot work with the database, and tries again');
+    isAway = true;
+  };
+
+  const attempt = async (mail: ClaimedMail, by: Mailer): Promise<Delivery> => {
+    try {
+      return await by.send(outbox.write(mail));
+    } catch (error) {
+      logger.error({ err: error, mail: mail.id }, 'a mail cannot be written');
+      return { outcome: 'failed', reason: 'The mail could not be written.' };
+    }
+  };
+
+  /** A database that is away for a while is no reason to forget, and send again, what was sent. */
+  const settle = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
+    for (;;) {
+      try {
+        return await outbox.settle(mail, delivery);
+      } catch (error) {
+        warnOnce(error);
+        if (isStopping || clock.now() >= mail.next_attempt_at) return;
+        await pause(retryMs, undefined, { ref: false });
+      }
+    }
+  };
+
+  const deliver = async (mail: ClaimedMail, by: Mailer): Promise<void> => {
+    const delivery = await attempt(mail, by);
+    const told = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
+    if (delivery.outcome === 'taken') logger.info(told, 'mail sent');
+    else logger.warn({ ...told, reason: delivery.reason }, `mail ${delivery.outcome}`);
+    await settle(mail, delivery);
+  };
+
+  /** Begins with what is due and fits, and answers how many mails it found. */
+  const takeUp = async (): Promise<number> => {
+    if (!mailer) return outbox.makeReadable();
+    const room = MAILS_IN_FLIGHT - sending.size;
+    if (room === 0) return 0;
+    const { mails, found } = await outbox.claim(room);
+    if (isStopping) {
+      await outbox.giveBack(mails);
+      return 0;
+    }
+    for (const mail of mails) {
+      const work = deliver(mail, mailer).finally(() => {
+        sending.delete(work);
+        alarm.ring();
+      });
+      sending.add(work);
+    }
+    return found;
+  };
+
+  const pauseMs = async (): Promise<number> => {
+    const dueMs = mailer && sending.size < MAILS_IN_FLIGHT ? await outbox.msUntilDue() : null;
+    const longestMs = notifications?.isListening() ? pollMs : Math.min(pollMs, UNHEARD_POLL_MS);
+    return Math.min(longestMs, Math.max(MIN_PAUSE_MS, dueMs ?? longestMs));
+  };
+
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      alarm.reset();
+      try {
+        const found = await takeUp();
+        isAway = false;
+        if (found === 0 || sending.size === MAILS_IN_FLIGHT) await alarm.sleep(await pauseMs());
+      } catch (error) {
+        warnOnce(error);
+        await alarm.sleep(retryMs);
+      }
+    }
+  };
+
+  return {
+    start: (): void => {
+      notifications = listen(alarm.ring);
+      running = run();
+    },
+
+    /** Sends everything that is due now, and waits for it. */
+    drain: async (): Promise<void> => {
+      while ((await takeUp()) > 0 || sending.size > 0) {
+        if (sending.size > 0) await Promise.race(sending);
+      }
+    },
+
+    /** Takes nothing more, and lets what is being sent come to its end, within 8 s. */
+    stop: async (): Promise<void> => {
+      isStopping = true;
+      alarm.ring();
+      const inTime = new AbortController();
+      const hurry = setTimeout(() => mailer?.close(), stopMs);
+      const finished = Promise.all([notifications?.close(), running]).then(() => Promise.all(sending));
+      const deadline = pause(stopMs + LAST_WORD_MS, undefined, { signal: inTime.signal }).catch(() => {});
+      await Promise.race([finished, deadline]);
+      inTime.abort();
+      clearTimeout(hurry);
+      mailer?.close();
+    },
+  };
+};

@@ -1,0 +1,91 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import type { Part } from '../../db/pagination.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { invalid } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { inSeenClients } from '../access/visibility.ts';
+import { overseenApp } from '../apps/app-rows.ts';
+import { isSeenUser, userRow } from '../users/user-rows.ts';
+import { dayOf } from './usage-windows.ts';
+
+/** One UTC day; `day` is `YYYY-MM-DD`. */
+export type UsageDayCount = { day: string; actions: number; users: number };
+export type TopUser = { email: string; full_name: string; actions: number; days: number };
+export type TopStack = { stack: string; label: string; actions: number };
+
+type Subject = { appId?: string | undefined; email?: string | undefined };
+
+/** Usage for people who would rather look: from the rollups, never from the log. */
+export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
+  /**
+   * The days up to today, the oldest first, each of them there: of an app, of a user in the apps that the actor
+   * oversees, or of a user in an app.
+   * @throws Problem `not-found`, `not-allowed`, `invalid-input` without either
+   */
+  series: async (
+    actor: Actor,
+    { appId, email }: Subject,
+    windowDays: number,
+    { page }: Part,
+  ): Promise<UsageDayCount[]> => {
+    if (appId === undefined && email === undefined) {
+      throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
+    }
+    if (appId !== undefined) await overseenApp(em, actor, appId);
+    if (email !== undefined) await userRow(em, actor, email);
+    const counted =
+      appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
+    const { rows } = await sql<UsageDayCount>`
+      select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
+      from (select ${dayOf(clock.now())}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
+      left join (
+        ${counted} and day > ${dayOf(clock.now())}::date - ${windowDays}::int group by day
+      ) as counted using (day) order by all_days.day
+      limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(tables(em));
+    page?.tellCount(windowDays);
+    return rows;
+  },
+
+  /**
+   * Who used an app the most, with the names that the actor may see, and which of its stacks were.
+   * @throws Problem `not-found`, `not-allowed`
+   */
+  top: async (
+    actor: Actor,
+    appId: string,
+    windowDays: number,
+    limit: number,
+  ): Promise<{ users: TopUser[]; stacks: TopStack[] }> => {
+    await overseenApp(em, actor, appId);
+    const inWindow = sql`app_id = ${appId} and day <= ${dayOf(clock.now())}::date
+      and day > ${dayOf(clock.now())}::date - ${windowDays}::int`;
+    const users = await sql<TopUser>`
+      select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
+      from (
+        select email, sum(actions)::bigint as actions, count(*) as days from usage_days
+        where ${inWindow} group by email order by actions desc, email limit ${limit}
+      ) as top left join users on users.email = top.email and ${isSeenUser(actor)}
+      order by actions desc, top.email`.execute(tables(em));
+    const stacks = await sql<TopStack>`
+      select stack, coalesce(label, stack) as label, actions
+      from (
+        select stack, sum(actions)::bigint as actions from usage_stack_days
+        where ${inWindow} group by stack order by actions desc, stack limit ${limit}
+      ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
+      order by actions desc, stack`.execute(tables(em));
+    return { users: users.rows, stacks: stacks.rows };
+  },
+});
+
+const ofApp = (appId: string) => sql`
+  select day, sum(actions) as actions, sum(newcomers[1]) as users from usage_app_days where app_id = ${appId}`;
+
+const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
+  select day, sum(actions) as actions, 1 as users from usage_days
+  where email = ${email} and ${
+    appId === undefined
+      ? sql`app_id = any(array(select id from apps where ${inSeenClients(actor, sql`client_id`)}))`
+      : sql`app_id = ${appId}`
+  }`;

@@ -1,0 +1,62 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { tables } from '../../db/kysely.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { requireRecentPassword } from '../auth/recent-password.ts';
+import { clientRow } from '../clients/clients.ts';
+import { lockUser, refuseLastSuperuser } from './user-locks.ts';
+import { type UserRow, userRow } from './user-rows.ts';
+
+export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
+
+/** Who holds which office. Only superusers get here. */
+export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock: Clock; audit: Audit }) => ({
+  /**
+   * Grants or revokes staff and superuser.
+   * @throws Problem `not-found`, `not-yourself`, `last-superuser`, `reauthentication-required` to grant
+   */
+  setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      if (changes.is_staff || changes.is_superuser) requireRecentPassword(actor, clock.now());
+      const { user, clientIds: clients } = await lockUser(tx, actor, email);
+      const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
+      if (changes.is_superuser === false && user.isSuperuser) {
+        if (user.id === actor.id) throw new Problem('not-yourself');
+        await refuseLastSuperuser(tx, user);
+      }
+      user.isStaff = changes.is_staff ?? user.isStaff;
+      user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
+      await tx.flush();
+      const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
+      const event: AuditEvent = { action: 'user.set-offices', actor, target: user.email, clients, details };
+      if (!isEmpty(details)) await audit.record(tx, [event]);
+      return userRow(tx, actor, email);
+    }),
+
+  /**
+   * Makes a user an admin of a client, whose member they become, or takes the office back and leaves them a member.
+   * @throws Problem `not-found`, `reauthentication-required` to grant
+   */
+  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      if (isAdmin) requireRecentPassword(actor, clock.now());
+      await clientRow(tx, actor, clientId);
+      const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
+      if (isAdmin === adminOf.includes(clientId)) return userRow(tx, actor, email);
+      if (isAdmin || clientIds.includes(clientId)) {
+        await tables(tx)
+          .insertInto('memberships')
+          .values({ client_id: clientId, user_id: user.id, is_admin: isAdmin })
+          .onConflict((conflict) =>
+            conflict.columns(['client_id', 'user_id']).doUpdateSet({ is_admin: isAdmin }),
+          )
+          .execute();
+      }
+      const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
+      await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
+      return userRow(tx, actor, email);
+    }),
+});

@@ -1,0 +1,178 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import type { ListText } from '../../db/json-stream/json-stream.ts';
+import { tables } from '../../db/kysely.ts';
+import { type Part, readPart } from '../../db/pagination.ts';
+import type { Transact } from '../../db/pipelined-transaction.ts';
+import type { ReadRows } from '../../db/row-cursor.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
+import { type Actor, changesClient, onlyOffice, requireLister } from '../access/actor.ts';
+import { listText } from '../access/json-list-stream.ts';
+import { overseenAppId } from '../apps/app-rows.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { findGrantable, grantApps, joinClients, unknownApp } from './app-access.ts';
+import { appEvents } from './app-grant-events.ts';
+import { addUser } from './new-user.ts';
+import type { UserChanges } from './update-plan.ts';
+import { type UserColumns, userReading } from './user-json.ts';
+import { type UserFilter, usersMatching } from './user-lists.ts';
+import type { createUserReading } from './user-loader.ts';
+import { endAccess, lockUser } from './user-locks.ts';
+import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
+import { updateOrdinaryUser, updateUser } from './user-update.ts';
+
+export type UserInput = {
+  email: string;
+  first_name: string;
+  last_name: string;
+  extra: Record<string, unknown>;
+  is_demo_user: boolean;
+  apps: string[];
+  client?: number | undefined;
+  send_email: boolean;
+};
+
+type AppUserFilter = UserFilter & { app?: string | undefined };
+
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  audit: Audit;
+  reading: ReturnType<typeof createUserReading>;
+  readRows: ReadRows;
+  transact: Transact;
+};
+
+export const createUsers = ({ em, clock, audit, reading, readRows, transact }: Deps) => ({
+  /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
+  list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> =>
+    readPart(await seenUsers(em, actor, filter), 'users.id', part),
+
+  /**
+   * All that `list` would answer, as text.
+   * @throws Problem as `list`
+   */
+  listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<ListText> => {
+    const of = filter.app === undefined ? 'everything' : 'app_grants';
+    const prepare = async (reader: Actor) => {
+      requireLister(reader);
+      const users = await seenUsers(em, reader, filter);
+      return userReading({ em, actor: reader, users, columns, of });
+    };
+    return listText({ em, readRows, actor, prepare });
+  },
+
+  /** Begins to read a user whom `get` is soon to be asked for. */
+  beginGet: (email: string): void => reading.begin(email),
+
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, email: string): Promise<UserRow> => reading.read(actor, email),
+
+  /**
+   * Makes a user without a password, and owes them the mail by which to set one.
+   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`
+   */
+  create: (actor: Actor, input: UserInput): Promise<UserRow> =>
+    em.transactional(async (tx) => {
+      const { apps, clients } = await placeOf(tx, actor, input);
+      const now = clock.now();
+      const user = await addUser(
+        tx,
+        {
+          email: input.email,
+          firstName: input.first_name,
+          lastName: input.last_name,
+          extra: input.extra,
+          isDemoUser: input.is_demo_user,
+        },
+        now,
+      );
+      if (input.send_email) {
+        tx.create(OutboxMail, {
+          kind: 'password-setup',
+          recipient: user.email,
+          user,
+          createdAt: now,
+          nextAttemptAt: now,
+        });
+      }
+      await tx.flush();
+      await joinClients(tx, user.id, clients);
+      await grantApps(tx, user.id, apps);
+      const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
+      const granted = apps.map(({ id }) => id);
+      const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
+      await audit.record(tx, [event, ...appChanges]);
+      return userRow(tx, actor, user.email);
+    }),
+
+  /**
+   * @throws Problem `not-found`, `not-allowed`, `client-admin-locked`, `not-yourself`, `last-superuser`,
+   * `invalid-input` on `apps`
+   */
+  update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
+    if (changes.is_active === undefined && !em.isInTransaction()) {
+      const updated = await transact((steps) =>
+        updateOrdinaryUser({ em, steps, audit }, actor, email, changes),
+      );
+      if (updated) return updated;
+    }
+    return em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
+  },
+
+  /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
+  deactivate: (actor: Actor, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const locked = await lockUser(tx, actor, email);
+      const isEnded = await endAccess(tx, actor, locked, clock.now());
+      if (!isEnded) return;
+      const event: AuditEvent = {
+        action: 'user.deactivate',
+        actor,
+        target: email,
+        clients: locked.clientIds,
+      };
+      await audit.record(tx, [event]);
+    }),
+});
+
+const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
+  const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
+  if (filter.app === undefined) return rows;
+  const appId = await overseenAppId(em, actor, filter.app);
+  const ofApp = rows
+    .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
+    .where('app_grants.app_id', '=', appId);
+  return ofApp as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+};
+
+/**
+ * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.
+ * The unique constraint decides whether the address is free. It is reported along with other faults only where the caller
+ * sees its user: otherwise a request that creates no user would reveal addresses of other clients.
+ */
+const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+  if (input.client !== undefined && !changesClient(actor, input.client)) {
+    throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
+  }
+  const fields: FieldErrors = {};
+  const { apps, unknown } = await findGrantable(tx, actor, input.apps);
+  if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
+  const taken = await isTaken(tx, actor, input.email);
+
+  const clients = new Set(apps.map((app) => app.client_id));
+  const own = input.client ?? onlyOffice(actor);
+  if (own !== undefined) clients.add(own);
+  if (clients.size === 0 && unknown.length === 0) {
+    fields.client = ['Name the client that the user is to belong to.'];
+  }
+  if (taken) throw userExists(fields);
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return { apps, clients };
+};
+
+const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {
+  const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
+  return (await holder.where(isSeenUser(actor)).executeTakeFirst()) !== undefined;
+};

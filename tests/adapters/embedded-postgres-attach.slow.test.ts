@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  awaitGuests,
+  type EmbeddedPostgres,
+  joinEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/adapters/embedded-postgres/index.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+
+const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
+const isRoot = process.getuid?.() === 0;
+
+const countOf = async (connection: Connection, sql: string): Promise<number> => {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rowCount ?? 0;
+  } finally {
+    await client.end();
+  }
+};
+
+/** Starts the server in a process of its own, so that it can be killed. */
+const startOwner = async (dataDir: string) => {
+  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(owner.stdout, 'data');
+  return owner;
+};
+
+const LOOKED = `select from pg_stat_activity
+  where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;
+
+type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string };
+
+const joining = suite<Context>('joinEmbeddedPostgres');
+
+joining.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.dataDir = context.folder.join('data');
+});
+joining.after(({ folder }) => folder[Symbol.asyncDispose]());
+
+joining('finds nothing where no server ever ran', async ({ dataDir }) => {
+  assert.is(await joinEmbeddedPostgres(dataDir), null);
+});
+
+joining('logs in beside the owner, whose server outlives the guest', async ({ dataDir }) => {
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir });
+
+  const joined = await joinEmbeddedPostgres(dataDir);
+  await joined?.leave();
+  const rows = await countOf(connection, 'select 1');
+  await stop();
+
+  assert.equal(joined?.connection, connection);
+  assert.is(rows, 1);
+});
+
+joining('finds nothing once the owner has stopped', async ({ dataDir }) => {
+  assert.is(await joinEmbeddedPostgres(dataDir), null);
+});
+
+joining('finds nothing by the file of a killed server, whoever has its process id', async ({ dataDir }) => {
+  const file = join(dataDir, 'postgres', 'postmaster.pid');
+  const owner = await startOwner(dataDir);
+  const [, ...lines] = (await readFile(file, 'utf8')).split('\n');
+  owner.kill('SIGTERM');
+  await once(owner, 'exit');
+  // As a server leaves it that had no time to end; the process is one that lives.
+  await writeFile(file, [process.pid, ...lines].join('\n'));
+
+  assert.is(await joinEmbeddedPostgres(dataDir), null);
+});
+
+joining('does not talk to a server in a folder of somebody else', async ({ dataDir }) => {
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir });
+  // Only root can give a folder away; without it there is nothing to try.
+  if (isRoot) await chown(connection.host, 65533, 65533);
+
+  const joined = await joinEmbeddedPostgres(dataDir);
+  await joined?.leave();
+  await stop();
+
+  assert.is(joined === null, isRoot);
+});
+
+joining.run();
+
+const guests = suite<Context & { server: EmbeddedPostgres }>('awaitGuests');
+
+guests.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.dataDir = context.folder.join('data');
+  context.server = await startEmbeddedPostgres({ dataDir: context.dataDir });
+});
+guests.after(async ({ folder, server }) => {
+  await server.stop();
+  await folder[Symbol.asyncDispose]();
+});
+
+guests('waits for those who have joined, and for nobody else', async ({ dataDir, server }) => {
+  const own = new Client(server.connection);
+  await own.connect();
+  const joined = await joinEmbeddedPostgres(dataDir);
+  const order: string[] = [];
+
+  const waited = awaitGuests(server.connection).then(() => order.push('all gone'));
+  await until('it has looked for guests', async () => {
+    return (await countOf(server.connection, LOOKED)) > 0;
+  });
+  order.push('leaves');
+  await joined?.leave();
+  await waited;
+  await own.end();
+
+  assert.equal(order, ['leaves', 'all gone']);
+});
+
+guests('does not wait for the guests of a server that is gone', async ({ server }) => {
+  await server.stop();
+
+  await awaitGuests(server.connection);
+});
+
+guests.run();

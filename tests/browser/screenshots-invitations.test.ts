@@ -1,0 +1,62 @@
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { browserSuite, fillLogin, seesHeading } from '../support/browser.ts';
+import { inviteByLink } from '../support/mailed-links.ts';
+import { testLooks, type Way } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, GLOBEX } from '../support/test-app.ts';
+
+const looks = browserSuite('looks of invitations and failures');
+
+const LETTER = 'Dear colleague,\n\nhave a look at the sales figures: they are new every morning.\n\nAlex';
+const invited: Way = async (page, app) => {
+  await app.db().updateTable('clients').set({ invitation_body: LETTER }).where('id', '=', 1).execute();
+  const { path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx', 'Qm3vR8pa'] });
+  await page.goto(path);
+};
+const loggedIn: Way = async (page) => {
+  await page.goto('/login/');
+  await fillLogin(page, ADA, DEMO_PASSWORD);
+  await seesHeading(page, 'Hello Ada');
+};
+const invitedToGlobex: Way = async (page, app) =>
+  page.goto((await inviteByLink(app, { email: ADA, client: 2, by: GLOBEX })).path);
+
+testLooks(looks, {
+  invitation: invited,
+  'invitation-weak': async (page, app) => {
+    await invited(page, app);
+    await page.getByLabel('First name').fill('Mary');
+    await page.getByLabel('Choose a password').fill('mary');
+    await page.getByRole('button').click();
+    await page.getByRole('alert').waitFor();
+  },
+  'invitation-login': invitedToGlobex,
+  'invitation-press': async (page, app) => {
+    await loggedIn(page, app);
+    await invitedToGlobex(page, app);
+  },
+  'invitation-other': async (page, app) => {
+    await loggedIn(page, app);
+    await invited(page, app);
+  },
+  'invitation-wrong': (page) => page.goto('/invitation/k/?signature=s'),
+  'invitation-revoked': async (page, app) => {
+    const { id, path } = await inviteByLink(app, { email: 'revoked@acme.test' });
+    await app.as(ACME).invitations.revoke({ id });
+    await page.goto(path);
+  },
+  'invitation-expired': async (page, app) => {
+    const { path } = await inviteByLink(app, { email: 'late@acme.test' });
+    app.clock.advance(15 * DAY_MS);
+    await page.goto(path);
+  },
+  'not-found': (page) => page.goto('/nowhere/'),
+  failure: async (page, app) => {
+    await app.orm.em.fork().execute('alter table sessions rename to sessions_away');
+    await page.goto('/login/');
+    await fillLogin(page, ADA, DEMO_PASSWORD);
+    await seesHeading(page, 'Something went wrong on our side');
+    await app.orm.em.fork().execute('alter table sessions_away rename to sessions');
+  },
+});
+
+looks.run();

@@ -1,0 +1,88 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BadSettings, readConfig } from '../../src/config/config.ts';
+
+const config = suite('settings');
+
+const faultsOf = (env: Record<string, string>): string[] => {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof BadSettings) return error.lines;
+    throw error;
+  }
+};
+
+config('has the documented defaults', () => {
+  const read = readConfig({});
+
+  assert.is(read.port, 8000);
+  assert.is(read.host, '127.0.0.1');
+  assert.is(read.baseUrl, 'http://localhost:8000');
+  assert.match(read.dataDir, /\/\.steward$/);
+  assert.match(read.appStore.kind === 'folder' ? read.appStore.dir : '', /\/\.steward\/packages$/);
+  assert.is(read.adminEmail, 'admin@localhost');
+  assert.equal([read.environment, read.uploadBucketName], ['development', 'steward-uploads']);
+  assert.equal([read.tokenIdleDays, read.invitationDays, read.demo], [90, 14, false]);
+});
+
+config('names every fault at once, and never repeats a value', () => {
+  const faults = faultsOf({
+    PORT: '80a',
+    BASE_URL: 'ftp://host',
+    DATABASE_URL: 'mysql://me:hunter2@host/db',
+    SECRET_KEY: 'short-secret',
+    ADMIN_EMAIL: 'nobody',
+    APP_STORE: 'nfs:/x',
+    DEMO: 'maybe',
+  });
+
+  assert.equal(
+    faults.map((line) => line.split(':')[0]),
+    ['PORT', 'BASE_URL', 'DATABASE_URL', 'SECRET_KEY', 'ADMIN_EMAIL', 'DEMO', 'APP_STORE'].sort(
+      (a, b) => faults.findIndex((f) => f.startsWith(a)) - faults.findIndex((f) => f.startsWith(b)),
+    ),
+  );
+  assert.is(faults.length, 7);
+  assert.not.match(faults.join(), /hunter2|short-secret/);
+});
+
+config('APP_URL must be an address with a place for the app', () => {
+  const urlOf = (APP_URL: string) => readConfig({ APP_URL }).appUrl;
+
+  assert.is(urlOf('https://data.example.com/{slug}/'), 'https://data.example.com/{slug}/');
+  assert.is(urlOf('/open/{id}'), '/open/{id}');
+  assert.equal(faultsOf({ APP_URL: 'https://data.example.com/' }), ['APP_URL: must contain {slug} or {id}']);
+  for (const url of ['javascript:{id}', '//evil.test/{id}', 'data.example.com/{id}']) {
+    assert.equal(faultsOf({ APP_URL: url }), ['APP_URL: must be an http:// or https:// address, or a path']);
+  }
+});
+
+config('requires a key with a database of one’s own', () => {
+  assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db' }), [
+    'SECRET_KEY: is required with DATABASE_URL',
+  ]);
+  assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db', SECRET_KEY: 'k'.repeat(32) }), []);
+});
+
+config('reads a database URL, a Unix socket included', () => {
+  const read = (url: string) => readConfig({ DATABASE_URL: url, SECRET_KEY: 'k'.repeat(32) }).database;
+
+  assert.equal(read('postgres://me:p%40ss@db.test:6000/steward'), {
+    host: 'db.test',
+    port: 6000,
+    user: 'me',
+    password: 'p@ss',
+    database: 'steward',
+    tls: { mode: 'prefer' },
+  });
+  assert.is(read('postgresql://me@localhost/steward?host=/run/pg')?.host, '/run/pg');
+  assert.is(read('postgres://me:p@/steward?host=/run/pg')?.host, '/run/pg');
+});
+
+config('counts an empty setting as absent', () => {
+  assert.is(readConfig({ PORT: '', BASE_URL: '' }).port, 8000);
+});
+
+config.run();

@@ -1,0 +1,97 @@
+import { CompiledQuery } from 'kysely';
+import type pg from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createReads, type Read } from '../../src/db/batched-reads.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createTestPool } from '../support/test-pool.ts';
+
+type Context = { pool: pg.Pool; read: Read; drop: () => Promise<void> };
+const reads = suite<Context>('reads by small statements');
+
+reads.before(async (context) => {
+  const { connection, drop } = await createTestDatabase('empty');
+  // One connection: what a failure leaves behind meets the next read.
+  context.pool = createTestPool(connection, { max: 1 });
+  context.read = createReads(context.pool, { limitMs: 2_000 });
+  context.drop = drop;
+});
+reads.after(async ({ pool, drop }) => {
+  await pool.end();
+  await drop();
+});
+
+type Half = { half: number; pid: number };
+const half = (of: number, by = 2) =>
+  CompiledQuery.raw('select $1::int / $2::int as half, pg_backend_pid() as pid', [
+    of,
+    by,
+  ]) as CompiledQuery<Half>;
+
+reads('of one turn go together, and each has its own rows', async ({ read }) => {
+  const begun = `select xact_start::text as half, 0 as pid from pg_stat_activity where pid = pg_backend_pid()`;
+  const when = CompiledQuery.raw(begun) as CompiledQuery<Half>;
+  const [[four], [five], [first], [second]] = await Promise.all([
+    read(half(8)),
+    read(half(10)),
+    read(when),
+    read(when),
+  ]);
+
+  assert.equal([four?.half, five?.half], [4, 5]);
+  assert.is(first?.half, second?.half, 'they are one transaction');
+  assert.is.not((await read(when)).at(0)?.half, first?.half, 'what comes later is another');
+});
+
+reads('do not suffer by one of them that fails', async ({ read, pool }) => {
+  const outcomes = await Promise.allSettled([read(half(2)), read(half(1, 0)), read(half(6))]);
+
+  assert.equal(
+    outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value[0]?.half : String(outcome.reason),
+    ),
+    [1, 'error: division by zero', 3],
+  );
+  assert.is((await read(half(14)))[0]?.half, 7);
+  assert.is(pool.totalCount, 1);
+});
+
+reads('all fail when their connection is lost, and the next have another', async ({ read, pool }) => {
+  const [row] = await read(half(2));
+  const ended = CompiledQuery.raw('select pg_terminate_backend($1::int), pg_sleep(1)', [row?.pid]);
+  const outcomes = await Promise.allSettled([read(half(4)), read(ended), read(half(6))]);
+
+  assert.equal(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
+  assert.is((await read(half(8)))[0]?.half, 4);
+  assert.is(pool.totalCount, 1);
+});
+
+reads('plan once what has a list of keys, however often it is asked for', async ({ read, pool }) => {
+  const ofKeys = (keys: string[]) =>
+    CompiledQuery.raw('select from users where email = any($1::varchar[])', [keys]);
+  for (let time = 0; time < 12; time += 1) await read(ofKeys([`${time}@x.test`]));
+  const plans = 'select generic_plans, custom_plans from pg_prepared_statements where statement like $1';
+  const { rows } = await pool.query(plans, ['%from users where email%']);
+
+  assert.equal(rows, [{ generic_plans: '12', custom_plans: '0' }]);
+  const { rows: left } = await pool.query('show plan_cache_mode');
+  assert.equal(left, [{ plan_cache_mode: 'auto' }], 'other statements are planned as ever');
+});
+
+reads('give up on a server that does not answer in time', async ({ pool }) => {
+  const impatient = createReads(pool, { limitMs: 50 });
+  const [outcome] = await Promise.allSettled([impatient(CompiledQuery.raw('select pg_sleep(60)'))]);
+  assert.match(String(outcome.status === 'rejected' && outcome.reason), /timeout/);
+});
+
+reads('go without names where these cannot be kept', async ({ pool }) => {
+  const unnamed = createReads(pool, { limitMs: 2_000, preparesStatements: false });
+  const before = await pool.query('select count(*) from pg_prepared_statements');
+  for (const whole of [2, 4, 6]) assert.is((await unnamed(half(whole)))[0]?.half, whole / 2);
+  assert.equal((await pool.query('select count(*) from pg_prepared_statements')).rows, before.rows);
+});
+
+reads.run();

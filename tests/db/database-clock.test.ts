@@ -1,0 +1,49 @@
+import type pg from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createDatabaseClock } from '../../src/db/database-clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createTestPool } from '../support/test-pool.ts';
+
+type Context = { pool: pg.Pool; drop: () => Promise<void> };
+const clocks = suite<Context>('database clock');
+
+clocks.before(async (context) => {
+  const { connection, drop } = await createTestDatabase();
+  context.pool = createTestPool(connection);
+  context.drop = drop;
+});
+clocks.after(async ({ pool, drop }) => {
+  await pool.end();
+  await drop();
+});
+
+const databaseMs = async (pool: pg.Pool): Promise<number> =>
+  (await pool.query('select clock_timestamp() as now')).rows[0].now.getTime();
+
+clocks('tells the time of PostgreSQL on an instance whose clock is a day ahead', async ({ pool }) => {
+  const now = Date.now;
+  Date.now = () => now() + DAY_MS;
+  const clock = await createDatabaseClock(pool).finally(() => {
+    Date.now = now;
+  });
+  const [told, real] = [clock.now().getTime(), await databaseMs(pool)];
+  clock.stop();
+
+  assert.ok(Math.abs(told - real) < MINUTE_MS, `${told - real} ms`);
+});
+
+clocks('goes on, and does not jump with the clock of the instance', async ({ pool }) => {
+  const clock = await createDatabaseClock(pool);
+  const before = clock.now().getTime();
+  const now = Date.now;
+  Date.now = () => now() - DAY_MS;
+  const after = clock.now().getTime();
+  Date.now = now;
+  clock.stop();
+
+  assert.ok(after >= before && after - before < MINUTE_MS, `${after - before} ms`);
+});
+
+clocks.run();

@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
+
+const closedPort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return bound !== null && typeof bound === 'object' ? bound.port : 0;
+};
+
+const failureOf = async (attempt: Promise<unknown>): Promise<unknown> => {
+  const [outcome] = await Promise.allSettled([attempt]);
+  return outcome.status === 'rejected' ? outcome.reason : assert.unreachable('it should have failed');
+};
+
+const away = suite('problemOfDatabaseError');
+
+away('takes a host for away that refuses at each of its addresses', async () => {
+  const socket = connect({
+    host: 'database.test',
+    port: await closedPort(),
+    lookup: (_host, _options, callback) =>
+      callback(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ]),
+  });
+
+  const error = await failureOf(once(socket, 'connect'));
+
+  assert.instance(error, AggregateError);
+  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+});
+
+away('takes a missing socket for away', async () => {
+  const error = await failureOf(once(connect('/nowhere/.s.PGSQL.5432'), 'connect'));
+
+  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+});
+
+away('does not take a missing file for a database that is away', async () => {
+  const error = await failureOf(readFile('/nowhere/at-all'));
+
+  assert.is(problemOfDatabaseError(error), null);
+});
+
+away('says that the database has no disk space left', () => {
+  const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), {
+    code: '53100',
+  });
+  const problem = problemOfDatabaseError(error);
+
+  assert.is(problem?.status, 503);
+  assert.is(problem?.message, 'The database has no disk space left.');
+});
+
+away('takes a session that was ended within a transaction for away', () => {
+  const error = Object.assign(new Error('terminating connection'), { code: '25P03' });
+
+  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+});
+
+away.run();

@@ -1,0 +1,106 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { entities } from '../../entities/index.ts';
+import { migrations } from '../../migrations/index.ts';
+import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
+import { BROKEN_CONSTRAINTS } from '../../src/db/database-errors.ts';
+import { tables } from '../../src/db/kysely.ts';
+import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { startTestApp } from '../support/test-app.ts';
+import { NOON } from '../support/test-clock.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { logEntry, SALES } from '../support/usage.ts';
+
+const database = suite('database');
+
+database('has by its migrations exactly the schema of the entities, partitions or not', async () => {
+  const app = await startTestApp();
+  const fork = app.orm.em.fork();
+  const leapDay = { ...logEntry(0), occurredAt: new Date('2020-02-29T23:59:59.999Z') };
+  await writeUsage(fork, SALES, [leapDay], NOON);
+
+  const drift = await app.orm.schema.getUpdateSchemaSQL();
+  await app.close();
+
+  assert.is(drift, '');
+});
+
+database('lists every entity file', async () => {
+  const { glob } = await import('node:fs/promises');
+  const files = await Array.fromAsync(glob('entities/*.ts', { cwd: `${import.meta.dirname}/..` }));
+  const notEntities = ['entities/index.ts', 'entities/instant.ts'];
+
+  assert.is(entities.length, files.filter((file) => !notEntities.includes(file)).length);
+});
+
+database('is migrated once by many who start together', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const orm = await openDatabase(connection);
+  await orm.em.execute('drop schema public cascade; create schema public');
+
+  const applied = await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(connection)));
+  await orm.close();
+  await drop();
+
+  assert.equal(
+    applied.flat().sort(),
+    migrations.map(({ name }) => name),
+  );
+});
+
+database('refuses by itself what no row may say', async () => {
+  const app = await startTestApp();
+  const refuses = async (statement: string, constraint: RegExp) => {
+    const error = await app.orm.em
+      .fork()
+      .execute(statement)
+      .then(() => null)
+      .catch((cause: unknown) => String(cause));
+    assert.match(error ?? 'nothing was refused', constraint);
+  };
+
+  await refuses(`update users set email = 'ADA@acme.test' where id = 1`, /users_email_check/);
+  await refuses(`update users set email = 'ada@acme.test' where id = 1`, /users_email_unique/);
+  await refuses(`update users set profile_color = 'FFFFFF'`, /profile_color/);
+  await refuses(`update clients set password_min_length = 7`, /password_min_length/);
+  await refuses(`update apps set slug = 'No Slug' where slug = 'sales'`, /apps_slug_check/);
+  await refuses(`insert into app_grants values (1, 'AAAAAAAA')`, /app_grants_app_id_foreign/);
+  await refuses(`delete from clients where id = 1`, /clients/);
+  await refuses(
+    `insert into saved_filters values (1, 1, 'a0a91e46', 'a b', 'x', now(), now())`,
+    /hash_check/,
+  );
+  await refuses(`insert into stacks values ('XYZ', 'zylTKNVx', 's', 'S')`, /stacks_id_check/);
+  const invitation = `insert into invitations (client_id, email, key, inviter_id, date_invited, expires_at)
+    values (1, 'x@y.test', md5(random()::text), 1, now(), now())`;
+  await refuses(`${invitation}; ${invitation}`, /invitations_one_pending/);
+  await app.close();
+});
+
+database('has every constraint that an answer to callers is written for', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const orm = await openDatabase(connection);
+  const rows: { name: string }[] = await orm.em.execute(`
+    select conname as name from pg_constraint union select relname from pg_class where relkind = 'i'`);
+  await orm.close();
+  await drop();
+  const names = new Set(rows.map((row) => row.name));
+
+  assert.equal(
+    Object.keys(BROKEN_CONSTRAINTS).filter((name) => !names.has(name)),
+    [],
+  );
+});
+
+database('gives back the times that were put in, to the millisecond', async () => {
+  const app = await startTestApp();
+  const at = new Date('2026-03-29T01:30:00.123Z');
+  const db = tables(app.orm.em.fork());
+  await db.updateTable('users').set({ last_login: at }).where('id', '=', 1).execute();
+  const row = await db.selectFrom('users').select('last_login').where('id', '=', 1).executeTakeFirst();
+  await app.close();
+
+  assert.equal(row?.last_login, at);
+});
+
+database.run();

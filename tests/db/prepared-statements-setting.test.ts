@@ -1,0 +1,50 @@
+import { CompiledQuery, sql } from 'kysely';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readConfig } from '../../src/config/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { createTransactions } from '../../src/db/pipelined-transaction.ts';
+import { createRowReader } from '../../src/db/row-cursor.ts';
+import { openWorkplace } from '../../src/server/database-host.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+
+const TWICE = 'select $1::int * 2 as twice';
+const SECRET_KEY = 'a secret key that only tests ever use';
+
+/** What a connection has prepared after the same has been asked of it again and again, each way. */
+const preparedUnder = async (setting: string): Promise<string[]> => {
+  const { connection: database, drop } = await createTestDatabase();
+  const config = { ...readConfig({ PREPARED_STATEMENTS: setting }), database, secretKey: SECRET_KEY };
+  const { connection } = await openWorkplace(config);
+  // Of one connection, so that it is the one that is asked.
+  const orm = await openDatabase({ ...connection, poolSize: 1 });
+  const db = orm.em.fork().getKysely<Record<string, never>>();
+  const pool = await orm.em.getConnection().getNativeClient();
+  const { preparesStatements } = connection;
+  const readRows = createRowReader(pool, { limitMs: null, preparesStatements });
+  const transact = createTransactions(pool, { limitMs: null, preparesStatements });
+  for (const value of [1, 2, 3]) {
+    await sql`select ${value}::int * 2 as twice`.execute(db);
+    await readRows({ sql: TWICE, parameters: [value] }, { onRow: () => {}, wanted: () => 10 });
+    await transact(({ sendLast }) => sendLast([CompiledQuery.raw(TWICE, [value])]));
+  }
+  const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');
+  await orm.close(true);
+  await drop();
+  return rows.map(({ statement }) => statement);
+};
+
+const setting = suite('PREPARED_STATEMENTS');
+
+setting('is obeyed by every pool: with 0 nothing is prepared by name', async () => {
+  assert.equal(await preparedUnder('0'), []);
+});
+
+setting('is on unless it is set', async () => {
+  for (const setting of ['1', '']) {
+    const prepared = await preparedUnder(setting);
+    assert.is(prepared.filter((statement) => statement === TWICE).length, 3, 'one for each way');
+  }
+});
+
+setting.run();

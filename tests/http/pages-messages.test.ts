@@ -1,0 +1,66 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { browserOf } from '../../src/http/pages/browsers.ts';
+import { dayOf, momentOf, sentenceOf, waitOf } from '../../src/http/pages/messages.ts';
+import { Problem } from '../../src/lib/problems.ts';
+
+const wording = suite('wording of pages');
+
+wording('tells waits in words, never shorter than they are', () => {
+  const waits: [number | undefined, string][] = [
+    [undefined, 'a minute'],
+    [1, 'a minute'],
+    [61, '2 minutes'],
+    [900, '15 minutes'],
+    [3541, 'an hour'],
+    [3600, 'an hour'],
+    [3601, '2 hours'],
+    [7201, '3 hours'],
+  ];
+  for (const [seconds, words] of waits) assert.is(waitOf(seconds), words);
+});
+
+wording('says what went wrong without the words of programmers', () => {
+  for (const code of ['csrf-failed', 'bad-credentials', 'throttled', 'invalid-input'] as const) {
+    const sentence = sentenceOf(new Problem(code, { retryAfterSeconds: 900 }));
+    assert.not.match(sentence, /csrf|token|header|cookie|input|credential/i);
+  }
+});
+
+wording('writes days and moments so that nobody mixes up month and day', () => {
+  const instant = new Date('2026-12-05T09:03:00Z');
+
+  assert.is(dayOf(instant), '5 December 2026');
+  assert.is(momentOf(instant), '5 December 2026 at 09:03 UTC');
+});
+
+wording('names browsers and systems by what they say of themselves', () => {
+  const agents: [string, string][] = [
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', 'Firefox on Linux'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+      'Chrome on Windows',
+    ],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0',
+      'Edge on Windows',
+    ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15',
+      'Safari on a Mac',
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Mobile/15E148 Safari/604.1',
+      'Safari on an iPhone',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36',
+      'Chrome on Android',
+    ],
+    ['curl/8.14.1', 'Another browser'],
+    ['', 'Another browser'],
+  ];
+  for (const [agent, name] of agents) assert.is(browserOf(agent), name);
+});
+
+wording.run();

@@ -1,0 +1,37 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createOperatorOutput } from '../../src/lib/console-output.ts';
+
+const output = suite('createOperatorOutput');
+
+const outputOn = (isTTY: boolean) => {
+  const written = { log: '', stdout: '', stderr: '' };
+  const writerOf = (name: 'stdout' | 'stderr') => ({
+    isTTY,
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  const logger = {
+    info: (line: string) => {
+      written.log += line;
+    },
+  };
+  const { say, saySecret } = createOperatorOutput(logger, {
+    stdout: writerOf('stdout'),
+    stderr: writerOf('stderr'),
+  });
+  say('listens');
+  saySecret('password');
+  return written;
+};
+
+output('writes plain text to a terminal', () => {
+  assert.equal(outputOn(true), { log: '', stdout: 'listens\npassword\n', stderr: '' });
+});
+
+output('leaves standard output to the log elsewhere, and keeps secrets out of it', () => {
+  assert.equal(outputOn(false), { log: 'listens', stdout: '', stderr: 'password\n' });
+});
+
+output.run();

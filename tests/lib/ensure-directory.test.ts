@@ -1,0 +1,55 @@
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeFolder } from '../../src/lib/ensure-directory.ts';
+import { problemOf } from '../support/build-package.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+
+const folders = suite('makeFolder');
+
+folders('makes a folder and those above it, and again', async () => {
+  await using scratch = await makeScratchFolder();
+  const dir = scratch.join('a', 'b', 'c');
+
+  await Promise.all([1, 2, 3].map(() => makeFolder(dir)));
+  await makeFolder(dir);
+  await makeFolder('.');
+  await makeFolder('/');
+
+  assert.ok((await stat(dir)).isDirectory());
+});
+
+folders('takes a link to a folder for one', async () => {
+  await using scratch = await makeScratchFolder();
+  await mkdir(scratch.join('real'));
+  await symlink('real', scratch.join('link'));
+
+  await makeFolder(scratch.join('link', 'below'));
+
+  assert.equal(await readdir(scratch.join('real')), ['below']);
+});
+
+folders('says why there can be none, naming the one that is the matter', async () => {
+  await using scratch = await makeScratchFolder();
+  await writeFile(scratch.join('file'), '');
+  await symlink('nowhere', scratch.join('dangling'));
+  const cases: [dir: string, detail: string][] = [
+    ['', 'A folder has no name: it is empty.'],
+    ['/proc/nope', 'The folder /proc/nope cannot be made: nothing can be made there.'],
+    ['/proc/nope/below', 'The folder /proc/nope cannot be made: nothing can be made there.'],
+    ...['file', 'dangling'].map((name): [string, string] => [
+      scratch.join(name, 'below'),
+      `The folder ${scratch.join(name)} cannot be made: there is a file of that name, or a link that leads nowhere.`,
+    ]),
+    [
+      scratch.join('x'.repeat(256)),
+      `The folder ${scratch.join('x'.repeat(256))} cannot be made: ENAMETOOLONG.`,
+    ],
+  ];
+
+  for (const [dir, detail] of cases) {
+    assert.is((await problemOf(makeFolder(dir), 'invalid-input')).message, detail);
+  }
+});
+
+folders.run();

@@ -1,0 +1,54 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BadSettings, readConfig } from '../../src/config/config.ts';
+
+const origins = suite('origins of other sites');
+
+const read = (list: string) => readConfig({ CORS_ORIGINS: list }).corsOrigins;
+
+const faultsOf = (list: string): string[] => {
+  try {
+    read(list);
+    return [];
+  } catch (error) {
+    if (error instanceof BadSettings) return error.lines;
+    throw error;
+  }
+};
+
+origins('are none unless they are named', () => {
+  assert.equal(readConfig({}).corsOrigins, []);
+  assert.equal(read(''), []);
+});
+
+origins('are kept as browsers write them', () => {
+  assert.equal(read('https://App.Example.com, http://localhost:5173,https://x.test:443/'), [
+    'https://app.example.com',
+    'http://localhost:5173',
+    'https://x.test',
+  ]);
+  assert.equal(read('*'), ['*']);
+});
+
+origins('are refused when no browser would ever send them', () => {
+  for (const list of [
+    'app.example.com',
+    'https://x.test/path',
+    'https://x.test/?q',
+    'https://x.test#f',
+    'https://me:secret@x.test',
+    'ftp://x.test',
+    'null',
+    'https://*.x.test',
+    'https://x.test,',
+    '**',
+  ]) {
+    assert.equal(
+      faultsOf(list),
+      ['CORS_ORIGINS: must be origins such as https://app.example.com, or *'],
+      list,
+    );
+  }
+});
+
+origins.run();

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isSlug, isVersion, packageFileName, parsePackageFileName } from '../../src/lib/package-name.ts';
+
+const names = suite('package file names');
+
+const slugs = fc.stringMatching(/^[a-z0-9_-]{1,64}$/);
+const numbers = fc.nat().map(String);
+const parts = fc.array(fc.stringMatching(/^(0|[1-9]\d{0,8}|[0-9]{0,4}[a-zA-Z-][0-9a-zA-Z-]{0,8})$/), {
+  minLength: 1,
+  maxLength: 3,
+});
+const versions = fc
+  .record({ core: fc.tuple(numbers, numbers, numbers), pre: fc.option(parts), build: fc.option(parts) })
+  .map(
+    ({ core, pre, build }) =>
+      core.join('.') + (pre ? `-${pre.join('.')}` : '') + (build ? `+${build.join('.')}` : ''),
+  );
+
+names('part again into the slug and the version they were made of', () => {
+  fc.assert(
+    fc.property(slugs, versions, (slug, version) => {
+      const name = packageFileName(slug, version);
+      assert.is(name, `${slug}-${version}.tgz`);
+      assert.equal(parsePackageFileName(name ?? ''), { slug, version });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+names('are read in one way only: whatever parses is what its parts make', () => {
+  const pieces = fc.constantFrom('a', '-', '1', '0', '.', '_', '1.0.0', '+', '/', 'B', '.tgz');
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 12 }), (told) => {
+      const name = `${told.join('')}.tgz`;
+      const parsed = parsePackageFileName(name);
+      if (parsed) assert.is(packageFileName(parsed.slug, parsed.version), name);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+names('have hyphens in slugs and in versions', () => {
+  assert.equal(parsePackageFileName('a-1-2.0.0-3.0.0.tgz'), { slug: 'a-1', version: '2.0.0-3.0.0' });
+  assert.equal(parsePackageFileName('--1.0.0.tgz'), { slug: '-', version: '1.0.0' });
+  for (const name of [
+    '1.0.0.tgz',
+    '-1.0.0.tgz',
+    'a-1.0.tgz',
+    'a-1.0.0.tgz.sha256',
+    'x/a-1.0.0.tgz',
+    'a-1.0.0.tgz\n',
+  ]) {
+    assert.is(parsePackageFileName(name), null, name);
+  }
+});
+
+names('have slugs and versions within their rules', () => {
+  assert.ok(isSlug('a'.repeat(64)));
+  for (const slug of ['', 'a'.repeat(65), 'A', 'a.b', 'a/b', 'é', 'a\n']) assert.not(isSlug(slug), slug);
+  assert.ok(isVersion(`1.0.0-${'a'.repeat(122)}`));
+  const versions = [
+    '',
+    '1',
+    '1.0',
+    'v1.0.0',
+    ' 1.0.0',
+    '1.0.0 ',
+    '01.0.0',
+    '1.0.0-01',
+    '1.0.0-',
+    '1.0.0\n',
+    'latest',
+  ];
+  for (const version of [...versions, `1.0.0-${'a'.repeat(123)}`]) assert.not(isVersion(version), version);
+});
+
+names.run();

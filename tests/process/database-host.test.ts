@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { Client } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instance-lock.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { inWorkplace, type Workplace } from '../../src/server/database-host.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+
+const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
+
+const LOOKED = `select from pg_stat_activity
+  where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;
+
+const isFound = async (connection: Connection, sql: string): Promise<boolean> => {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rowCount !== 0;
+  } finally {
+    await client.end();
+  }
+};
+
+/** Answers which server it was, by its socket folder. */
+const useDatabase = async ({ connection }: Workplace): Promise<string> => {
+  assert.ok(await isFound(connection, 'select 1'));
+  return connection.host;
+};
+
+const workplace = suite<{ folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string }>(
+  'the workplace of a command',
+);
+
+workplace.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.dataDir = context.folder.join('data');
+});
+workplace.after(({ folder }) => folder[Symbol.asyncDispose]());
+
+workplace('waits for a service that is just starting, and leaves it running', async ({ dataDir }) => {
+  const config = readConfig({ DATA_DIR: dataDir });
+  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ready = once(owner.stdout, 'data');
+  await until('the service has begun', () => existsSync(`${dataDir}/instance.sock`));
+
+  const used = await inWorkplace(config, useDatabase);
+  const [line] = await ready;
+  const usedAgain = await inWorkplace(config, useDatabase);
+  owner.kill('SIGTERM');
+  await once(owner, 'exit');
+
+  assert.is(used, JSON.parse(String(line)).host);
+  assert.is(usedAgain, used);
+});
+
+workplace('starts the server after a service that is just stopping', async ({ dataDir }) => {
+  const lock = await acquireInstanceLock(dataDir);
+
+  const using = inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase);
+  await lock.release();
+
+  assert.ok(await using);
+});
+
+workplace('starts the server after a service that was just killed', async ({ dataDir }) => {
+  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(owner.stdout, 'data');
+  owner.kill('SIGKILL');
+
+  const used = await inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase);
+
+  assert.is.not(used, JSON.parse(String(line)).host);
+});
+
+workplace('is not closed under another command that works there, too', async ({ dataDir }) => {
+  const config = readConfig({ DATA_DIR: dataDir });
+  const order: string[] = [];
+  const hasJoined = Promise.withResolvers<void>();
+
+  let second: Promise<unknown> | undefined;
+  const first = inWorkplace(config, async () => {
+    second = inWorkplace(config, async ({ connection }) => {
+      hasJoined.resolve();
+      await until('the first has looked for guests', () => isFound(connection, LOOKED));
+      order.push('second');
+    });
+    await hasJoined.promise;
+  });
+  await first;
+  order.push('first');
+  await second;
+
+  assert.equal(order, ['second', 'first']);
+});
+
+workplace('tells when the data directory stays in use without a server', async ({ dataDir }) => {
+  await mkdir(dataDir, { recursive: true });
+  const lock = await acquireInstanceLock(dataDir);
+
+  const [outcome] = await Promise.allSettled([
+    inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase, { startingPatienceMs: 100 }),
+  ]);
+  await lock.release();
+
+  assert.is(outcome.status === 'rejected' && outcome.reason.name, 'DataDirInUse');
+});
+
+workplace.run();

@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
+import { emptyOutbox, invite } from '../support/mail-fixtures.ts';
+import { until } from '../support/poll.ts';
+import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const WORKER = join(import.meta.dirname, '../support/mail-worker-process.ts');
+const MAILS = 1000;
+const FEWER = 400;
+/** Short, so that the mails of a killed worker are soon taken up by others. */
+const LEASE_MS = 1500;
+
+type Context = { app: TestApp; smtp: TestSmtpServer; children: ChildProcess[] };
+
+const crowd = suite<Context>('several processes that send the same mails');
+
+crowd.before(async (context) => {
+  context.app = await startTestApp();
+});
+crowd.after(({ app }) => app.close());
+crowd.before.each(async (context) => {
+  await emptyOutbox(context.app);
+  context.smtp = await startSmtpServer();
+  context.children = [];
+});
+crowd.after.each(async ({ smtp, children }) => {
+  await Promise.all(children.map((child) => end(child, 'SIGKILL')));
+  await smtp.close();
+});
+
+const startWorker = async ({ app, smtp, children }: Context): Promise<ChildProcess> => {
+  const argument = JSON.stringify({
+    connection: app.connection,
+    smtpUrl: smtp.url,
+    leaseMs: LEASE_MS,
+    backoffMs: 50,
+  });
+  const child = spawn(process.execPath, [WORKER, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  await once(child.stdout, 'data');
+  child.stdout.resume();
+  return child;
+};
+
+const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+};
+
+/** Owes them as of now: the children live by real time. */
+const oweMails = async ({ app }: Context, count: number): Promise<string[]> => {
+  const emails = await invite(app, count);
+  await app
+    .db()
+    .updateTable('invitations')
+    .set({ expires_at: new Date(Date.now() + 1e9) })
+    .execute();
+  await app
+    .db()
+    .updateTable('outbox_mails')
+    .set({ created_at: new Date(), next_attempt_at: new Date() })
+    .execute();
+  return emails;
+};
+
+const countUnsent = async ({ app }: Context): Promise<number> => {
+  const { count } = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('sent_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return count;
+};
+
+/** Two with one message id are one mail that came twice. */
+const countDuplicates = async ({ smtp }: Context): Promise<number> => {
+  const ids = await Promise.all(smtp.taken.map(async (mail) => (await parseMail(mail)).messageId));
+  return ids.length - new Set(ids).size;
+};
+
+crowd('send each of a thousand once, and lose none', async (context) => {
+  const emails = await oweMails(context, MAILS);
+  const started = performance.now();
+  const workers = await Promise.all([1, 2, 3].map(() => startWorker(context)));
+
+  await until('all are sent', async () => (await countUnsent(context)) === 0, 60_000);
+  const seconds = (performance.now() - started) / 1000;
+  await Promise.all(workers.map((child) => end(child, 'SIGTERM')));
+
+  assert.equal(context.smtp.recipients().sort(), emails.sort());
+  assert.is(await countDuplicates(context), 0);
+  const { counts } = await context.app
+    .db()
+    .selectFrom('invitations')
+    .select((eb) => eb.fn.sum<string>('email_count').as('counts'))
+    .executeTakeFirstOrThrow();
+  assert.is(Number(counts), MAILS);
+  console.log(`${MAILS} mails by 3 processes in ${seconds.toFixed(1)} s, no duplicate`);
+});
+
+crowd(
+  'lose none when one is killed while it sends, and repeat at most what it had in hand',
+  async (context) => {
+    const { smtp } = context;
+    const emails = await oweMails(context, FEWER);
+    const workers = await Promise.all([1, 2, 3].map(() => startWorker(context)));
+    const [first, second, third] = workers;
+    if (!first || !second || !third) return assert.unreachable();
+    await until('some are sent', () => smtp.taken.length > FEWER / 5);
+    await end(first, 'SIGKILL');
+    await until('more are sent', () => smtp.taken.length > FEWER / 2);
+    await end(second, 'SIGKILL');
+
+    await until('all are sent', async () => (await countUnsent(context)) === 0, 60_000);
+    await end(third, 'SIGTERM');
+    const duplicates = await countDuplicates(context);
+
+    assert.equal([...new Set(smtp.recipients())].sort(), emails.sort());
+    assert.ok(duplicates <= 2 * MAILS_IN_FLIGHT, `${duplicates} duplicates`);
+    console.log(`two of three killed: ${duplicates} duplicates`);
+  },
+);
+
+crowd(
+  'take up what a killed one had in hand, and repeat what it did not live to see taken',
+  async (context) => {
+    const { smtp } = context;
+    const [asked = '', handedOver = ''] = await oweMails(context, 2);
+    smtp.faults.recipient = (email) => (email === asked ? 'hang' : undefined);
+    smtp.faults.message = () => 'hang';
+    const killed = await startWorker(context);
+    await until(
+      'the server has one, and hears of the other',
+      () => smtp.taken.length === 1 && smtp.peak() > 1,
+    );
+    await end(killed, 'SIGKILL');
+    delete smtp.faults.recipient;
+    delete smtp.faults.message;
+
+    const worker = await startWorker(context);
+    await until('both are sent', async () => (await countUnsent(context)) === 0);
+    await end(worker, 'SIGTERM');
+
+    assert.equal(smtp.recipients().sort(), [asked, handedOver, handedOver].sort());
+    assert.is(await countDuplicates(context), 1);
+  },
+);
+
+crowd.run();

@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
+import { pruneCounts, pruneCredentials } from '../../../src/services/auth/credential-pruning.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import type { TestApp } from '../../support/test-app.ts';
+
+const pruning = appSuite('pruning of logins');
+
+const add = async (app: TestApp, idleDays: number, count: number): Promise<void> => {
+  const at = new Date(app.clock.now().getTime() - idleDays * DAY_MS);
+  const rows = Array.from({ length: count }, (_, n) => ({
+    user_id: 1,
+    digest: `${idleDays}-${n}`.padStart(64, '0'),
+    created_at: at,
+    last_used: at,
+  }));
+  const inAnHour = sql<Date>`now() + interval '1 hour'`;
+  await app
+    .db()
+    .insertInto('sessions')
+    .values(rows.map((row) => ({ ...row, authenticated_at: at, expires_at: inAnHour })))
+    .execute();
+  await app.db().insertInto('api_tokens').values(rows).execute();
+};
+const count = async (app: TestApp) => {
+  const sessions = await app.db().selectFrom('sessions').select('id').execute();
+  const tokens = await app.db().selectFrom('api_tokens').select('id').execute();
+  return [sessions.length, tokens.length];
+};
+
+pruning('removes what lets nobody in any more, however many there are', async ({ app }) => {
+  await add(app, 13, 2);
+  await add(app, 15, 3);
+  await add(app, 91, 2_500);
+  const prune = (tokenIdleDays: number) =>
+    pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays });
+
+  await prune(0);
+  assert.equal(await count(app), [2, 2_505]);
+  await prune(90);
+  assert.equal(await count(app), [2, 5]);
+});
+
+pruning('removes sessions past their absolute lifetime, by the clock of the database', async ({ app }) => {
+  await app.db().deleteFrom('sessions').execute();
+  await add(app, 0, 1_500);
+  await app
+    .db()
+    .updateTable('sessions')
+    .set({ expires_at: sql<Date>`now()` })
+    .where('digest', '<>', '0-7'.padStart(64, '0'))
+    .execute();
+
+  await pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays: 0 });
+
+  assert.is((await count(app))[0], 1);
+});
+
+pruning('removes counts that ended more than an hour ago, and no other', async ({ app }) => {
+  const countsEnding = (minutesAgo: number, many: number) => {
+    const expire = Date.now() - minutesAgo * MINUTE_MS;
+    const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));
+    return app.db().insertInto('rate_limits').values(rows).execute();
+  };
+  await countsEnding(61, 2_500);
+  await countsEnding(59, 1);
+  await countsEnding(-5, 1);
+  await app.db().insertInto('rate_limits').values({ key: 'endless', points: 1, expire: null }).execute();
+
+  await pruneCounts(app.orm.em.fork());
+  const left = await app.db().selectFrom('rate_limits').select('key').orderBy('key').execute();
+  assert.equal(
+    left.map(({ key }) => key),
+    ['-5:0', '59:0', 'endless'],
+  );
+});
+
+pruning.run();

@@ -1,0 +1,155 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
+import { Problem } from '../../../src/lib/problems.ts';
+import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createLoginCrowd } from '../../../src/services/auth/login-concurrency.ts';
+import { createLoginThrottle, type LoginThrottle } from '../../../src/services/auth/login-throttle.ts';
+import { passwordHashKinds } from '../../../src/services/auth/password-hash-kinds.ts';
+import { createPasswordProof } from '../../../src/services/auth/password-verification.ts';
+import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
+import { rejectsWith } from '../../support/rejects-with.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { CHEAP_HASH } from '../../support/test-server.ts';
+
+type Context = { app: TestApp; work: Record<string, number>; attempt: ReturnType<typeof attempts> };
+
+const work = suite<Context>('the work of a failed login');
+
+work.before.each(async (context) => {
+  context.app = await startTestApp();
+  context.work = {};
+  context.attempt = attempts(context.app, context.work);
+});
+work.after.each(({ app }) => app.close());
+
+/** Logins by a hasher that adds up what it computes, by family. */
+const attempts = (app: TestApp, done: Record<string, number>, throttling: Partial<LoginThrottle> = {}) => {
+  const proof = (async () =>
+    createPasswordProof({
+      em: app.orm.em.fork(),
+      clock: app.clock,
+      hasher: await createPasswordHasher(2, CHEAP_HASH, (family, units) => {
+        done[family] = (done[family] ?? 0) + units;
+      }),
+      throttle: { ...createLoginThrottle(await app.orm.em.getConnection().getNativeClient()), ...throttling },
+      crowd: createLoginCrowd(),
+      audit: createAudit(NO_ORIGIN, app.clock),
+      origin: NO_ORIGIN,
+    }))();
+  return async (email: string, password: string): Promise<void> => {
+    for (const family of Object.keys(done)) delete done[family];
+    await (await proof).prove(email, password);
+  };
+};
+
+const PASSWORD = 'p';
+const cheap = (kind: string): string =>
+  recorded.find((made) => made.kind === kind && made.password === PASSWORD)?.hash ?? `no ${kind} is recorded`;
+const OURS = '$argon2id$v=19$m=64,p=1,t=1';
+/** Of the recorded argon2 hashes of this password, the one that Django's hasher made. */
+const DJANGO_ARGON2 = '$argon2id$v=19$m=64,t=1,p=2';
+
+const HASHES: Record<string, string> = {
+  'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
+  // Another count of iterations: only the work matters here, so it need not verify.
+  'pbkdf2-more@acme.test': cheap('pbkdf2_sha256').replace('$100$', '$250$'),
+  'sha1@acme.test': cheap('pbkdf2_sha1'),
+  'bcrypt@acme.test': cheap('bcrypt'),
+  'bcrypt-more@acme.test': cheap('bcrypt_sha256').replace('$04$', '$07$'),
+  'scrypt@acme.test': cheap('scrypt'),
+  'argon2@acme.test': cheap('argon2'),
+};
+const ALL_WORK = {
+  [OURS]: 1,
+  [DJANGO_ARGON2]: 1,
+  bcrypt: 2 ** 7,
+  pbkdf2_sha1: 100,
+  pbkdf2_sha256: 250,
+  scrypt$16$8$3: 1,
+};
+
+const sorted = (counts: Record<string, number>) => Object.entries(counts).sort();
+
+const addUsers = async (app: TestApp, hashes: Record<string, string>): Promise<void> => {
+  await app
+    .db()
+    .insertInto('users')
+    .values(
+      Object.entries(hashes).map(([email, hash]) => ({
+        ...{ email, handle: `@${email}`, profile_color: '1f77b4', password_hash: hash },
+        ...{ date_joined: app.clock.now(), last_password_set: app.clock.now() },
+      })),
+    )
+    .execute();
+};
+
+work('is the same for every address while hashes of other services are in use', async (context) => {
+  const { app, attempt, work: done } = context;
+  await addUsers(app, HASHES);
+  await app.as('admin@acme.test').users.update({ email: 'grace@acme.test', is_active: false });
+
+  for (const email of [
+    'nobody@acme.test',
+    'ada@acme.test',
+    'grace@acme.test',
+    'idle@acme.test',
+    'nul\0@acme.test',
+    ...Object.keys(HASHES),
+  ]) {
+    await rejectsWith(attempt(email, 'a wrong password'), 'bad-credentials');
+    assert.equal(sorted(done), sorted(ALL_WORK), email);
+  }
+});
+
+work('is one hash of our own when there are no others', async ({ attempt, work: done }) => {
+  for (const email of ['nobody@acme.test', 'ada@acme.test', 'idle@acme.test']) {
+    await rejectsWith(attempt(email, 'a wrong password'), 'bad-credentials');
+    assert.equal(done, { [OURS]: 1 }, email);
+  }
+});
+
+work('is not done by a login that succeeds, and shrinks as hashes are replaced', async (context) => {
+  const { app, attempt, work: done } = context;
+  await addUsers(app, {
+    'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
+    'scrypt@acme.test': cheap('scrypt'),
+  });
+
+  await attempt('ada@acme.test', app.config.demoPassword);
+  assert.equal(done, { [OURS]: 1 });
+  await attempt('pbkdf2@acme.test', PASSWORD);
+  assert.equal(done, { pbkdf2_sha256: 100 });
+  assert.equal(await passwordHashKinds(app.orm.em.fork()), [OURS, 'scrypt$16$8$3']);
+  await rejectsWith(attempt('nobody@acme.test', 'x'), 'bad-credentials');
+  assert.equal(sorted(done), sorted({ [OURS]: 1, scrypt$16$8$3: 1 }));
+});
+
+work(
+  'is done by a right password that comes past the limit of failures, too',
+  async ({ app, work: done }) => {
+    await addUsers(app, { 'pbkdf2@acme.test': cheap('pbkdf2_sha256') });
+    const attempt = attempts(app, done, {
+      recordSuccess: async () => {
+        throw new Problem('throttled');
+      },
+    });
+
+    await rejectsWith(attempt('ada@acme.test', app.config.demoPassword), 'throttled');
+    assert.equal(sorted(done), sorted({ [OURS]: 1, pbkdf2_sha256: 100 }));
+  },
+);
+
+work('does not count hashes of inactive users, who cannot log in', async ({ app }) => {
+  await addUsers(app, HASHES);
+  await app
+    .db()
+    .updateTable('users')
+    .set({ is_active: false })
+    .where('email', '=', 'scrypt@acme.test')
+    .execute();
+
+  assert.not.ok((await passwordHashKinds(app.orm.em.fork())).join().includes('scrypt'));
+});
+
+work.run();

@@ -1,0 +1,131 @@
+import type { Pool } from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createLogger } from '../../../src/lib/logger.ts';
+import { type Caller, createRequestLimits } from '../../../src/services/rate-limits/request-limits.ts';
+import { until } from '../../support/poll.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { createTestPool } from '../../support/test-pool.ts';
+
+type Context = { database: TestDatabase; pool: Pool };
+
+const limits = suite<Context>('limits of requests');
+
+limits.before(async (context) => {
+  context.database = await createTestDatabase();
+  context.pool = createTestPool(context.database.connection);
+});
+limits.after(async ({ pool, database }) => {
+  await pool.end();
+  await database.drop();
+});
+
+const logger = createLogger('silent');
+const token = (id: number): Caller => ({ via: { kind: 'token', id }, address: '127.0.0.1' });
+const at = (address: string): Caller => ({ via: null, address });
+
+/** How many of so many requests at once are granted. */
+const grantedOf = async (
+  instances: ReturnType<typeof createRequestLimits>[],
+  caller: Caller,
+  tries: number,
+) => {
+  const allowances = await Promise.all(
+    Array.from({ length: tries }, (_, n) => instances[n % instances.length]?.take(caller, 1)),
+  );
+  return allowances.filter((allowance) => allowance?.isGranted).length;
+};
+
+limits('grant exactly the limit, and tell what is left', async ({ pool }) => {
+  const one = createRequestLimits({ pool, limit: 3, logger });
+  const told = [];
+  for (let n = 0; n < 5; n += 1) told.push(await one.take(token(1), 1));
+
+  assert.equal(
+    told.map(({ isGranted, remaining }) => [isGranted, remaining]),
+    [
+      [true, 2],
+      [true, 1],
+      [true, 0],
+      [false, 0],
+      [false, 0],
+    ],
+  );
+  for (const { resetSeconds } of told) assert.ok(resetSeconds >= 1 && resetSeconds <= 60);
+});
+
+limits('grant no more than that to all instances together, however many ask at once', async ({ pool }) => {
+  for (const limit of [1, 7, 20, 100, 1_000]) {
+    const instances = [1, 2, 3].map(() => createRequestLimits({ pool, limit, logger }));
+    const granted = await grantedOf(instances, token(limit * 10), limit * 3);
+
+    // Each of them may keep all but one of its last block.
+    const lost = instances.length * (Math.max(1, Math.floor(limit / 20)) - 1);
+    assert.ok(granted <= limit, `${granted} of ${limit}`);
+    assert.ok(granted >= limit - lost, `${granted} of ${limit}`);
+  }
+});
+
+limits('are for each token and for each address, of IPv6 for each network', async ({ pool }) => {
+  const one = createRequestLimits({ pool, limit: 1, logger });
+  const isGranted = async (caller: Caller) => (await one.take(caller, 1)).isGranted;
+
+  assert.equal(
+    [await isGranted(token(2)), await isGranted(token(3)), await isGranted(token(2))],
+    [true, true, false],
+  );
+  assert.is(await isGranted({ via: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
+  assert.equal([await isGranted(at('10.0.0.1')), await isGranted(at('10.0.0.2'))], [true, true]);
+  assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8::2'))], [true, false]);
+});
+
+limits('take all that is asked for at once, or nothing of it', async ({ pool }) => {
+  const one = createRequestLimits({ pool, limit: 10, logger });
+  const take = async (requests: number) => {
+    const { isGranted, remaining } = await one.take(token(4), requests);
+    return [isGranted, remaining];
+  };
+
+  assert.equal(await take(7), [true, 3]);
+  assert.equal(await take(4), [false, 3]);
+  assert.equal(await take(3), [true, 0]);
+  assert.is((await one.take(token(5), 11)).isGranted, false);
+});
+
+limits('begin anew with the next window, for all instances alike', async ({ pool }) => {
+  const windowMs = 1_500;
+  const instances = [1, 2].map(() => createRequestLimits({ pool, limit: 100, logger, windowMs }));
+  for (let round = 0; round < 2; round += 1) {
+    // Leaves each of them a part of its block, which is worth nothing in the next window.
+    assert.is(await grantedOf(instances, token(6), 2), 2);
+    await until('the window is over', async () => {
+      const { rows } = await pool.query(
+        `select from rate_limits where key = 'requests:token:6' and expire > extract(epoch from now()) * 1000`,
+      );
+      return rows.length === 0;
+    });
+    const granted = await grantedOf(instances, token(6), 150);
+    assert.ok(granted > 90 && granted <= 100, String(granted));
+    await until('the next one is', async () => (await instances[0]?.take(token(6), 1))?.isGranted === true);
+  }
+});
+
+limits('ask the database once for many requests', async ({ pool }) => {
+  const one = createRequestLimits({ pool, limit: 2_000, logger });
+  await grantedOf([one], token(7), 250);
+
+  const { rows } = await pool.query(`select points from rate_limits where key = 'requests:token:7'`);
+  assert.is(rows[0].points, 300);
+});
+
+limits('are kept by each instance alone while the database is away', async ({ database }) => {
+  const gone = createTestPool(database.connection);
+  const one = createRequestLimits({ pool: gone, limit: 40, logger });
+  assert.is(await grantedOf([one], token(8), 10), 10);
+  await gone.end();
+
+  assert.is(await grantedOf([one], token(8), 100), 30);
+  assert.is(await grantedOf([one], token(9), 100), 40);
+});
+
+limits.run();

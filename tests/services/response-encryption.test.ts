@@ -1,0 +1,64 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAnswerSeal } from '../../src/services/idempotency/response-encryption.ts';
+
+const seals = suite('seal of answers');
+
+const seal = createAnswerSeal('a secret key that only tests ever use');
+const other = createAnswerSeal('another secret key');
+const ANSWER = '{"token":"…0123456789abcdef"}';
+const refuses = async (opening: Promise<string>, which?: string): Promise<void> => {
+  const [outcome] = await Promise.allSettled([opening]);
+  assert.is(outcome.status, 'rejected', which);
+};
+
+seals('opens where it was made for', async () => {
+  assert.is(await seal.open(await seal.seal(ANSWER, '1 key'), '1 key'), ANSWER);
+  assert.is(await seal.open(await seal.seal('', '1 key'), '1 key'), '');
+});
+
+seals('keeps the answer to a bulk in a fraction of its bytes, and a short one in all of them', async () => {
+  const bulk = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, name: `Zoë ${id}` })));
+  const sealed = await seal.seal(bulk, '1 key');
+
+  assert.is(await seal.open(sealed, '1 key'), bulk);
+  assert.ok(sealed.length * 4 < bulk.length, `${sealed.length} of ${bulk.length} bytes`);
+  const repetitive = JSON.stringify('x'.repeat(1000));
+  assert.is(await seal.open(await seal.seal(repetitive, '1 key'), '1 key'), repetitive);
+  assert.ok(
+    (await seal.seal(repetitive, '1 key')).length > repetitive.length,
+    'its length tells nothing of its content',
+  );
+});
+
+seals('opens for no other user, key or service', async () => {
+  const sealed = await seal.seal(ANSWER, '1 key');
+  await refuses(seal.open(sealed, '2 key'));
+  await refuses(seal.open(sealed, '1 yek'));
+  await refuses(other.open(sealed, '1 key'));
+});
+
+seals('opens for nobody who has altered or cut it', async () => {
+  const sealed = await seal.seal(ANSWER, '1 key');
+  for (const at of [0, 12, 28, sealed.length - 1]) {
+    const altered = Buffer.from(sealed);
+    altered[at] = (altered[at] ?? 0) ^ 1;
+    await refuses(seal.open(altered, '1 key'), `byte ${at}`);
+    await refuses(seal.open(sealed.subarray(0, at), '1 key'), `${at} bytes`);
+  }
+});
+
+seals('shows neither the answer nor that it is the same again', async () => {
+  const [first, second] = [await seal.seal(ANSWER, '1 key'), await seal.seal(ANSWER, '1 key')];
+  assert.not.ok(first.includes('token'));
+  assert.not.equal(first, second);
+});
+
+seals('tells requests apart by a digest that takes the key to make', () => {
+  assert.match(seal.fingerprint('a'), /^[0-9a-f]{64}$/);
+  assert.is(seal.fingerprint('a'), seal.fingerprint('a'));
+  assert.is.not(seal.fingerprint('a'), seal.fingerprint('b'));
+  assert.is.not(seal.fingerprint('a'), other.fingerprint('a'));
+});
+
+seals.run();

@@ -1,0 +1,73 @@
+import pg from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createUsageWriters } from '../../../src/services/usage/write-limiter.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { until } from '../../support/poll.ts';
+import { rejectsWith } from '../../support/rejects-with.ts';
+import { ADA, EDSGER, STAFF } from '../../support/test-app.ts';
+import { CHURN, SALES } from '../../support/usage.ts';
+
+const writers = suite('createUsageWriters');
+
+/** Work that goes on until it is told to end, and how much of it is under way. */
+const createWork = () => {
+  const ends: (() => void)[] = [];
+  return {
+    begun: ends,
+    begin: () => new Promise<void>((resolve) => ends.push(resolve)),
+    endAll: () => {
+      for (const end of ends.splice(0)) end();
+    },
+  };
+};
+
+writers('lets in one for each app and four in all, and everybody in the end', async () => {
+  const { within } = createUsageWriters();
+  const work = createWork();
+  const apps = ['a', 'a', 'a', 'b', 'c', 'd', 'e'];
+  const all = Promise.all(apps.map((app) => within(app, 1, work.begin)));
+  await until('four are in', () => work.begun.length === 4);
+  for (let ended = 0; ended < apps.length; ) {
+    ended += work.begun.length;
+    work.endAll();
+    if (ended < apps.length) await until('others come in', () => work.begun.length > 0);
+  }
+  await all;
+});
+
+writers('refuses more than can wait, but never who comes alone', async () => {
+  const { within } = createUsageWriters();
+  const work = createWork();
+  const large = within('a', 1_000_000, work.begin);
+
+  await rejectsWith(within('b', 1, work.begin), 'overloaded');
+  await until('it is in', () => work.begun.length === 1);
+  work.endAll();
+  await large;
+  const next = within('b', 1, work.begin);
+  await until('the next is in', () => work.begun.length === 1);
+  work.endAll();
+  await next;
+});
+
+writers.run();
+
+const busy = appSuite('an app that is written to or counted anew');
+
+busy('holds up nobody else', async ({ app }) => {
+  const rebuild = new pg.Client(app.connection);
+  await rebuild.connect();
+  await rebuild.query('begin');
+  await rebuild.query(`select pg_advisory_xact_lock(hashtextextended('usage of ${SALES}', 0))`);
+  const entries = [{ email: ADA, action: 'X' }];
+  const waiting = Array.from({ length: 30 }, () => app.as(STAFF).usage.record({ app_id: SALES, entries }));
+
+  await app.as(STAFF).usage.record({ app_id: CHURN, entries });
+  assert.is((await app.send('GET /jb/apps/', { as: EDSGER })).statusCode, 200);
+  await rebuild.query('rollback');
+  await rebuild.end();
+  for (const answer of await Promise.all(waiting)) assert.equal(answer, { recorded: 1, repeated: 0 });
+});
+
+busy.run();

@@ -1,0 +1,89 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { createSmtpMailer, type SmtpTimeouts } from '../../src/adapters/smtp/smtp-mailer.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { listenToDatabase } from '../../src/db/pg-listener.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { createLinks } from '../../src/services/auth/signed-links.ts';
+import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
+import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
+import { createOutbox } from '../../src/services/mail/outbox.ts';
+import type { TestApp } from './test-app.ts';
+
+export const MAIL_FROM = 'steward@steward.test';
+export const INVITATION_DAYS = 14;
+
+export const testWriter = createMailWriter({
+  links: createLinks({
+    secretKey: 'a secret key that only tests ever use',
+    baseUrl: 'http://localhost:8000',
+  }),
+  mailFrom: MAIL_FROM,
+  invitationDays: INVITATION_DAYS,
+});
+
+type Place = { em: SqlEntityManager; clock: Clock };
+type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
+
+export const openOutbox = ({ em, clock }: Place, settings: OutboxSettings = {}) =>
+  createOutbox({ em, clock, writer: testWriter, invitationDays: INVITATION_DAYS, perMinute: 0, ...settings });
+
+type WorkerSettings = OutboxSettings & {
+  /** Absent: no mail server. */
+  smtpUrl?: string;
+  timeoutsMs?: Partial<SmtpTimeouts>;
+  pollMs?: number;
+  retryMs?: number;
+  stopMs?: number;
+  /** Lines of its log. */
+  log?: string[];
+};
+
+/** A worker as the service has it, over a place of the test's choice. Not started. */
+export const openWorker = (place: Place & { connection: Connection }, settings: WorkerSettings = {}) => {
+  const { smtpUrl: url, timeoutsMs = {}, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
+  const logger = createLogger('debug', { write: (line) => log.push(line) });
+  return createMailWorker({
+    outbox: openOutbox(place, rest),
+    mailer: url ? createSmtpMailer({ url, connections: MAILS_IN_FLIGHT, timeoutsMs }) : null,
+    listen: (onHeard) =>
+      listenToDatabase({
+        connection: place.connection,
+        channel: MAIL_CHANNEL,
+        onHeard,
+        warn: (line) => logger.warn(line),
+      }),
+    clock: place.clock,
+    logger,
+    ...(pollMs !== undefined && { pollMs }),
+    ...(retryMs !== undefined && { retryMs }),
+    ...(stopMs !== undefined && { stopMs }),
+  });
+};
+
+/** The app's own place: its database and its clock. */
+export const placeOf = ({ orm, clock, connection }: TestApp) => ({ em: orm.em, clock, connection });
+
+/** Said here, as whoever has a worker without the service need not load the service for it. */
+const INVITER = 'admin@acme.test';
+
+let invited = 0;
+
+/** Invites new people to the first demo client, and answers their addresses. */
+export const invite = async (app: TestApp, count: number): Promise<string[]> => {
+  const emails = Array.from({ length: count }, () => `guest-${++invited}@guest.test`);
+  const items = emails.map((email) => ({ email, client: 1, initial_apps: ['zylTKNVx'] }));
+  await app.as(INVITER).invitations.create({ items });
+  return emails;
+};
+
+export const mailTo = (app: TestApp, recipient: string) =>
+  app
+    .db()
+    .selectFrom('outbox_mails')
+    .selectAll()
+    .where('recipient', '=', recipient)
+    .executeTakeFirstOrThrow();
+
+/** Ends whatever earlier tests left in the outbox. */
+export const emptyOutbox = (app: TestApp) => app.db().deleteFrom('outbox_mails').execute();
