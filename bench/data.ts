@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { readConfig } from '../src/config/config.ts';
 import { DAY_MS } from '../src/lib/clock.ts';
-import { inWorkplace } from '../src/server/database-host.ts';
+import { withDatabaseHost } from '../src/server/database-host.ts';
 import { fillDatabase, NotEmpty } from './data/fill.ts';
 import { BadPlan, type Plan } from './data/plan.ts';
 import { describeDatabase } from './data/report.ts';
@@ -31,7 +31,7 @@ type Options = Omit<Plan, 'clients'> & { clients?: number };
 const fill = async ({ clients, ...options }: Options): Promise<void> => {
   const plan = { ...options, clients: clients ?? Math.ceil(options.apps / APPS_PER_CLIENT) };
   const started = performance.now();
-  const lines = await inWorkplace(readConfig(process.env), async ({ connection }) => {
+  const lines = await withDatabaseHost(readConfig(process.env), async ({ connection }) => {
     await fillDatabase(connection, plan);
     return describeDatabase(connection);
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currentDeadline } from '../src/lib/deadline.ts';
 import { Text } from './schemas/fields.ts';
-import { operator, router } from './trpc.ts';
+import { router, staffProcedure } from './trpc.ts';
 
 const tags = ['App fetch and load'];
 const OneApp = z.object({ app_slug: Text(255) });
@@ -14,8 +14,11 @@ export const OneVersion = OneApp.extend({
 export const Message = z.object({ message: z.string() });
 
 export const appPackagesRouter = router({
-  fetch: operator
-    .meta({ openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags }, rest: { keepsOnce: true } })
+  fetch: staffProcedure
+    .meta({
+      openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags },
+      rest: { handlesIdempotency: true },
+    })
     .input(OneVersion)
     .output(Message)
     .mutation(async ({ ctx, input }) => {
@@ -30,7 +33,7 @@ export const appPackagesRouter = router({
       return { message: `Loaded ${slug} version ${version}` };
     }),
 
-  load: operator
+  load: staffProcedure
     .meta({ openapi: { method: 'POST', path: '/app/load/{app_slug}/', tags }, rest: { status: 204 } })
     .input(OneApp)
     .output(z.void())

@@ -16,7 +16,7 @@ import { Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
 import { numberedPage, partOf, partOfList } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
-import { administrator, operator, overseer, router, signedIn } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 const Html = Text(100_000);
 /** It is looked up, not judged: what has not the form of an id names no app. */
@@ -24,7 +24,7 @@ export const AppKey = Text(255);
 const tags = ['Apps'];
 
 export const appsRouter = router({
-  list: signedIn
+  list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
     .input(z.object(partOfList(AppKey)).prefault({}))
     .output(listOf(AppView))
@@ -34,14 +34,17 @@ export const appsRouter = router({
       return (await apps.list(ctx.actor, partOf(ctx, input))).map(appView);
     }),
 
-  get: signedIn
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags }, rest: { passing: ['usage'] } })
+  get: protectedProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags },
+      rest: { volatileFields: ['usage'] },
+    })
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
   /** What a platform asks before it shows the app to somebody. */
-  status: signedIn
+  status: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/status/', tags }, rest: { extension: true } })
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusView)
@@ -49,7 +52,7 @@ export const appsRouter = router({
       appStatusView(await ctx.services.appStatus.get(ctx.actor, input.app_id)),
     ),
 
-  stacks: signedIn
+  stacks: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/stacks/', tags }, rest: { extension: true } })
     .input(z.object({ app_id: AppKey, ...partOfList(Text(255)) }))
     .output(z.array(AppStackView))
@@ -59,7 +62,7 @@ export const appsRouter = router({
     }),
 
   /** What was fetched last first; `cursor` is the id of the last version of the page before. */
-  versions: overseer
+  versions: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
       rest: { extension: true },
@@ -73,7 +76,7 @@ export const appsRouter = router({
     }),
 
   /** To the version named, or without one to that which was loaded before: twice comes back. */
-  rollback: operator
+  rollback: staffProcedure
     .meta({
       openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: ['App fetch and load'] },
       rest: { extension: true },
@@ -89,10 +92,10 @@ export const appsRouter = router({
       return { message: `Rolled back ${slug} to version ${version}` };
     }),
 
-  update: administrator
+  update: adminProcedure
     .meta({
       openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags },
-      rest: { represents: 'apps.get' },
+      rest: { resource: 'apps.get' },
     })
     .input(
       z.object({

@@ -4,7 +4,7 @@ import { AUDIT_ACTIONS } from '../src/services/audit/actions.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas/fields.ts';
 import { numberedPage, partOf } from './schemas/paging.ts';
-import { administrator, router } from './trpc.ts';
+import { adminProcedure, router } from './trpc.ts';
 
 export const AuditView = z.object({
   id: z.int(),
@@ -34,7 +34,7 @@ const auditView = (entry: AuditRow, { isSuperuser, adminOf }: Actor): z.input<ty
 
 export const auditRouter = router({
   /** The newest first; `cursor` is the id of the last entry of the page before. */
-  list: administrator
+  list: adminProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/audit/', tags: ['Audit'] }, rest: { extension: true } })
     .input(
       z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BrandingRow } from '../src/services/clients/branding.ts';
 import { NoInput } from './schemas/fields.ts';
-import { anyone, router } from './trpc.ts';
+import { publicProcedure, router } from './trpc.ts';
 
 const BrandingView = z.object({
   client_name: z.string(),
@@ -29,7 +29,7 @@ const brandingView = (client: BrandingRow): z.input<typeof BrandingView> => ({
 
 export const brandingRouter = router({
   /** The texts of the client whose site the request was sent to, for pages that come before a login. */
-  ofHost: anyone
+  ofHost: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false },
       rest: { extension: true },

@@ -10,13 +10,13 @@ import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { clientUserColumns } from './schemas/user-json.ts';
 import { ClientUserView, clientUserView, userFilter } from './schemas/users.ts';
 import { SiteView, siteView } from './sites.ts';
-import { administrator, overseer, router, signedIn, superuser } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const tags = ['Clients'];
 const OneClient = z.object({ id: IdKey });
 
 export const clientsRouter = router({
-  list: overseer
+  list: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/', tags } })
     .input(z.object(partOfList(IdCursor)).prefault({}))
     .output(z.array(ClientView))
@@ -24,16 +24,16 @@ export const clientsRouter = router({
       (await ctx.services.clients.list(ctx.actor, partOf(ctx, input))).map(clientView),
     ),
 
-  get: overseer
+  get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/', tags } })
     .input(OneClient)
     .output(ClientView)
     .query(async ({ ctx, input }) => clientView(await ctx.services.clients.get(ctx.actor, input.id))),
 
-  update: administrator
+  update: adminProcedure
     .meta({
       openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags },
-      rest: { represents: 'clients.get' },
+      rest: { resource: 'clients.get' },
     })
     .input(ClientChanges.partial().extend({ id: IdKey }))
     .output(ClientView)
@@ -41,13 +41,13 @@ export const clientsRouter = router({
       clientView(await ctx.services.clients.update(ctx.actor, id, changes)),
     ),
 
-  site: signedIn
+  site: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/site/', tags } })
     .input(OneClient)
     .output(SiteView)
     .query(async ({ ctx, input }) => siteView(await ctx.services.sites.ofClient(ctx.actor, input.id))),
 
-  users: overseer
+  users: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })
     .input(OneClient.extend(userFilter))
     .output(listOf(ClientUserView))
@@ -59,7 +59,7 @@ export const clientsRouter = router({
       return users.map((user) => clientUserView(user, ctx.baseUrl));
     }),
 
-  apps: overseer
+  apps: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
     .input(OneClient.extend(partOfList(AppKey)))
     .output(z.array(AppSummaryView))
@@ -68,7 +68,7 @@ export const clientsRouter = router({
       return (await ctx.services.apps.ofClient(ctx.actor, input.id, part)).map(appSummaryView);
     }),
 
-  invitations: overseer
+  invitations: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })
     .input(OneClient.extend(invitationFilter))
     .output(listOf(ClientInvitationView))
@@ -78,7 +78,7 @@ export const clientsRouter = router({
       return invitations.map((invitation) => clientInvitationView(invitation, ctx.baseUrl));
     }),
 
-  invite: administrator
+  invite: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/clients/{id}/users/invitations/', tags } })
     .input(OneClient.extend({ email: Email, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationView)
@@ -89,10 +89,10 @@ export const clientsRouter = router({
       ),
     ),
 
-  create: superuser
+  create: superuserProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/clients/', tags },
-      rest: { status: 201, represents: 'clients.get', extension: true },
+      rest: { status: 201, resource: 'clients.get', extension: true },
     })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientView)

@@ -1,5 +1,5 @@
 import type { Actor } from '../src/services/access/actor.ts';
-import type { Once } from '../src/services/idempotency/idempotency.ts';
+import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
 
 /** What a procedure is given, whether it was called over REST, over tRPC or in-process. */
@@ -21,14 +21,14 @@ export type Context = {
    * What the caller has named the request by, so that it is done once: `Idempotency-Key`, or null.
    * @throws Problem `invalid-input` when it is no such key
    */
-  once: () => Once | null;
+  once: () => IdempotencyKey | null;
   /**
    * What the caller has seen before they change it: `If-Match`, `If-None-Match`, or null.
    * @throws Problem `invalid-input` when it is no such condition
    */
   precondition: () => Precondition | null;
   /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
-  tellPage: (page: ToldPage) => void;
+  setPagination: (page: Pagination) => void;
   /** Whether the answer goes out as JSON text, so that a list may be made as text in the first place. */
   takesText?: boolean | undefined;
   /** Address of the service itself, without a trailing slash. */
@@ -38,7 +38,7 @@ export type Context = {
 };
 
 /** `number` is from 1, `count` that of the whole list. */
-export type ToldPage = { number: number; size: number; count: number };
+export type Pagination = { number: number; size: number; count: number };
 
 export type Precondition = {
   /** The header that says it. */

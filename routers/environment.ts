@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { NoInput } from './schemas/fields.ts';
-import { administrator, router } from './trpc.ts';
+import { adminProcedure, router } from './trpc.ts';
 
 export const environmentRouter = router({
-  read: administrator
+  read: adminProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/env/', tags: ['Environment'] },
-      rest: { offers: ['text/json', 'application/json'] },
+      rest: { responseTypes: ['text/json', 'application/json'] },
     })
     .input(NoInput)
     .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))

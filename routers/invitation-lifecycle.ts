@@ -12,7 +12,7 @@ import {
 import { numberedPage, partOf, Search } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { userView } from './schemas/users.ts';
-import { administrator, anyone, overseer } from './trpc.ts';
+import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
 
 const tags = ['Invitations'];
 const rest = { extension: true } as const;
@@ -23,7 +23,7 @@ const MailedLink = z.object({ key: z.string().max(256), signature: z.string().ma
 /** What becomes of an invitation after it was made: for those who invite, and for the one who was invited. */
 export const invitationCare = {
   /** The newest first; `cursor` is the id of the last one of the page before. */
-  search: overseer
+  search: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
     .input(
       z
@@ -43,7 +43,7 @@ export const invitationCare = {
       return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));
     }),
 
-  get: overseer
+  get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/{id}/', tags }, rest })
     .input(OneInvitation)
     .output(InvitationDetailsView)
@@ -51,7 +51,7 @@ export const invitationCare = {
       invitationDetailsView(await ctx.services.invitationCare.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  resend: administrator
+  resend: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/resend/', tags }, rest })
     .input(OneInvitation)
     .output(InvitationDetailsView)
@@ -59,7 +59,7 @@ export const invitationCare = {
       invitationDetailsView(await ctx.services.invitationCare.resend(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  revoke: administrator
+  revoke: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/revoke/', tags }, rest })
     .input(OneInvitation)
     .output(InvitationDetailsView)
@@ -68,7 +68,7 @@ export const invitationCare = {
     ),
 
   /** A change, as the audit trail keeps who took the link. */
-  copyLink: administrator
+  copyLink: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/link/', tags }, rest })
     .input(OneInvitation)
     .output(z.object({ url: z.string(), expires_at: Instant }))
@@ -78,7 +78,7 @@ export const invitationCare = {
     }),
 
   /** What the link shows. Asked by POST, as the signature must not stand in the URL of a request. */
-  open: anyone
+  open: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/', tags, protect: false }, rest })
     .input(MailedLink)
     .output(InvitationPageView)
@@ -89,7 +89,7 @@ export const invitationCare = {
     }),
 
   /** A new user is logged in by it; whoever has an account has to be already. */
-  accept: anyone
+  accept: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/accept/', tags, protect: false }, rest })
     .input(
       MailedLink.extend({

@@ -13,7 +13,7 @@ import {
 } from './schemas/invitations.ts';
 import { partOf } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
-import { administrator, overseer, router } from './trpc.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const MAX_ITEMS = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
@@ -43,7 +43,7 @@ const tags = ['Invitations'];
 export const invitationsRouter = router({
   ...invitationCare,
 
-  list: overseer
+  list: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/invitations/', tags },
       rest: { items: invitationWriter },
@@ -55,7 +55,7 @@ export const invitationsRouter = router({
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 
-  create: administrator
+  create: adminProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
       rest: { many: 'items', items: invitationWriter, query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
@@ -70,7 +70,7 @@ export const invitationsRouter = router({
     }),
 
   /** The one that an update would change. */
-  pending: overseer
+  pending: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags },
       rest: { extension: true },
@@ -81,10 +81,10 @@ export const invitationsRouter = router({
       invitationView(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
     ),
 
-  update: administrator
+  update: adminProcedure
     .meta({
       openapi: { method: 'PATCH', path: '/jb/users/invitations/{email}/', tags },
-      rest: { query: ['client'], represents: 'invitations.pending' },
+      rest: { query: ['client'], resource: 'invitations.pending' },
     })
     .input(
       z.object({

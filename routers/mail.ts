@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, Limit, LongIdKey } from './schemas/fields.ts';
 import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './schemas/mail.ts';
 import { numberedPage, partOf } from './schemas/paging.ts';
-import { administrator, overseer, router } from './trpc.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const rest = { extension: true };
 const tags = ['Mails'];
@@ -10,7 +10,7 @@ const OneMail = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
   /** The newest first; `cursor` is the id of the last mail of the page before. */
-  list: overseer
+  list: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })
     .input(
       z
@@ -28,14 +28,14 @@ export const mailRouter = router({
       (await ctx.services.mails.list(ctx.actor, input, partOf(ctx, input))).map(mailView),
     ),
 
-  get: overseer
+  get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/mails/{id}/', tags }, rest })
     .input(OneMail)
     .output(MailDetailsView)
     .query(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.get(ctx.actor, input.id))),
 
   /** Makes a failed or waiting mail due now. */
-  retry: administrator
+  retry: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/mails/{id}/retry/', tags }, rest })
     .input(OneMail)
     .output(MailDetailsView)

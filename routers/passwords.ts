@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-policy.ts';
 import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
 import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
-import { anyone, overseer, router, signedIn } from './trpc.ts';
+import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const tags = ['Passwords'];
 const rest = { extension: true } as const;
@@ -14,10 +14,10 @@ const MAX_PREVIEWED = 1000;
 export const RuleView = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
-  change: signedIn
+  change: protectedProcedure
     .meta({
       openapi: { method: 'POST', path: '/password/change/', tags },
-      rest: { ...silently, keepsOnce: true },
+      rest: { ...silently, handlesIdempotency: true },
     })
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
@@ -26,7 +26,7 @@ export const passwordsRouter = router({
     ),
 
   /** For a password that is too old to log in with. */
-  renew: anyone
+  renew: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/renew/', tags, protect: false }, rest: silently })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
@@ -35,7 +35,7 @@ export const passwordsRouter = router({
     ),
 
   /** Answers the same, and takes as long, whoever's address it is. */
-  requestReset: anyone
+  requestReset: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/password/request-reset/', tags, protect: false },
       rest: silently,
@@ -45,7 +45,7 @@ export const passwordsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
   /** Asked by POST, as the token must not stand in the URL of a request. Consumes nothing. */
-  openLink: anyone
+  openLink: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/link/', tags, protect: false }, rest })
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleView) }))
@@ -54,7 +54,7 @@ export const passwordsRouter = router({
       return { email, rules: passwordRules(policy) };
     }),
 
-  reset: anyone
+  reset: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/reset/', tags, protect: false }, rest: silently })
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
@@ -64,7 +64,7 @@ export const passwordsRouter = router({
    * What a password meets and what not, while it is typed: for whoever is logged in by their own policy, else by
    * that of the client whose site this is. Nothing is kept of it.
    */
-  check: anyone
+  check: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/check/', tags, protect: false }, rest })
     .input(
       z.object({
@@ -83,7 +83,7 @@ export const passwordsRouter = router({
     }),
 
   /** Whom it would affect if passwords of this client's people were to last this many days. */
-  previewExpiry: overseer
+  previewExpiry: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/password-expiry/', tags }, rest })
     .input(
       z.object({

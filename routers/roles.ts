@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { EmailKey, IdKey } from './schemas/fields.ts';
 import { UserView, userView } from './schemas/users.ts';
-import { router, superuser } from './trpc.ts';
+import { router, superuserProcedure } from './trpc.ts';
 
 const rest = { extension: true };
 const tags = ['Roles'];
 
 export const rolesRouter = router({
-  setOffices: superuser
+  setOffices: superuserProcedure
     .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/offices/', tags }, rest })
     .input(
       z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
@@ -17,7 +17,7 @@ export const rolesRouter = router({
       userView(await ctx.services.roles.setOffices(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
-  setClientAdmin: superuser
+  setClientAdmin: superuserProcedure
     .meta({ openapi: { method: 'PUT', path: '/jb/clients/{id}/admins/{email}/', tags }, rest })
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserView)

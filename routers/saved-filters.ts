@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { Instant, Name, Text } from './schemas/fields.ts';
 import { partOf, partOfList } from './schemas/paging.ts';
-import { router, signedIn } from './trpc.ts';
+import { protectedProcedure, router } from './trpc.ts';
 
 export const SavedFilterView = z.object({
   user: z.string(),
@@ -35,7 +35,7 @@ const path = '/hashr/saved_global_filters/';
 const tags = ['Saved global filters'];
 
 export const savedFiltersRouter = router({
-  list: signedIn
+  list: protectedProcedure
     .meta({ openapi: { method: 'GET', path, tags } })
     .input(z.object(partOfList(HashKey)).prefault({}))
     .output(z.array(SavedFilterView))
@@ -45,7 +45,7 @@ export const savedFiltersRouter = router({
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
-  ofStack: signedIn
+  ofStack: protectedProcedure
     .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
     .input(z.object({ stack_id: Text(255), ...partOfList(HashKey) }))
     .output(z.array(SavedFilterView))
@@ -55,7 +55,7 @@ export const savedFiltersRouter = router({
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
-  get: signedIn
+  get: protectedProcedure
     .meta({ openapi: { method: 'GET', path: `${path}{hash}/`, tags } })
     .input(OneFilter)
     .output(SavedFilterView)
@@ -63,8 +63,8 @@ export const savedFiltersRouter = router({
       savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor.email),
     ),
 
-  create: signedIn
-    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201, represents: 'savedFilters.get' } })
+  create: protectedProcedure
+    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201, resource: 'savedFilters.get' } })
     .input(SavedFilterInput)
     .output(SavedFilterView)
     .mutation(async ({ ctx, input }) =>
@@ -72,10 +72,10 @@ export const savedFiltersRouter = router({
     ),
 
   /** The path names the filter as it is, the body as it is to be: both have a hash. */
-  replace: signedIn
+  replace: protectedProcedure
     .meta({
       openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
-      rest: { status: 204, body: 'filter', represents: 'savedFilters.get' },
+      rest: { status: 204, body: 'filter', resource: 'savedFilters.get' },
     })
     .input(OneFilter.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
@@ -83,10 +83,10 @@ export const savedFiltersRouter = router({
       savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor.email),
     ),
 
-  remove: signedIn
+  remove: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: `${path}{hash}/`, tags },
-      rest: { status: 204, represents: 'savedFilters.get' },
+      rest: { status: 204, resource: 'savedFilters.get' },
     })
     .input(OneFilter)
     .output(z.void())

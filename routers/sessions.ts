@@ -4,7 +4,7 @@ import type { SessionRow } from '../src/services/auth/sessions.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
 import { partOf, partOfList } from './schemas/paging.ts';
 import { UserView, userView } from './schemas/users.ts';
-import { administrator, anyone, router, signedIn } from './trpc.ts';
+import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const tags = ['Sessions'];
 
@@ -28,7 +28,7 @@ const sessionView = (session: SessionRow, currentId: number | undefined): z.inpu
 
 export const sessionsRouter = router({
   /** Logs a browser in. The cookie is the session; the token goes into the header X-CSRFToken of later changes. */
-  create: anyone
+  create: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/session/', tags, protect: false },
       rest: { extension: true },
@@ -47,7 +47,7 @@ export const sessionsRouter = router({
       return { user, csrf_token: ctx.browser.keepSession(secret) };
     }),
 
-  current: signedIn
+  current: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/session/', tags }, rest: { extension: true } })
     .input(NoInput)
     .output(z.object({ user: UserView }))
@@ -56,7 +56,7 @@ export const sessionsRouter = router({
     })),
 
   /** Logs out: the session, or the token, that the request came with is over. */
-  end: signedIn
+  end: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/session/', tags },
       rest: { status: 204, extension: true },
@@ -65,33 +65,33 @@ export const sessionsRouter = router({
     .output(z.void())
     .mutation(async ({ ctx }) => {
       ctx.browser.forgetSession();
-      const { via } = ctx.actor;
+      const { credential: via } = ctx.actor;
       if (via?.kind === 'session') await ctx.services.sessions.end(ctx.actor, via.id);
       if (via?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, via.id);
     }),
 
   /** For `reauthentication-required`. */
-  confirm: signedIn
+  confirm: protectedProcedure
     .meta({
       openapi: { method: 'POST', path: '/session/confirm/', tags },
-      rest: { status: 204, extension: true, keepsOnce: true },
+      rest: { status: 204, extension: true, handlesIdempotency: true },
     })
     .input(z.object({ password: Login.password }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.confirm(ctx.actor, input.password, ctx.once())),
 
-  list: signedIn
+  list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
     .input(z.object(partOfList(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);
-      const currentId = ctx.actor.via?.kind === 'session' ? ctx.actor.via.id : undefined;
+      const currentId = ctx.actor.credential?.kind === 'session' ? ctx.actor.credential.id : undefined;
       const sessions = await ctx.services.sessions.list(ctx.actor, part);
       return sessions.map((session) => sessionView(session, currentId));
     }),
 
-  endOne: signedIn
+  endOne: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/sessions/{id}/', tags },
       rest: { status: 204, extension: true },
@@ -101,7 +101,7 @@ export const sessionsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.sessions.end(ctx.actor, input.id)),
 
   /** Ends every session and token of a user, who may log in again. */
-  endAllOf: administrator
+  endAllOf: adminProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/users/{email}/logins/', tags },
       rest: { status: 204, extension: true },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SiteRow } from '../src/services/clients/sites.ts';
 import { IdCursor, IdKey, Name, Text } from './schemas/fields.ts';
 import { partOf, partOfList } from './schemas/paging.ts';
-import { router, signedIn, superuser } from './trpc.ts';
+import { protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
 
@@ -18,7 +18,7 @@ const Domain = Text(255)
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, with a port if need be.');
 
 export const sitesRouter = router({
-  list: signedIn
+  list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
     .input(z.object(partOfList(IdCursor)).prefault({}))
     .output(z.array(SiteView))
@@ -26,16 +26,16 @@ export const sitesRouter = router({
       (await ctx.services.sites.list(ctx.actor, partOf(ctx, input))).map(siteView),
     ),
 
-  get: signedIn
+  get: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
     .input(z.object({ id: IdKey }))
     .output(SiteView)
     .query(async ({ ctx, input }) => siteView(await ctx.services.sites.get(ctx.actor, input.id))),
 
-  create: superuser
+  create: superuserProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
-      rest: { status: 201, represents: 'sites.get', extension: true },
+      rest: { status: 201, resource: 'sites.get', extension: true },
     })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
 import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
 import { partOf, partOfList } from './schemas/paging.ts';
-import { anyone, router, signedIn } from './trpc.ts';
+import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 /** Forms take time in the square of their size to read, and anybody may send them. */
 const MAX_LOGIN_BYTES = 16 * 1024;
@@ -32,7 +32,7 @@ const tokenView = (token: ApiTokenRow, currentId: number | undefined): z.input<t
 
 export const tokensRouter = router({
   /** Any text is taken for a username: what is nobody's fails like a wrong password. */
-  create: anyone
+  create: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/api-token-auth/', tags, protect: false },
       rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES },
@@ -43,7 +43,7 @@ export const tokensRouter = router({
       token: await ctx.services.logins.byToken(input.username, input.password),
     })),
 
-  createByEmail: anyone
+  createByEmail: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/api-token-auth/', tags, protect: false },
       rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES, extension: true },
@@ -54,19 +54,19 @@ export const tokensRouter = router({
       token: await ctx.services.logins.byToken(input.email, input.password),
     })),
 
-  list: signedIn
+  list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest: { extension: true } })
     .input(z.object(partOfList(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);
-      const currentId = ctx.actor.via?.kind === 'token' ? ctx.actor.via.id : undefined;
+      const currentId = ctx.actor.credential?.kind === 'token' ? ctx.actor.credential.id : undefined;
       const tokens = await ctx.services.apiTokens.list(ctx.actor, part);
       return tokens.map((token) => tokenView(token, currentId));
     }),
 
   /** The only answer that ever holds a token made by name. */
-  createNamed: signedIn
+  createNamed: protectedProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/tokens/', tags }, rest: { status: 201, extension: true } })
     .input(z.object({ name: Name(100) }))
     .output(TokenView.extend({ token: z.string() }))
@@ -75,7 +75,7 @@ export const tokensRouter = router({
       return { ...tokenView(row, undefined), token };
     }),
 
-  revoke: signedIn
+  revoke: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/tokens/{id}/', tags },
       rest: { status: 204, extension: true },

@@ -4,28 +4,28 @@ import { Problem, roleRequired } from '../src/lib/problems.ts';
 import {
   type Actor,
   CHANGING_ROLES,
+  canList,
+  canManage,
+  canOperate,
   LISTING_ROLES,
-  mayChange,
-  mayList,
-  mayOperate,
   OPERATING_ROLES,
 } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
-import { type ConditionMeta, underConditions } from './middleware/mutation-guards.ts';
-import type { Beginning } from './middleware/prefetch.ts';
+import { type GuardMeta, withMutationGuards } from './middleware/mutation-guards.ts';
+import type { Prefetch } from './middleware/prefetch.ts';
 import type { ItemWriter } from './schemas/streamed-items.ts';
 import { transformer } from './schemas/transformer.ts';
 
 /** Who may call a procedure, see below. */
-export type Role = 'overseer' | 'administrator' | 'operator' | 'superuser';
+export type Role = 'viewer' | 'admin' | 'staff' | 'superuser';
 
 /** What a procedure, and its REST path, do that their OpenAPI meta has no word for. */
 export type ProcedureMeta = {
   role?: Role;
-  begin?: Beginning;
-  rest?: ConditionMeta & {
+  prefetch?: Prefetch;
+  rest?: GuardMeta & {
     /** Status of success, 200 unless said otherwise. */
     status?: 200 | 201 | 204;
     /** The body may be one object or an array of them; the procedure takes and answers arrays under this key. */
@@ -38,13 +38,13 @@ export type ProcedureMeta = {
     forms?: boolean;
     maxBodyBytes?: number;
     /** Content types on offer, first choice first. */
-    offers?: readonly string[];
+    responseTypes?: readonly string[];
     /** Answers JSON whatever the request's `Accept` header says. */
     jsonOnly?: boolean;
     /** How the items of a list are written, be it whole or page by page. */
     items?: ItemWriter;
     /** Keys of its answer that change by themselves: a writer who has seen other values of them has missed nothing. */
-    passing?: readonly string[];
+    volatileFields?: readonly string[];
     /** Not in the interface document: an addition of Steward's own. */
     extension?: boolean;
   };
@@ -101,28 +101,28 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
     const call = async () => {
       const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      if (meta?.begin && context.mayPrefetch(ctx.services)) meta.begin(ctx.services, rawInput);
+      if (meta?.prefetch && context.mayPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
       const actor = await caller;
       if (!actor) throw new Problem('not-signed-in');
       if (!may(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.services);
       const isChange = meta?.openapi?.method !== 'POST';
-      return underConditions({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
+      return withMutationGuards({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
     };
     return withProblems(call, refusalRecorder(context, path));
   });
 
 /** No credentials needed, and none looked at. */
-export const anyone = t.procedure.use(withServices);
-export const signedIn = t.procedure.use(withActor(() => true));
+export const publicProcedure = t.procedure.use(withServices);
+export const protectedProcedure = t.procedure.use(withActor(() => true));
 const forRole = (role: Role, may: (actor: Actor) => boolean, roles: string) =>
   t.procedure.meta({ role }).use(withActor(may, roles));
 
 /** May list people, clients and usage: client admins (of their own), staff and superusers. */
-export const overseer = forRole('overseer', mayList, LISTING_ROLES);
+export const viewerProcedure = forRole('viewer', canList, LISTING_ROLES);
 /** May change things: client admins (their own) and superusers. */
-export const administrator = forRole('administrator', mayChange, CHANGING_ROLES);
+export const adminProcedure = forRole('admin', canManage, CHANGING_ROLES);
 /** May fetch and load apps: staff and superusers. */
-export const operator = forRole('operator', mayOperate, OPERATING_ROLES);
-export const superuser = forRole('superuser', (actor) => actor.isSuperuser, 'superuser');
+export const staffProcedure = forRole('staff', canOperate, OPERATING_ROLES);
+export const superuserProcedure = forRole('superuser', (actor) => actor.isSuperuser, 'superuser');

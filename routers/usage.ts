@@ -16,7 +16,7 @@ import {
   usageText,
 } from './schemas/usage.ts';
 import { usageReports } from './schemas/usage-report.ts';
-import { overseer, router } from './trpc.ts';
+import { router, viewerProcedure } from './trpc.ts';
 
 const MAX_PAGE = 1_000;
 const MAX_ENTRIES = 10_000;
@@ -37,7 +37,7 @@ const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z
 
 export const usageRouter = router({
   /** Newest first, page by page. */
-  ofApp: overseer
+  ofApp: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
@@ -48,7 +48,7 @@ export const usageRouter = router({
     }),
 
   /** The newest entry; with a window, all of it, newest first, page by page. */
-  ofUser: overseer
+  ofUser: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
       rest: { items },
@@ -67,7 +67,7 @@ export const usageRouter = router({
     }),
 
   /** One page, newest first, cut short where it gets large; `cursor` is what the page before gave as `next_cursor`. */
-  list: overseer
+  list: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/entries/', tags: apps },
       rest: { extension },
@@ -90,7 +90,7 @@ export const usageRouter = router({
     }),
 
   /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */
-  series: overseer
+  series: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
     .input(
       z
@@ -109,7 +109,7 @@ export const usageRouter = router({
     }),
 
   /** Who used an app the most, and which of its stacks were. */
-  top: overseer
+  top: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/top/', tags: apps },
       rest: { extension },
@@ -121,10 +121,10 @@ export const usageRouter = router({
     ),
 
   /** One entry or an array of them: all are written, or none. */
-  record: overseer
+  record: viewerProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
-      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, keepsOnce: true, extension },
+      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, handlesIdempotency: true, extension },
     })
     .input(z.object({ app_id: AppKey, entries: usageReports(MAX_ENTRIES) }))
     .output(z.object({ recorded: z.int(), repeated: z.int() }))

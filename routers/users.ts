@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { beginning } from './middleware/prefetch.ts';
+import { prefetchWith } from './middleware/prefetch.ts';
 import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
 import { partOf } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { userColumns } from './schemas/user-json.ts';
 import { UserView, userFilter, userView } from './schemas/users.ts';
-import { administrator, overseer, router, signedIn } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
 const ByEmail = z.object({ email: EmailKey });
 const tags = ['Users'];
 
 export const usersRouter = router({
-  list: overseer
+  list: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
     .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserView))
@@ -24,10 +24,10 @@ export const usersRouter = router({
       return users.map((user) => userView(user, ctx.baseUrl));
     }),
 
-  get: signedIn
+  get: protectedProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/', tags },
-      begin: beginning(ByEmail, ({ users }, { email }) => users.beginGet(email)),
+      prefetch: prefetchWith(ByEmail, ({ users }, { email }) => users.beginGet(email)),
     })
     .input(ByEmail)
     .output(UserView)
@@ -35,7 +35,7 @@ export const usersRouter = router({
       userView(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
 
-  create: administrator
+  create: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/users/', tags } })
     .input(
       z.object({
@@ -54,10 +54,10 @@ export const usersRouter = router({
       userView(await ctx.services.users.create(ctx.actor, input), ctx.baseUrl),
     ),
 
-  update: administrator
+  update: adminProcedure
     .meta({
       openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags },
-      rest: { represents: 'users.get' },
+      rest: { resource: 'users.get' },
     })
     .input(
       z.object({
@@ -75,10 +75,10 @@ export const usersRouter = router({
       userView(await ctx.services.users.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
-  deactivate: administrator
+  deactivate: adminProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags },
-      rest: { status: 204, represents: 'users.get' },
+      rest: { status: 204, resource: 'users.get' },
     })
     .input(ByEmail)
     .output(z.void())

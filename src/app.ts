@@ -21,25 +21,25 @@ import { createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
 import type { Clock } from './lib/clock.ts';
 import { Deadline, withDeadline } from './lib/deadline.ts';
-import { createTurns } from './lib/keyed-mutex.ts';
+import { createKeyedMutex } from './lib/keyed-mutex.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createMailing } from './server/mail-module.ts';
 import { createHousekeeping } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
 import { createRefusalLimit } from './services/audit/refusals.ts';
-import { createCredentialOwners } from './services/auth/credential-lookup.ts';
+import { createCredentialLookup } from './services/auth/credential-lookup.ts';
 import { pruneCounts, pruneCredentials } from './services/auth/credential-pruning.ts';
-import { createLoginCrowd } from './services/auth/login-concurrency.ts';
+import { createLoginConcurrency } from './services/auth/login-concurrency.ts';
 import { createLoginThrottle } from './services/auth/login-throttle.ts';
 import { createResetThrottle } from './services/auth/reset-throttle.ts';
-import { createLinks } from './services/auth/signed-links.ts';
+import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneAnswers } from './services/idempotency/idempotency.ts';
-import { createAnswerSeal } from './services/idempotency/response-encryption.ts';
+import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { careForUsage } from './services/usage/usage-maintenance.ts';
-import { createUsageWriters } from './services/usage/write-limiter.ts';
+import { createUsageWriteLimiter } from './services/usage/write-limiter.ts';
 import { createAnyUserReading } from './services/users/user-loader.ts';
 
 type AppDeps = {
@@ -76,7 +76,7 @@ export const createApp = async (deps: AppDeps) => {
   const disk = watchDiskSpace(pool);
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
-  const links = createLinks({ secretKey, baseUrl: config.baseUrl });
+  const links = createSignedLinks({ secretKey, baseUrl: config.baseUrl });
   const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
     clock,
@@ -85,7 +85,7 @@ export const createApp = async (deps: AppDeps) => {
     store,
     commonPasswords: createCommonPasswords(),
     throttle: createLoginThrottle(pool),
-    crowd: createLoginCrowd(),
+    loginConcurrency: createLoginConcurrency(),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     links,
@@ -93,15 +93,15 @@ export const createApp = async (deps: AppDeps) => {
     mailRoute: mailing.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
-    ownerOf: createCredentialOwners(orm.em.fork(), read),
+    lookUpCredential: createCredentialLookup(orm.em.fork(), read),
     read,
     readAnyUser: createAnyUserReading(orm.em.fork(), read),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
-    usageWriters: createUsageWriters(),
+    usageWriteLimiter: createUsageWriteLimiter(),
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
-    answerSeal: createAnswerSeal(secretKey),
-    turns: createTurns(),
+    responseEncryption: createResponseEncryption(secretKey),
+    keyedMutex: createKeyedMutex(),
     readRows: createRowReader(pool, exchanging),
     transact: createTransactions(pool, exchanging),
   };

@@ -4,7 +4,7 @@ import { createOperatorOutput } from './lib/console-output.ts';
 import { hasDiskSpace } from './lib/disk-space.ts';
 import { takeStopSteps } from './lib/graceful-shutdown.ts';
 import { createLogger, type Logger } from './lib/logger.ts';
-import { openWorkplace, type Workplace } from './server/database-host.ts';
+import { type DatabaseHost, openWorkplace } from './server/database-host.ts';
 import { withFreeAddress } from './server/listen.ts';
 import { logUnhandled } from './server/unhandled-rejections.ts';
 import { serveAsWorker } from './server/workers/worker.ts';
@@ -60,7 +60,11 @@ const reasonOfLoss = async ({ dataDir }: Config): Promise<string> =>
     ? 'the embedded database ended'
     : `the embedded database ended: DATA_DIR ${dataDir} has no disk space left. Free some, and start the service again.`;
 
-const serveAlone = async (deps: { config: Config; place: Workplace; logger: Logger }): Promise<Serving> => {
+const serveAlone = async (deps: {
+  config: Config;
+  place: DatabaseHost;
+  logger: Logger;
+}): Promise<Serving> => {
   const { startServing } = await loadServing();
   const steps = await startServing(deps);
   createOperatorOutput(deps.logger).say(`Steward listens on ${deps.config.baseUrl}`);

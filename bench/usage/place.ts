@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { joinEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';
-import { inWorkplace } from '../../src/server/database-host.ts';
+import { withDatabaseHost } from '../../src/server/database-host.ts';
 import { freePort } from '../../tests/support/free-port.ts';
 import { npmScript } from '../../tests/support/npm-script.ts';
 import { type Service, startService } from '../../tests/support/service-process.ts';
@@ -38,7 +38,7 @@ export const openPlace = async (
 ): Promise<Place> => {
   const folder = dataDir ? resolve(dataDir) : await makeFolder(closing);
   const config = readConfig({ ...process.env, DATA_DIR: folder });
-  await inWorkplace(config, ({ connection }) => fillOnce(connection, plan));
+  await withDatabaseHost(config, ({ connection }) => fillOnce(connection, plan));
 
   const script = npmScript('start');
   const service = await startService(

@@ -7,11 +7,11 @@ import type { Context, Precondition } from '../context.ts';
 import { answerText } from './response-serializer.ts';
 
 /** What a mutation says of itself for the conditions that a caller may set. */
-export type ConditionMeta = {
+export type GuardMeta = {
   /** The query that shows what this changes or makes, and gives what this answers. */
-  represents?: keyof Services['resourceLocks'];
+  resource?: keyof Services['resourceLocks'];
   /** Its service sees to the idempotency key, since it must not begin in a transaction. */
-  keepsOnce?: boolean;
+  handlesIdempotency?: boolean;
 };
 
 type Outcome = { ok: true; data: unknown } | { ok: false; error: unknown };
@@ -23,7 +23,7 @@ type Call<R extends Outcome> = {
   path: string;
   /** Whether it changes something that was there before. */
   isChange: boolean;
-  meta: ConditionMeta;
+  meta: GuardMeta;
   rawInput: () => Promise<unknown>;
   proceed: (services: Services) => Promise<R>;
 };
@@ -33,10 +33,10 @@ type Call<R extends Outcome> = {
  * changes is what the caller has seen. Either is settled in the transaction of the work itself.
  * @throws Problem `idempotency-key-reused`, `precondition-failed`, `invalid-input`
  */
-export const underConditions = async <R extends Outcome>(call: Call<R>): Promise<R> => {
+export const withMutationGuards = async <R extends Outcome>(call: Call<R>): Promise<R> => {
   const { ctx, actor, meta, proceed } = call;
   const precondition = ctx.precondition();
-  const once = meta.keepsOnce ? null : ctx.once();
+  const once = meta.handlesIdempotency ? null : ctx.once();
   const settled = precondition ? (services: Services) => demand(call, precondition, services) : proceed;
   if (!once) return precondition ? ctx.inTransaction(settled) : proceed(ctx.services);
 
@@ -65,10 +65,10 @@ const demand = async <R extends Outcome>(
   { header, resource }: Precondition,
   services: Services,
 ): Promise<R> => {
-  if (!isChange || !meta.represents)
+  if (!isChange || !meta.resource)
     throw invalid({ [header]: ['Is not taken here: there is no ETag of what this changes.'] });
-  const { key, demand } = resource(meta.represents, await rawInput());
-  await services.resourceLocks[meta.represents](actor, key);
+  const { key, demand } = resource(meta.resource, await rawInput());
+  await services.resourceLocks[meta.resource](actor, key);
   await demand(actor, services);
   return committed(await proceed(services));
 };

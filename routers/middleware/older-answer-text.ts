@@ -1,12 +1,12 @@
 import { SuperJSON } from 'superjson';
-import { isShielded, shielded } from '../../src/lib/json-value.ts';
+import { isOpaque, opaque } from '../../src/lib/json-value.ts';
 
 const answers = new SuperJSON();
 answers.registerCustom<object, string>(
   {
-    isApplicable: (value): value is object => isShielded(value),
+    isApplicable: (value): value is object => isOpaque(value),
     serialize: (value) => JSON.stringify(value),
-    deserialize: (text) => shielded(JSON.parse(text)),
+    deserialize: (text) => opaque(JSON.parse(text)),
   },
   'free-form',
 );

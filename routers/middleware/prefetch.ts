@@ -7,11 +7,11 @@ type RawInput = () => Promise<unknown>;
  * Begins what a query is going to read, while its caller is looked up: they get it if they may have it. See `mayPrefetch` of
  * the context.
  */
-export type Beginning = (services: Services, rawInput: RawInput) => void;
+export type Prefetch = (services: Services, rawInput: RawInput) => void;
 
 /** Over an input of this schema. What is wrong with any other the query says itself, to those who may ask it. */
-export const beginning =
-  <S extends z.ZodType>(schema: S, begin: (services: Services, input: z.output<S>) => void): Beginning =>
+export const prefetchWith =
+  <S extends z.ZodType>(schema: S, begin: (services: Services, input: z.output<S>) => void): Prefetch =>
   (services, rawInput) => {
     const ifValid = (input: unknown) => {
       const { success, data } = schema.safeParse(input);

@@ -1,4 +1,4 @@
-import { isShielded, shielded } from '../../src/lib/json-value.ts';
+import { isOpaque, opaque } from '../../src/lib/json-value.ts';
 import { readOlderAnswer } from './older-answer-text.ts';
 
 /** Keys that no view has: an object with one of them stands for what JSON has no word for. */
@@ -21,14 +21,14 @@ export const answerText = {
 function tagged(this: Record<string, unknown>, key: string, value: unknown): unknown {
   if (typeof value === 'string') return this[key] instanceof Date ? { [DATE]: value } : value;
   // As text: its own keys, which may be any, are not to be taken for these.
-  return isShielded(value) ? { [FREE_FORM]: JSON.stringify(value) } : value;
+  return isOpaque(value) ? { [FREE_FORM]: JSON.stringify(value) } : value;
 }
 
 /** In place: `JSON.parse` with a reviver notes the text of every value first, which is as much again as the answer. */
 const untagged = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   if (DATE in value) return new Date(String(value[DATE]));
-  if (FREE_FORM in value) return shielded(JSON.parse(String(value[FREE_FORM])));
+  if (FREE_FORM in value) return opaque(JSON.parse(String(value[FREE_FORM])));
   for (const [key, part] of Object.entries(value)) {
     const whole = untagged(part);
     if (whole !== part) Object.assign(value, { [key]: whole });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag, json, text } from '../../src/db/json-stream/column-encoders.ts';
-import { type Actor, mayOperate } from '../../src/services/access/actor.ts';
+import { type Actor, canOperate } from '../../src/services/access/actor.ts';
 import { appTexts } from '../../src/services/apps/app-json.ts';
 import type { AppStack } from '../../src/services/apps/app-stacks.ts';
 import type { AppStatus } from '../../src/services/apps/app-status.ts';
@@ -147,7 +147,7 @@ export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof App
   sha256: of.sha256,
   size_bytes: of.size_bytes,
   fetched_at: of.fetched_at,
-  fetched_by: mayOperate(actor) ? of.fetched_by : '',
+  fetched_by: canOperate(actor) ? of.fetched_by : '',
   loads: of.loads.map((load) => ({
     loaded_at: load.loaded_at,
     loaded_by: load.loaded_by,

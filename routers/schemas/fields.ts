@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeEmail } from '../../src/lib/email-address.ts';
-import { isJsonObject, reasonAgainst } from '../../src/lib/json-value.ts';
+import { findJsonProblem, isJsonObject } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 import { wordingOf } from './zod-messages.ts';
 
@@ -81,7 +81,7 @@ export const Slug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 of a
 export const Extra = z
   .custom<Record<string, unknown>>()
   .superRefine((value, context) => {
-    const reason = reasonAgainst(value);
+    const reason = findJsonProblem(value);
     if (reason !== null) context.addIssue({ code: 'custom', message: reason });
   })
   .meta({ json: { type: 'object', additionalProperties: true } });

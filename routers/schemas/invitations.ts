@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shielded } from '../../src/lib/json-value.ts';
+import { opaque } from '../../src/lib/json-value.ts';
 import type { Needs } from '../../src/services/invitations/invitation-acceptance.ts';
 import type { MailedInvitation } from '../../src/services/invitations/invitation-by-link.ts';
 import type { InvitationDetails } from '../../src/services/invitations/invitation-details.ts';
@@ -49,7 +49,7 @@ export const clientInvitationView = (
   email: invitation.email,
   key: invitation.key,
   initial_apps: invitation.initial_apps,
-  extra: shielded(invitation.extra),
+  extra: opaque(invitation.extra),
   date_invited: invitation.date_invited,
   invitation_email_count: invitation.email_count,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Part } from '../../src/db/pagination.ts';
+import type { PageRequest } from '../../src/db/pagination.ts';
 import { wordsOf } from '../../src/db/search.ts';
 import { invalid } from '../../src/lib/problems.ts';
 import type { Context } from '../context.ts';
@@ -40,9 +40,9 @@ type PartInput<C> = {
  * @throws Problem `invalid-input` on `cursor` along with a page by number
  */
 export const partOf = <C>(
-  { tellPage }: Pick<Context, 'tellPage'>,
+  { setPagination: tellPage }: Pick<Context, 'setPagination'>,
   input: PartInput<C>,
-): Part & { cursor?: C | undefined } => {
+): PageRequest & { cursor?: C | undefined } => {
   if (input.page === undefined && input.page_size === undefined) {
     return { limit: input.limit, cursor: input.cursor };
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ListText } from '../../src/db/json-stream/json-stream.ts';
+import { JsonStream } from '../../src/db/json-stream/json-stream.ts';
 import { checkedText } from './streamed-lists.ts';
 
 /** Writes the items of a list as text, for a wire that knows no objects. */
@@ -17,10 +17,10 @@ export type CsvWriter<T = never> = { header: readonly string[]; cells: (item: T)
  */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<z.output<T>[] | ListText>((items) => Array.isArray(items) || items instanceof ListText)
+    .custom<z.output<T>[] | JsonStream>((items) => Array.isArray(items) || items instanceof JsonStream)
     .transform((items): z.output<T>[] => {
       // Those who asked for text know what they get; for all others it is an array.
-      if (items instanceof ListText) return checkedText(item, items) as never;
+      if (items instanceof JsonStream) return checkedText(item, items) as never;
       if (items.length > 0) item.parse(items[0]);
       return items;
     })
@@ -35,12 +35,12 @@ const isAsyncIterable = (value: unknown): boolean =>
  */
 export const pagesOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<AsyncIterable<z.output<T>[]> | ListText>(
-      (pages) => isAsyncIterable(pages) || pages instanceof ListText,
+    .custom<AsyncIterable<z.output<T>[]> | JsonStream>(
+      (pages) => isAsyncIterable(pages) || pages instanceof JsonStream,
     )
     .transform((pages): AsyncIterable<z.output<T>[]> => {
       // As in `listOf`.
-      if (pages instanceof ListText) return checkedText(item, pages) as never;
+      if (pages instanceof JsonStream) return checkedText(item, pages) as never;
       return checkedPages(item, pages);
     })
     .meta({ pagesOf: item });

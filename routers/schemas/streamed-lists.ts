@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ListText, type TextPiece } from '../../src/db/json-stream/json-stream.ts';
+import { type JsonChunk, JsonStream } from '../../src/db/json-stream/json-stream.ts';
 import type { Context } from '../context.ts';
 
 type PartKeys = { page?: unknown; page_size?: unknown; limit?: unknown };
@@ -9,10 +9,10 @@ export const isWantedAsText = ({ takesText }: Pick<Context, 'takesText'>, part: 
   takesText === true && part.page === undefined && part.page_size === undefined && part.limit === undefined;
 
 /** Holds the first item of what was read together against the schema of the items, as is done with lists of objects. */
-export const checkedText = (item: z.ZodType, { pieces }: ListText): ListText =>
-  new ListText(checkedPieces(item, pieces));
+export const checkedText = (item: z.ZodType, { chunks: pieces }: JsonStream): JsonStream =>
+  new JsonStream(checkedPieces(item, pieces));
 
-async function* checkedPieces(item: z.ZodType, pieces: AsyncIterable<TextPiece>): AsyncGenerator<TextPiece> {
+async function* checkedPieces(item: z.ZodType, pieces: AsyncIterable<JsonChunk>): AsyncGenerator<JsonChunk> {
   const dates = datesOf(item);
   for await (const piece of pieces) {
     const { text, first } = piece;

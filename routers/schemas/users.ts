@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shielded } from '../../src/lib/json-value.ts';
+import { opaque } from '../../src/lib/json-value.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import { AnyObject, EmailKey, Instant } from './fields.ts';
 import { partOfList, Search } from './paging.ts';
@@ -42,7 +42,7 @@ const commonView = (user: UserRow, baseUrl: string) => ({
   handle: user.handle,
   first_name: user.first_name,
   last_name: user.last_name,
-  extra: shielded(user.extra),
+  extra: opaque(user.extra),
   is_active: user.is_active,
   is_demo_user: user.is_demo_user,
   profile_color: user.profile_color,

@@ -10,7 +10,7 @@ import { createDjangoImport, type ImportTotals } from '../integrations/django/im
 import { systemClock } from '../lib/clock.ts';
 import { orMissing } from '../lib/errno.ts';
 import { invalid } from '../lib/problems.ts';
-import { inWorkplace } from '../server/database-host.ts';
+import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import type { ImportArguments } from './import-django.ts';
 import { createFaultList, createReportFile, type ImportReport } from './import-report.ts';
@@ -26,7 +26,7 @@ export const importDjango = async (
   const { size } = await statDump(dump, options.report);
   const report = options.report === undefined ? createFaultList() : await createReportFile(options.report);
   try {
-    const totals = await inWorkplace(config, async ({ connection }) => {
+    const totals = await withDatabaseHost(config, async ({ connection }) => {
       await migrateDatabase(connection);
       const orm = await openDatabase(connection);
       try {

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../db/kysely.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
-import { type Actor, changesClient } from '../services/access/actor.ts';
+import { type Actor, administersClient } from '../services/access/actor.ts';
 import { actorNamed } from '../services/auth/identity.ts';
 import type { AppNames } from './invite-elements.ts';
 
@@ -24,7 +24,7 @@ export const findParties = async (
     .select(['id', 'name'])
     .where('id', '=', clientId)
     .executeTakeFirst();
-  if (!client || !changesClient(inviter, clientId)) {
+  if (!client || !administersClient(inviter, clientId)) {
     throw invalid({ '--client': [`There is no client ${clientId} that ${inviter.email} may invite to.`] });
   }
   return { inviter, client, apps: await appNames(em, clientId) };

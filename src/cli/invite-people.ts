@@ -5,7 +5,7 @@ import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { orMissing } from '../lib/errno.ts';
 import { invalid } from '../lib/problems.ts';
-import { inWorkplace } from '../server/database-host.ts';
+import { withDatabaseHost } from '../server/database-host.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import { findParties, type Parties } from './invite-parties.ts';
 import { inOrderOfLine, printable, shownFaults, writeReport } from './invite-report.ts';
@@ -60,7 +60,7 @@ const inviteBeside = (
   rows: readonly CsvRow[],
   { clientId, as, dryRun, isRefused }: InviteOptions & { isRefused: boolean },
 ) =>
-  inWorkplace(config, async ({ connection }) => {
+  withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection);
     const bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);

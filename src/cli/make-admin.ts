@@ -2,13 +2,13 @@ import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
-import { inWorkplace } from '../server/database-host.ts';
+import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createAdmin } from '../services/users/bootstrap.ts';
 
 /** Returns whether the offered password was set: see `createAdmin`. */
 export const makeAdmin = (config: Config, email: string, offered: string): Promise<boolean> =>
-  inWorkplace(config, async ({ connection }) => {
+  withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection);
     try {

@@ -3,7 +3,7 @@ import { openDatabase } from '../db/database.ts';
 import { tables } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
 import { notFound } from '../lib/problems.ts';
-import { inWorkplace } from '../server/database-host.ts';
+import { withDatabaseHost } from '../server/database-host.ts';
 import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
 import { createProgress } from './progress.ts';
 
@@ -12,7 +12,7 @@ import { createProgress } from './progress.ts';
  * @throws Problem `not-found` for a slug that is no app's
  */
 export const rebuildRollups = (config: Config, slug?: string): Promise<number> =>
-  inWorkplace(config, async ({ connection }) => {
+  withDatabaseHost(config, async ({ connection }) => {
     // Counting a large app takes longer than any request may.
     const orm = await openDatabase(connection, undefined, null);
     try {

@@ -2,8 +2,13 @@ import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { beforeDeadline, withoutDeadline } from '../lib/deadline.ts';
 import { codeOf } from '../lib/errno.ts';
-import { createExchanges, type ExchangeOptions, hasUnknown, PLAN_ONCE } from './pipeline.ts';
-import { isOfStatement, lend } from './with-client.ts';
+import {
+  createExchanges,
+  type ExchangeOptions,
+  FORCE_GENERIC_PLAN,
+  hasUnknownStatements,
+} from './pipeline.ts';
+import { isOfStatement, withClient } from './with-client.ts';
 
 /** Runs a statement that changes nothing. */
 export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
@@ -29,14 +34,14 @@ export const createReads = (pool: pg.Pool, options: ExchangeOptions): Read => {
   };
 
   const rowsOf = async (client: pg.PoolClient, sent: readonly Asked[]): Promise<object[][]> =>
-    (await exchange(client, [PLAN_ONCE, ...sent.map(({ statement }) => statement)])).slice(1);
+    (await exchange(client, [FORCE_GENERIC_PLAN, ...sent.map(({ statement }) => statement)])).slice(1);
 
   const answer = async (sent: readonly Asked[]): Promise<void> => {
-    const all = lend(
+    const all = withClient(
       pool,
       (client) => rowsOf(client, sent),
       (client, outcome) =>
-        outcome.status === 'rejected' && (!isOfStatement(outcome.reason) || hasUnknown(client)),
+        outcome.status === 'rejected' && (!isOfStatement(outcome.reason) || hasUnknownStatements(client)),
     );
     const [outcome] = await Promise.allSettled([all]);
     if (outcome.status === 'fulfilled') {

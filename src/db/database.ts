@@ -5,7 +5,7 @@ import { migrations } from '../../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { boundConnects, discardIdleAfterLoss, releaseLost } from './pool.ts';
-import { promiseQueries } from './query-timeout.ts';
+import { installQueryTimeout } from './query-timeout.ts';
 import { discardReadOnly } from './read-only.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
 import { createStatementNames } from './statement-names.ts';
@@ -27,7 +27,7 @@ export const openDatabase = async (
   discardIdleAfterLoss(pool);
   boundConnects(pool);
   const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
-  promiseQueries(pool, { limitMs: queryLimitMs, nameOf });
+  installQueryTimeout(pool, { limitMs: queryLimitMs, nameOf });
   await orm.em.getConnection().execute('select 1');
   return orm;
 };
@@ -35,7 +35,7 @@ export const openDatabase = async (
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
 
 /**
- * Brings a database to the newest schema. The migrator has no lock, so instances that start together take turns by a lock
+ * Brings a database to the newest schema. The migrator has no lock, so instances that start together take keyedMutex by a lock
  * on a connection of its own. A transaction holds it: a pooler would keep a lock of the session when the client has gone.
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {

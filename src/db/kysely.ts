@@ -8,7 +8,7 @@ import type { Database } from '../../entities/index.ts';
 export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
 
 /** Without the columns that were left out, which an update must not touch; null when that is all of them. */
-export const givenColumns = <T extends object>(changes: T): Partial<T> | null => {
+export const pickDefined = <T extends object>(changes: T): Partial<T> | null => {
   const given: Partial<T> = { ...changes };
   for (const column in given) if (given[column] === undefined) delete given[column];
   return Object.keys(given).length > 0 ? given : null;

@@ -5,25 +5,25 @@ import { invalid } from '../lib/problems.ts';
 export type NumberedPage = { number: number; size: number; tellCount: (count: number) => void };
 
 /** The part of a list that is asked for: all of it, the first few, or a page. */
-export type Part = { limit?: number | undefined; page?: NumberedPage | undefined };
+export type PageRequest = { limit?: number | undefined; page?: NumberedPage | undefined };
 
 /** A part whose list goes on behind the row of this id. */
-export type PartBehindId = Part & { cursor?: number | undefined };
+export type CursorPageRequest = PageRequest & { cursor?: number | undefined };
 
 /** Reads the part of a list; `key` is the column by which its rows are told apart. */
-export const readPart = async <DB, TB extends keyof DB, O>(
+export const readPage = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
-  part: Part,
+  part: PageRequest,
 ) => {
-  await tellCount(rows, part);
-  return partOfRows(rows, key, part).execute();
+  await reportCount(rows, part);
+  return pageOfRows(rows, key, part).execute();
 };
 
 /** Tells whoever asked for a page how many rows there are in all. */
-export const tellCount = async <DB, TB extends keyof DB, O>(
+export const reportCount = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
-  { page }: Part,
+  { page }: PageRequest,
 ): Promise<void> => {
   if (!page) return;
   // The types cannot follow a selection that begins anew.
@@ -40,10 +40,10 @@ export const tellCount = async <DB, TB extends keyof DB, O>(
  * The rows of the part. Those before a page are skipped by their keys alone: PostgreSQL would work out the columns of
  * every row that it skips, which takes seconds where a column is a query of its own.
  */
-export const partOfRows = <DB, TB extends keyof DB, O>(
+export const pageOfRows = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
-  { limit, page }: Part,
+  { limit, page }: PageRequest,
 ) => {
   if (!page) return limit === undefined ? rows : rows.limit(limit);
   const keys = rows
@@ -55,7 +55,7 @@ export const partOfRows = <DB, TB extends keyof DB, O>(
 };
 
 /** The rows behind a cursor, where they are ordered by this key; all of them without one. */
-export const behind = <DB, TB extends keyof DB, O>(
+export const afterCursor = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
   cursor: number | undefined,

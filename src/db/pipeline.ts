@@ -19,7 +19,7 @@ export type ExchangeOptions = {
  * Sent first in a transaction: what is prepared is planned once, whatever the values. Left alone, PostgreSQL takes a list of
  * keys to have ten, finds that a plan for these few would be cheaper, and plans anew each time, for longer than it then reads.
  */
-export const PLAN_ONCE = CompiledQuery.raw(
+export const FORCE_GENERIC_PLAN = CompiledQuery.raw(
   `select set_config('plan_cache_mode', 'force_generic_plan', true)`,
 );
 
@@ -62,5 +62,5 @@ const preparedByName = (client: pg.PoolClient, sql: string): Prepared => {
 const unnamed = (): Prepared => ({ name: '', isSent: false, readRow: undefined });
 
 /** Whether a failure has left open which statements are prepared. */
-export const hasUnknown = (client: pg.PoolClient): boolean =>
+export const hasUnknownStatements = (client: pg.PoolClient): boolean =>
   [...(ofClient.get(client)?.values() ?? [])].some(({ readRow }) => readRow === undefined);

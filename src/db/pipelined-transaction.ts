@@ -1,7 +1,13 @@
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { createExchanges, type ExchangeOptions, hasUnknown, PLAN_ONCE, type Statements } from './pipeline.ts';
-import { isOfStatement, lend } from './with-client.ts';
+import {
+  createExchanges,
+  type ExchangeOptions,
+  FORCE_GENERIC_PLAN,
+  hasUnknownStatements,
+  type Statements,
+} from './pipeline.ts';
+import { isOfStatement, withClient } from './with-client.ts';
 
 type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
@@ -35,7 +41,7 @@ export const createTransactions = (pool: pg.Pool, options: ExchangeOptions): Tra
   const exchange = createExchanges(options);
 
   return async (work, { hasGenericPlans = true } = {}) => {
-    const head = hasGenericPlans ? [BEGIN, PLAN_ONCE] : [BEGIN];
+    const head = hasGenericPlans ? [BEGIN, FORCE_GENERIC_PLAN] : [BEGIN];
     let isLost = false;
     const whole = async (client: pg.PoolClient) => {
       const transaction = begun(head, (statements) => exchange(client, statements));
@@ -47,7 +53,7 @@ export const createTransactions = (pool: pg.Pool, options: ExchangeOptions): Tra
       if (ending.status === 'rejected') throw ending.reason;
       return outcome.value;
     };
-    return lend(pool, whole, (client) => isLost || hasUnknown(client));
+    return withClient(pool, whole, (client) => isLost || hasUnknownStatements(client));
   };
 };
 

@@ -19,7 +19,7 @@ type Options = {
  *
  * A query past its limit (milliseconds; null: none) is one whose server no longer answers; its connection is of no more use, and is cut.
  */
-export const promiseQueries = (pool: pg.Pool, { limitMs, nameOf }: Options): void => {
+export const installQueryTimeout = (pool: pg.Pool, { limitMs, nameOf }: Options): void => {
   const wrapped = new WeakSet<pg.PoolClient>();
   // Not when it connects: the ORM has connected once before it gives the pool away.
   pool.on('acquire', (client) => {

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { RawRow } from './json-stream/binary-row-reader.ts';
 import type { ExchangeOptions } from './pipeline.ts';
 import { leaveRowsAsBytes, QueryClass, type RowMessage, type Wire } from './row-parser.ts';
-import { isOfStatement, lend, watchQuery } from './with-client.ts';
+import { isOfStatement, watchQuery, withClient } from './with-client.ts';
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
 
@@ -39,7 +39,7 @@ export const createRowReader = (
   return (statement, rows) => {
     const name = preparesStatements ? nameOf(statement.sql) : undefined;
     return limit(() =>
-      lend(
+      withClient(
         pool,
         (client) => readOn(client, { ...statement, name }, rows, limitMs),
         (_client, outcome) => outcome.status === 'rejected' && !isOfStatement(outcome.reason),

@@ -5,7 +5,7 @@ import { boundedWait, DeadlineExceeded } from '../lib/deadline.ts';
  * Lends a connection of the pool to some work; one that is spoilt by it does not go back.
  * @throws what the work throws
  */
-export const lend = async <T>(
+export const withClient = async <T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
   isSpoilt: (client: pg.PoolClient, outcome: PromiseSettledResult<T>) => boolean,

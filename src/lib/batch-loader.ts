@@ -12,7 +12,7 @@ const MAX_KEYS = 500;
  * that each answer is as of a moment after its question.
  * @returns what `load` has found for the key, or undefined; it rejects with DeadlineExceeded when that takes too long
  */
-export const createGathering = <K, V>(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) => {
+export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) => {
   let waiting: Waiting<K, V>[] = [];
   let underWay = 0;
 

@@ -18,13 +18,13 @@ const NO_OBJECT = 'Must be an object.';
 const TOO_LARGE = 'Must not be larger than 64 KiB.';
 
 /** Why a value cannot be kept as free-form data, or null when it can. */
-export const reasonAgainst = (value: unknown): string | null => {
+export const findJsonProblem = (value: unknown): string | null => {
   if (!isJsonObject(value)) return NO_OBJECT;
   return reasonAgainstNodes(value) ?? (isTooLarge(JSON.stringify(value)) ? TOO_LARGE : null);
 };
 
 /** The JSON text of a value that can be kept as free-form data, else the reason why it cannot. */
-export const freeFormText = (value: object): { text: string } | { reason: string } => {
+export const stringifyJsonValue = (value: object): { text: string } | { reason: string } => {
   const reason = reasonAgainstNodes(value);
   if (reason !== null) return { reason };
   const text = JSON.stringify(value);
@@ -71,7 +71,7 @@ const isJsonLeaf = (value: unknown): boolean =>
  * every object inside, which takes seconds for a list of large ones, and throws at a key such as `__proto__`, so
  * that one poisoned user would break every list they are in.
  */
-export const shielded = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
+export const opaque = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
 
-export const isShielded = (data: unknown): boolean =>
+export const isOpaque = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === OPAQUE;

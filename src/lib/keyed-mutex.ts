@@ -1,7 +1,7 @@
 /** Lets works of one name happen one after another within this process, and works of other names meanwhile. */
-export type Turns = ReturnType<typeof createTurns>;
+export type KeyedMutex = ReturnType<typeof createKeyedMutex>;
 
-export const createTurns = () => {
+export const createKeyedMutex = () => {
   const last = new Map<string, Promise<void>>();
 
   return async <T>(name: string, work: () => Promise<T>): Promise<T> => {

@@ -12,7 +12,7 @@ import { settleTls } from '../db/single-client.ts';
 import { connectionsOf } from './workers/pool-sizing.ts';
 
 /** The database that the settings name, started if it is the embedded one, and the key that goes with it. */
-export type Workplace = {
+export type DatabaseHost = {
   connection: Connection;
   secretKey: string;
   stop: () => Promise<void>;
@@ -30,7 +30,7 @@ const RETRY_MS = 50;
 export const openWorkplace = async (
   config: Config,
   { meanwhile }: { meanwhile?: () => unknown } = {},
-): Promise<Workplace> => {
+): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
     // The settings were refused unless a key goes with a database of one's own.
@@ -60,7 +60,7 @@ export const openWorkplace = async (
  * The workplace of a command, which works beside a running service on the service's server. Where it has to start
  * one itself, it is not the one to end it under another command that has joined.
  */
-const openCommandPlace = async (config: Config, patienceMs: number): Promise<Workplace> => {
+const openCommandPlace = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
   if (config.database) return openWorkplace(config);
   const deadline = Date.now() + patienceMs;
   for (;;) {
@@ -90,9 +90,9 @@ const orInUse = (error: unknown): DataDirInUse => {
  * Opens the workplace for one piece of work, beside a running service if need be, and closes it whatever comes of it.
  * @throws DataDirInUse when the service of the embedded database takes no logins
  */
-export const inWorkplace = async <T>(
+export const withDatabaseHost = async <T>(
   config: Config,
-  work: (place: Workplace) => Promise<T>,
+  work: (place: DatabaseHost) => Promise<T>,
   { startingPatienceMs = STARTING_PATIENCE_MS } = {},
 ): Promise<T> => {
   const place = await openCommandPlace(config, startingPatienceMs);

@@ -5,7 +5,7 @@ import type { Connection } from '../config/connection.ts';
 import { listenToDatabase } from '../db/pg-listener.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Links } from '../services/auth/signed-links.ts';
+import type { SignedLinks } from '../services/auth/signed-links.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../services/mail/mail-worker.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
 import { createOutbox } from '../services/mail/outbox.ts';
@@ -14,7 +14,7 @@ type Deps = {
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'invitationDays'>;
   connection: Connection;
   em: SqlEntityManager;
-  links: Links;
+  links: SignedLinks;
   clock: Clock;
   logger: Logger;
 };

@@ -7,10 +7,10 @@ import type { StopSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { prepareFirstStart } from '../services/users/bootstrap.ts';
-import type { Workplace } from './database-host.ts';
+import type { DatabaseHost } from './database-host.ts';
 import { listening } from './listen.ts';
 
-type Deps = { config: Config; place: Pick<Workplace, 'connection' | 'secretKey'>; logger: Logger };
+type Deps = { config: Config; place: Pick<DatabaseHost, 'connection' | 'secretKey'>; logger: Logger };
 
 /** Connections that wait to be accepted. With Node's 511, a thousand clients that connect at once wait seconds for a retry. */
 const BACKLOG = 4096;

@@ -6,7 +6,7 @@ import type { Read } from '../db/batched-reads.ts';
 import type { Transact } from '../db/pipelined-transaction.ts';
 import type { ReadRows } from '../db/row-cursor.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Turns } from '../lib/keyed-mutex.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { lazyProperties } from '../lib/lazy-properties.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createResourceLocks } from './access/resource-locks.ts';
@@ -18,21 +18,21 @@ import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals, type RefusalLimit } from './audit/refusals.ts';
 import { createApiTokens } from './auth/api-tokens.ts';
-import type { CredentialOwners } from './auth/credential-lookup.ts';
+import type { CredentialLookup } from './auth/credential-lookup.ts';
 import { createIdentity } from './auth/identity.ts';
-import type { LoginCrowd } from './auth/login-concurrency.ts';
+import type { LoginConcurrency } from './auth/login-concurrency.ts';
 import type { LoginThrottle } from './auth/login-throttle.ts';
 import { createLogins } from './auth/logins.ts';
-import { createPasswordProof } from './auth/password-verification.ts';
+import { createPasswordVerification } from './auth/password-verification.ts';
 import type { ResetThrottle } from './auth/reset-throttle.ts';
 import { createSessions } from './auth/sessions.ts';
-import type { Links } from './auth/signed-links.ts';
+import type { SignedLinks } from './auth/signed-links.ts';
 import { createBranding } from './clients/branding.ts';
 import { createClients } from './clients/clients.ts';
 import { createEnvironment, type Environment } from './clients/environment.ts';
 import { createSites } from './clients/sites.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
-import type { AnswerSeal } from './idempotency/response-encryption.ts';
+import type { ResponseEncryption } from './idempotency/response-encryption.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationCare } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
@@ -46,7 +46,7 @@ import { createPasswords } from './passwords/passwords.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageCharts } from './usage/usage-stats.ts';
-import type { UsageWriters } from './usage/write-limiter.ts';
+import type { UsageWriteLimiter } from './usage/write-limiter.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserReading, type ReadAnyUser } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
@@ -58,27 +58,27 @@ export type ServiceDeps = {
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
   throttle: LoginThrottle;
-  crowd: LoginCrowd;
+  loginConcurrency: LoginConcurrency;
   resetThrottle: ResetThrottle;
   refusalLimit: RefusalLimit;
   store: PackageStore;
-  links: Links;
+  links: SignedLinks;
   mailWriter: MailWriter;
   mailRoute: MailRoute;
   tokenIdleDays: number;
   sessionMaxDays: number;
-  ownerOf: CredentialOwners;
+  lookUpCredential: CredentialLookup;
   read: Read;
   readAnyUser: ReadAnyUser;
   invitationDays: number;
   usageRetentionDays: number;
-  usageWriters: UsageWriters;
+  usageWriteLimiter: UsageWriteLimiter;
   environment: Environment;
-  answerSeal: AnswerSeal;
+  responseEncryption: ResponseEncryption;
   readRows: ReadRows;
   transact: Transact;
   /** Requests that name themselves by the same key, one by one. */
-  turns: Turns;
+  keyedMutex: KeyedMutex;
 };
 
 /** What the services of one unit of work share. */
@@ -86,7 +86,7 @@ const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => 
   const common = { ...deps, em, origin, audit: createAudit(origin, deps.clock) };
   return {
     ...common,
-    proof: createPasswordProof(common),
+    passwordVerification: createPasswordVerification(common),
     idempotency: createIdempotency(common),
     reading: createUserReading(common),
   };

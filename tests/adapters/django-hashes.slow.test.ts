@@ -178,12 +178,12 @@ hashes('leave the event loop to others while they verify', async ({ hasher }) =>
   for (const kind of KINDS) {
     const [dear] = recorded.filter((made) => made.kind === kind);
     assert.ok(dear);
-    const turns: string[] = [];
-    const verified = hasher.verify(dear.hash, dear.password).then(() => turns.push('verified'));
-    setImmediate(() => turns.push('others'));
+    const keyedMutex: string[] = [];
+    const verified = hasher.verify(dear.hash, dear.password).then(() => keyedMutex.push('verified'));
+    setImmediate(() => keyedMutex.push('others'));
     await verified;
 
-    assert.equal(turns, ['others', 'verified'], kind);
+    assert.equal(keyedMutex, ['others', 'verified'], kind);
   }
 });
 

@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PieceQueue } from '../../src/db/json-stream/chunk-queue.ts';
-import type { TextPiece } from '../../src/db/json-stream/json-stream.ts';
+import { ChunkQueue } from '../../src/db/json-stream/chunk-queue.ts';
+import type { JsonChunk } from '../../src/db/json-stream/json-stream.ts';
 
 const queues = suite('queues of pieces');
 
-const piece = (text: string): TextPiece => ({
+const piece = (text: string): JsonChunk => ({
   text: Buffer.from(text),
   isLast: false,
   first: null,
@@ -19,7 +19,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
 };
 
 queues('give pieces in their order, also to who waits', async () => {
-  const queue = new PieceQueue();
+  const queue = new ChunkQueue();
   const waiting = queue.take();
   assert.not(await isSettled(waiting));
   queue.add(piece('a'));
@@ -30,7 +30,7 @@ queues('give pieces in their order, also to who waits', async () => {
 });
 
 queues('tell a failure when what came before it has been taken', async () => {
-  const queue = new PieceQueue();
+  const queue = new ChunkQueue();
   queue.add(piece('a'));
   queue.fail(new RangeError('no more'));
 
@@ -40,7 +40,7 @@ queues('tell a failure when what came before it has been taken', async () => {
 });
 
 queues('want more when two are left', async () => {
-  const queue = new PieceQueue();
+  const queue = new ChunkQueue();
   for (const text of ['a', 'b', 'c', 'd']) queue.add(piece(text));
   const wanted = queue.isWanted();
   await queue.take();
@@ -51,7 +51,7 @@ queues('want more when two are left', async () => {
 });
 
 queues('want nothing once they are closed', async () => {
-  const queue = new PieceQueue();
+  const queue = new ChunkQueue();
   for (const text of ['a', 'b', 'c', 'd']) queue.add(piece(text));
   const wanted = queue.isWanted();
   queue.close();
@@ -60,7 +60,7 @@ queues('want nothing once they are closed', async () => {
 });
 
 queues('that are not read ahead want a piece when somebody waits for it', async () => {
-  const queue = new PieceQueue(() => false);
+  const queue = new ChunkQueue(() => false);
   const wanted = queue.isWanted();
   assert.not(await isSettled(wanted));
   const taken = queue.take();

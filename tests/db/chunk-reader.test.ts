@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RawRow } from '../../src/db/json-stream/binary-row-reader.ts';
 import { MOST_ROWS, type Place, type Reading, readPieces } from '../../src/db/json-stream/chunk-reader.ts';
-import type { TextPiece } from '../../src/db/json-stream/json-stream.ts';
+import type { JsonChunk } from '../../src/db/json-stream/json-stream.ts';
 import type { ReadRows } from '../../src/db/row-cursor.ts';
 
 const pieces = suite('pieces of a list');
@@ -33,13 +33,13 @@ const readingOf = (bytesOf: (n: number) => number): Reading<number> => ({
   },
 });
 
-const intoArray = (all: TextPiece[]) => ({
-  add: (piece: TextPiece) => void all.push(piece),
+const intoArray = (all: JsonChunk[]) => ({
+  add: (piece: JsonChunk) => void all.push(piece),
   isReadOn: () => true,
 });
 
-const readAll = async (reading: Reading<number>, total: number): Promise<TextPiece[]> => {
-  const all: TextPiece[] = [];
+const readAll = async (reading: Reading<number>, total: number): Promise<JsonChunk[]> => {
+  const all: JsonChunk[] = [];
   let place: Place<number> = { after: undefined, rowBytes: undefined };
   for (;;) {
     const end = await readPieces(rowsBehind(total), reading, place, intoArray(all));
@@ -47,7 +47,7 @@ const readAll = async (reading: Reading<number>, total: number): Promise<TextPie
     place = end;
   }
 };
-const numbersOf = (all: readonly TextPiece[]): number[] =>
+const numbersOf = (all: readonly JsonChunk[]): number[] =>
   JSON.parse(Buffer.concat(all.map(({ text }) => text)).toString()).map((text: string) =>
     Number.parseInt(text, 10),
   );
@@ -110,7 +110,7 @@ pieces('that outgrow their room are whole', async () => {
 });
 
 pieces('of an outdated reading are not passed on, and it goes on where the last one ended', async () => {
-  const all: TextPiece[] = [];
+  const all: JsonChunk[] = [];
   let outdatedAt = 700;
   const reading: Reading<number> = { ...readingOf(() => 500), isOutdated: () => isOutdated };
   let isOutdated = false;
@@ -134,7 +134,7 @@ pieces('of an outdated reading are not passed on, and it goes on where the last 
 });
 
 pieces('are no more than one of a statement where there is no room for another', async () => {
-  const all: TextPiece[] = [];
+  const all: JsonChunk[] = [];
   let place: Place<number> = { after: undefined, rowBytes: undefined };
   for (let isOver = false; !isOver; ) {
     const before = all.length;

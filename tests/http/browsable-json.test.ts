@@ -19,7 +19,7 @@ const read = (html: string): string =>
     .replaceAll(/<[^>]*>/g, '')
     .replaceAll(/&(lt|gt|quot|#39|amp);/g, (_entity, name: string) => CHARACTERS[name] ?? '');
 
-/** Text of the kind that leaves its place where it can, or turns around what stands beside it. */
+/** Text of the kind that leaves its place where it can, or keyedMutex around what stands beside it. */
 const hostile = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc

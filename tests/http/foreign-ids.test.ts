@@ -161,7 +161,7 @@ foreign('are answered like ids that do not exist, in every path', async ({ app }
     const { method, procedure, rest } = endpoint;
     const [theirs, missing] = pathsOf(endpoint, ids);
     const payload = BODIES[procedure] ?? (method === 'GET' ? undefined : {});
-    const conditions = rest.represents && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
+    const conditions = rest.resource && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
     for (const as of [ACME, ADA]) {
       for (const headers of conditions) {
         const found = await answerTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);

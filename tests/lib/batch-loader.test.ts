@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGathering } from '../../src/lib/batch-loader.ts';
+import { createBatchLoader } from '../../src/lib/batch-loader.ts';
 
 const gathering = suite('gathering');
 
@@ -20,7 +20,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(
 
 gathering('asks once for all that ask in one turn, and tells each what is theirs', async () => {
   const { lookUps, asked, load } = createLookUps();
-  const ask = createGathering(load);
+  const ask = createBatchLoader(load);
   const answers = Promise.all([ask('a'), ask('b'), ask('a'), ask('none')]);
   await nextTurn();
 
@@ -31,7 +31,7 @@ gathering('asks once for all that ask in one turn, and tells each what is theirs
 
 gathering('looks up anew for whoever asks while a look-up is under way, two at a time', async () => {
   const { lookUps, asked, load } = createLookUps();
-  const ask = createGathering(load);
+  const ask = createBatchLoader(load);
   const answers: Promise<string | undefined>[] = [];
   for (const key of ['a', 'b', 'c', 'd']) {
     answers.push(ask(key));
@@ -48,7 +48,7 @@ gathering('looks up anew for whoever asks while a look-up is under way, two at a
 
 gathering('tells a failure to all who were part of it, and to nobody else', async () => {
   const { lookUps, load } = createLookUps();
-  const ask = createGathering(load);
+  const ask = createBatchLoader(load);
   const failed = Promise.allSettled([ask('a'), ask('b')]);
   await nextTurn();
   const later = ask('a');
@@ -66,7 +66,7 @@ gathering('tells a failure to all who were part of it, and to nobody else', asyn
 
 gathering('asks for no more than 500 at a time', async () => {
   const sizes: number[] = [];
-  const ask = createGathering(async (keys: readonly number[]) => {
+  const ask = createBatchLoader(async (keys: readonly number[]) => {
     sizes.push(keys.length);
     return new Map(keys.map((key) => [key, -key]));
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGathering } from '../../src/lib/batch-loader.ts';
+import { createBatchLoader } from '../../src/lib/batch-loader.ts';
 import {
   beforeDeadline,
   boundedWait,
@@ -60,7 +60,7 @@ deadline('ends the wait for work that goes on', async () => {
 
 deadline('of one caller does not bound a look-up that others share', async () => {
   let shared: Deadline | null | undefined;
-  const lookUp = createGathering<string, string>(async (keys) => {
+  const lookUp = createBatchLoader<string, string>(async (keys) => {
     shared = currentDeadline();
     await sleep(50);
     return new Map(keys.map((key) => [key, key]));

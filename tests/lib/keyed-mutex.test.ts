@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createTurns } from '../../src/lib/keyed-mutex.ts';
+import { createKeyedMutex } from '../../src/lib/keyed-mutex.ts';
 
-const turns = suite('turns');
+const keyedMutex = suite('keyedMutex');
 
 /** A work that notes when it begins and ends, and goes on when it is let. */
 const work = (notes: string[], name: string) => {
@@ -16,8 +16,8 @@ const work = (notes: string[], name: string) => {
   return { run, finish: resolve };
 };
 
-turns('take works of one name one by one, in their order, and others meanwhile', async () => {
-  const inTurn = createTurns();
+keyedMutex('take works of one name one by one, in their order, and others meanwhile', async () => {
+  const inTurn = createKeyedMutex();
   const notes: string[] = [];
   const [a, b, c] = [work(notes, 'a'), work(notes, 'b'), work(notes, 'c')];
   const all = [inTurn('x', a.run), inTurn('x', b.run), inTurn('y', c.run)];
@@ -31,8 +31,8 @@ turns('take works of one name one by one, in their order, and others meanwhile',
   assert.equal(notes.slice(3), ['a ends', 'b begins', 'b ends']);
 });
 
-turns('go on after a failure, which is told to whom it happened alone', async () => {
-  const inTurn = createTurns();
+keyedMutex('go on after a failure, which is told to whom it happened alone', async () => {
+  const inTurn = createKeyedMutex();
   const fail = async (): Promise<string> => {
     throw new Error('mine');
   };
@@ -42,4 +42,4 @@ turns('go on after a failure, which is told to whom it happened alone', async ()
   assert.equal(done, { status: 'fulfilled', value: 'done' });
 });
 
-turns.run();
+keyedMutex.run();

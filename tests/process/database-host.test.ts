@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instance-lock.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';
-import { inWorkplace, type Workplace } from '../../src/server/database-host.ts';
+import { type DatabaseHost, withDatabaseHost } from '../../src/server/database-host.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
@@ -28,7 +28,7 @@ const isFound = async (connection: Connection, sql: string): Promise<boolean> =>
 };
 
 /** Answers which server it was, by its socket folder. */
-const useDatabase = async ({ connection }: Workplace): Promise<string> => {
+const useDatabase = async ({ connection }: DatabaseHost): Promise<string> => {
   assert.ok(await isFound(connection, 'select 1'));
   return connection.host;
 };
@@ -49,9 +49,9 @@ workplace('waits for a service that is just starting, and leaves it running', as
   const ready = once(owner.stdout, 'data');
   await until('the service has begun', () => existsSync(`${dataDir}/instance.sock`));
 
-  const used = await inWorkplace(config, useDatabase);
+  const used = await withDatabaseHost(config, useDatabase);
   const [line] = await ready;
-  const usedAgain = await inWorkplace(config, useDatabase);
+  const usedAgain = await withDatabaseHost(config, useDatabase);
   owner.kill('SIGTERM');
   await once(owner, 'exit');
 
@@ -62,7 +62,7 @@ workplace('waits for a service that is just starting, and leaves it running', as
 workplace('starts the server after a service that is just stopping', async ({ dataDir }) => {
   const lock = await acquireInstanceLock(dataDir);
 
-  const using = inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase);
+  const using = withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase);
   await lock.release();
 
   assert.ok(await using);
@@ -73,7 +73,7 @@ workplace('starts the server after a service that was just killed', async ({ dat
   const [line] = await once(owner.stdout, 'data');
   owner.kill('SIGKILL');
 
-  const used = await inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase);
+  const used = await withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase);
 
   assert.is.not(used, JSON.parse(String(line)).host);
 });
@@ -84,8 +84,8 @@ workplace('is not closed under another command that works there, too', async ({ 
   const hasJoined = Promise.withResolvers<void>();
 
   let second: Promise<unknown> | undefined;
-  const first = inWorkplace(config, async () => {
-    second = inWorkplace(config, async ({ connection }) => {
+  const first = withDatabaseHost(config, async () => {
+    second = withDatabaseHost(config, async ({ connection }) => {
       hasJoined.resolve();
       await until('the first has looked for guests', () => isFound(connection, LOOKED));
       order.push('second');
@@ -104,7 +104,7 @@ workplace('tells when the data directory stays in use without a server', async (
   const lock = await acquireInstanceLock(dataDir);
 
   const [outcome] = await Promise.allSettled([
-    inWorkplace(readConfig({ DATA_DIR: dataDir }), useDatabase, { startingPatienceMs: 100 }),
+    withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase, { startingPatienceMs: 100 }),
   ]);
   await lock.release();
 

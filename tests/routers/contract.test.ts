@@ -57,22 +57,22 @@ contract('takes every path parameter from an input key', () => {
 });
 
 contract('shows what it changes by a query that takes keys of the change', () => {
-  const changes = restEndpoints().filter(({ rest, method }) => rest.represents && method !== 'POST');
+  const changes = restEndpoints().filter(({ rest, method }) => rest.resource && method !== 'POST');
   assert.ok(changes.length >= 7);
   for (const { rest, input, procedure } of changes) {
-    const shown = endpointOf(String(rest.represents));
+    const shown = endpointOf(String(rest.resource));
     assert.is(shown.method, 'GET', procedure);
     for (const key of Object.keys(shown.input.shape)) assert.ok(key in input.shape, `${procedure}: ${key}`);
   }
 });
 
 contract('shows what it makes by a query whose path is told by the answer', () => {
-  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.represents);
+  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.resource);
   assert.ok(creations.length >= 3);
   for (const { rest, procedure } of creations) {
     const [, made] = procedures.find(([path]) => path === procedure) ?? [];
     const { output } = (made?._def ?? {}) as unknown as { output?: z.ZodObject }; // private in tRPC's types
-    const shown = endpointOf(String(rest.represents));
+    const shown = endpointOf(String(rest.resource));
     for (const key of shown.pathKeys) assert.ok(key in (output?.shape ?? {}), `${procedure}: ${key}`);
   }
 });

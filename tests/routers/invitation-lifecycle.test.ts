@@ -152,7 +152,7 @@ care(
 );
 
 care(
-  'mails an address 20 times in an hour at most, also when several admins take turns at once',
+  'mails an address 20 times in an hour at most, also when several admins take keyedMutex at once',
   async ({ app }) => {
     const email = 'rushed@new.test';
     const flood = async () => {

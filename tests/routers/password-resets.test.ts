@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { createLinks } from '../../src/services/auth/signed-links.ts';
+import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
@@ -116,7 +116,7 @@ resets('end after an hour, with a deactivation, and with another password', asyn
 resets('take no token that another key has signed, or of any other form', async ({ app }) => {
   const token = await linkFor(app, ADA);
   const [id = '', signature = ''] = token.split('.');
-  const forger = createLinks({ secretKey: 'another key', baseUrl: '' });
+  const forger = createSignedLinks({ secretKey: 'another key', baseUrl: '' });
   const forged = forger.passwordLink({ id: Number(id), userId: 5, createdAt: app.clock.now() });
 
   for (const wrong of [

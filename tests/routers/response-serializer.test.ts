@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { answerText } from '../../routers/middleware/response-serializer.ts';
-import { isShielded, shielded } from '../../src/lib/json-value.ts';
+import { isOpaque, opaque } from '../../src/lib/json-value.ts';
 
 const answers = suite('answerText');
 
@@ -27,11 +27,11 @@ answers('give back free-form data with any keys, opaque to serializers', () => {
   const data = fc.dictionary(keys, fc.jsonValue()).map((given) => JSON.stringify(given));
   fc.assert(
     fc.property(data, (text) => {
-      const answer = { extra: shielded(JSON.parse(text)), at: new Date(0) };
+      const answer = { extra: opaque(JSON.parse(text)), at: new Date(0) };
       const { extra, at } = again(answer) as typeof answer; // its own kind, see above
 
       assert.is(JSON.stringify(extra), JSON.stringify(JSON.parse(text)));
-      assert.ok(isShielded(extra) && at instanceof Date);
+      assert.ok(isOpaque(extra) && at instanceof Date);
     }),
   );
 });
@@ -43,7 +43,7 @@ answers('are read in the form in which they were kept before, too', () => {
 
   assert.equal(rest, { id: 7, at: new Date('2026-11-20T10:00:00.000Z'), json: null });
   assert.is(JSON.stringify(extra), '{"__proto__":[1]}');
-  assert.ok(isShielded(extra));
+  assert.ok(isOpaque(extra));
   assert.is(answerText.read('{"json":null,"meta":{"values":["undefined"],"v":1}}'), undefined);
 });
 

@@ -8,9 +8,9 @@ import { FLEET } from '../support/usage.ts';
 const refusals = appSuite('403 by role');
 
 const ROLES: Record<string, string> = {
-  overseer: 'This needs the role client admin, staff or superuser.',
-  administrator: 'This needs the role client admin or superuser.',
-  operator: 'This needs the role staff or superuser.',
+  viewer: 'This needs the role client admin, staff or superuser.',
+  admin: 'This needs the role client admin or superuser.',
+  staff: 'This needs the role staff or superuser.',
   superuser: 'This needs the role superuser.',
 };
 

@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createAnswerSeal } from '../../src/services/idempotency/response-encryption.ts';
+import { createResponseEncryption } from '../../src/services/idempotency/response-encryption.ts';
 
 const seals = suite('seal of answers');
 
-const seal = createAnswerSeal('a secret key that only tests ever use');
-const other = createAnswerSeal('another secret key');
+const seal = createResponseEncryption('a secret key that only tests ever use');
+const other = createResponseEncryption('another secret key');
 const ANSWER = '{"token":"…0123456789abcdef"}';
 const refuses = async (opening: Promise<string>, which?: string): Promise<void> => {
   const [outcome] = await Promise.allSettled([opening]);

@@ -4,7 +4,7 @@ import type { Connection } from '../../src/config/connection.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { createLinks } from '../../src/services/auth/signed-links.ts';
+import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
 import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
 import { createOutbox } from '../../src/services/mail/outbox.ts';
@@ -14,7 +14,7 @@ export const MAIL_FROM = 'steward@steward.test';
 export const INVITATION_DAYS = 14;
 
 export const testWriter = createMailWriter({
-  links: createLinks({
+  links: createSignedLinks({
     secretKey: 'a secret key that only tests ever use',
     baseUrl: 'http://localhost:8000',
   }),

@@ -105,7 +105,7 @@ export const startTestApp = async (
         inTransaction: (work) => app.inTransaction(IN_PROCESS, work),
         once: () => null,
         precondition: () => null,
-        tellPage: () => {},
+        setPagination: () => {},
         baseUrl: config.baseUrl,
         host: 'localhost:8000',
       }),

@@ -12,6 +12,6 @@ const spare: Buffer[] = [];
 export const takeBuffer = (): Buffer => spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /** To be called once, when what was in it has been sent. One that is not given back is garbage as any other. */
-export const giveBack = (buffer: Buffer): void => {
+export const releaseBuffer = (buffer: Buffer): void => {
   if (spare.length < MOST_SPARE) spare.push(buffer);
 };

@@ -1,11 +1,11 @@
-import type { TextPiece } from './json-stream.ts';
+import type { JsonChunk } from './json-stream.ts';
 
 /** With so many waiting, whoever takes them has something to do while more are read. */
 const FEW = 2;
 
 /** Pieces between whoever reads them and whoever passes them on. */
-export class PieceQueue {
-  #pieces: TextPiece[] = [];
+export class ChunkQueue {
+  #pieces: JsonChunk[] = [];
   #failure: { reason: unknown } | null = null;
   #isClosed = false;
   #isAwaited = false;
@@ -18,7 +18,7 @@ export class PieceQueue {
     this.#readsAhead = readsAhead;
   }
 
-  add(piece: TextPiece): void {
+  add(piece: JsonChunk): void {
     this.#pieces.push(piece);
     this.#wakeTaker();
   }
@@ -36,7 +36,7 @@ export class PieceQueue {
   }
 
   /** @throws whatever the pieces failed with */
-  async take(): Promise<TextPiece> {
+  async take(): Promise<JsonChunk> {
     for (;;) {
       const piece = this.#pieces.shift();
       if (piece) {

@@ -1,8 +1,8 @@
 import type { ReadRows, Statement } from '../row-cursor.ts';
 import type { RawRow } from './binary-row-reader.ts';
-import { giveBack, takeBuffer } from './buffer-pool.ts';
-import type { PieceQueue } from './chunk-queue.ts';
-import type { TextPiece } from './json-stream.ts';
+import { releaseBuffer, takeBuffer } from './buffer-pool.ts';
+import type { ChunkQueue } from './chunk-queue.ts';
+import type { JsonChunk } from './json-stream.ts';
 import { JsonText } from './json-writer.ts';
 
 /** How a list is read and written, as an actor sees it. */
@@ -39,7 +39,7 @@ export const readPieces = async <K>(
   readRows: ReadRows,
   reading: Reading<K>,
   { after, rowBytes }: Place<K>,
-  queue: Pick<PieceQueue, 'add' | 'isReadOn'>,
+  queue: Pick<ChunkQueue, 'add' | 'isReadOn'>,
 ): Promise<End<K>> => {
   const isOutdated = () => reading.isOutdated?.() === true;
   let piece = new Piece();
@@ -86,15 +86,15 @@ export const readPieces = async <K>(
 };
 
 class Piece {
-  first: TextPiece['first'] = null;
+  first: JsonChunk['first'] = null;
   #buffer = takeBuffer();
   out = new JsonText(this.#buffer);
 
-  finished(isLast: boolean): TextPiece {
+  finished(isLast: boolean): JsonChunk {
     const text = this.out.take();
     let held: Buffer | null = this.#buffer;
     const release = () => {
-      if (held) giveBack(held);
+      if (held) releaseBuffer(held);
       held = null;
     };
     // It has outgrown its room, and lies elsewhere.
@@ -104,7 +104,7 @@ class Piece {
 
   /** Of no use to anybody. */
   drop(): void {
-    giveBack(this.#buffer);
+    releaseBuffer(this.#buffer);
   }
 }
 

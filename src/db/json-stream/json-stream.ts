@@ -1,5 +1,5 @@
 /** A part of the JSON text of a list; all of them together are one array. */
-export type TextPiece = {
+export type JsonChunk = {
   text: Buffer;
   isLast: boolean;
   /** Where the first of the items that were read together begins and ends in the text; null when it is not in it. */
@@ -9,10 +9,10 @@ export type TextPiece = {
 };
 
 /** A list that is JSON already, piece by piece, for callers who would write it as JSON themselves. */
-export class ListText {
-  readonly pieces: AsyncIterable<TextPiece>;
+export class JsonStream {
+  readonly chunks: AsyncIterable<JsonChunk>;
 
-  constructor(pieces: AsyncIterable<TextPiece>) {
-    this.pieces = pieces;
+  constructor(pieces: AsyncIterable<JsonChunk>) {
+    this.chunks = pieces;
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { ToldPage } from '../../../routers/context.ts';
+import type { Pagination } from '../../../routers/context.ts';
 import { type Html, html } from '../pages/html.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 
@@ -12,7 +12,7 @@ export const inputForPage = ({ input: { shape } }: Endpoint, input: Record<strin
   'page' in shape && !PARTS.some((key) => key in input) ? { ...input, page: 1, page_size: MAX_ITEMS } : input;
 
 /** Which elements are shown of how many, and where the others are. */
-export const pageNote = (reply: FastifyReply, { number, size, count }: ToldPage): Html => {
+export const pageNote = (reply: FastifyReply, { number, size, count }: Pagination): Html => {
   const first = (number - 1) * size + 1;
   const last = Math.min(number * size, count, first + MAX_ITEMS - 1);
   return html`<nav class="note" aria-label="Pages"><p>${

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ToldPage } from '../../../routers/context.ts';
+import type { Pagination } from '../../../routers/context.ts';
 import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { isPages, jsonOf } from '../rest/list-responses.ts';
@@ -12,7 +12,7 @@ import { sendAnswer } from './response-page.ts';
 const API = /^\/api\/v1(\/|\?|$)/;
 const FAILURE_FORMS = ['application/json', 'application/problem+json', PAGE_FORM];
 
-type Result = { content: unknown; page: ToldPage | undefined; writer: ItemWriter | undefined };
+type Result = { content: unknown; page: Pagination | undefined; writer: ItemWriter | undefined };
 
 /** Shows a result of a procedure: of lists, the beginning. */
 export const sendResult = async (

@@ -59,7 +59,7 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
   };
 };
 
-/** What a token is bound to: the login presented, whether or not it turns out to be good. */
+/** What a token is bound to: the login presented, whether or not it keyedMutex out to be good. */
 const loginOf = (request: FastifyRequest, secure: boolean): string =>
   presentedToken(request) ?? presentedSession(request, secure) ?? 'anonymous';
 

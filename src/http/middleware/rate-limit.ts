@@ -53,7 +53,7 @@ const createCredentials = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) => {
     const actor = await (token === null ? identity.ofSession(session) : identity.ofToken(token)).catch(
       (_away: unknown) => null,
     );
-    return actor?.via ?? null;
+    return actor?.credential ?? null;
   };
 
   return async (request: FastifyRequest): Promise<Credential | null> => {

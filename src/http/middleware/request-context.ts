@@ -3,7 +3,7 @@ import type { Browser, Context } from '../../../routers/context.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
-import type { Once } from '../../services/idempotency/idempotency.ts';
+import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { idempotencyKeyOf } from '../rest/idempotency-key.ts';
 import { preconditionOf } from '../rest/preconditions.ts';
@@ -95,7 +95,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
     browser: browserOf(request, deps),
     once: () => onceOf(request, calls.count),
     precondition: () => preconditionOf(request, calls.count, context),
-    tellPage: (page) => {
+    setPagination: (page) => {
       request.state.page = page;
     },
     baseUrl: deps.baseUrl,
@@ -105,7 +105,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
 };
 
 /** One key for several calls would take them for repeats of each other; and links make batches by themselves. */
-const onceOf = (request: FastifyRequest, calls: number): Once | null => {
+const onceOf = (request: FastifyRequest, calls: number): IdempotencyKey | null => {
   const key = idempotencyKeyOf(request.headers);
   if (key === null) return null;
   if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Context, ToldPage } from '../../../routers/context.ts';
+import type { Context, Pagination } from '../../../routers/context.ts';
 import { Deadline, withDeadline } from '../../lib/deadline.ts';
 
 declare module 'fastify' {
@@ -17,7 +17,7 @@ export type RequestState = {
   /** The caller's id, once looked up: for the access log. */
   userId: number | undefined;
   /** The page that the answer is, where it is one of a list. */
-  page: ToldPage | undefined;
+  page: Pagination | undefined;
   /** The content type as it was sent: see `takeOverBodies`. */
   mediaType: string;
   /** By `performance.now()`. */

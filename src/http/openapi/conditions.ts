@@ -29,10 +29,10 @@ export const isTagged = ({ method, output, input }: Endpoint): boolean =>
 
 /** Whether an answer that has a body may come without it. */
 export const mayBeMinimal = ({ method, rest }: Endpoint): boolean =>
-  rest.represents !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
+  rest.resource !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
 
 export const isConditional = ({ method, rest }: Endpoint): boolean =>
-  rest.represents !== undefined && method !== 'POST';
+  rest.resource !== undefined && method !== 'POST';
 
 export const conditionsOf = (endpoint: Endpoint): JsonSchema[] => {
   const names: ConditionName[] = [

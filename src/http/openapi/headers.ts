@@ -38,7 +38,7 @@ export const headersOf = (endpoint: Endpoint): JsonSchema => {
     ...ALWAYS,
     ...('page' in input.shape ? PAGE : []),
     ...(isTagged(endpoint) || mayBeMinimal(endpoint) ? (['ETag'] as const) : []),
-    ...(rest.status === 201 && rest.represents ? (['Location'] as const) : []),
+    ...(rest.status === 201 && rest.resource ? (['Location'] as const) : []),
     ...(method === 'GET' || isPublic ? [] : (['Idempotency-Replayed'] as const)),
     ...(csv ? (['Content-Disposition'] as const) : []),
   );

@@ -11,9 +11,9 @@ import { answersOf } from './responses.ts';
 export const EXTENSION_TAG = 'Extensions';
 
 const WHO: Record<Role, string> = {
-  overseer: 'client admins, staff and superusers',
-  administrator: 'client admins and superusers',
-  operator: 'staff and superusers',
+  viewer: 'client admins, staff and superusers',
+  admin: 'client admins and superusers',
+  staff: 'staff and superusers',
   superuser: 'superusers',
 };
 

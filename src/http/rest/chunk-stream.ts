@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
-import type { TextPiece } from '../../db/json-stream/json-stream.ts';
+import type { JsonChunk } from '../../db/json-stream/json-stream.ts';
 
 /**
  * Pieces as a stream. It pipes by itself: Node's own way of piping does not learn when a piece has left, and its memory can be
  * used again. So it can be piped, and not be read in other ways.
  */
 export class PieceStream extends Readable {
-  readonly #pieces: AsyncIterator<TextPiece>;
-  #next: TextPiece | null;
+  readonly #pieces: AsyncIterator<JsonChunk>;
+  #next: JsonChunk | null;
   #wake = (): void => {};
 
-  constructor(first: TextPiece, rest: AsyncIterator<TextPiece>) {
+  constructor(first: JsonChunk, rest: AsyncIterator<JsonChunk>) {
     super();
     this.#next = first;
     this.#pieces = rest;
@@ -47,9 +47,9 @@ export class PieceStream extends Readable {
     if (isEnded && !this.destroyed) to.end();
   }
 
-  async #following({ isLast }: TextPiece): Promise<TextPiece | null> {
+  async #following({ isLast }: JsonChunk): Promise<JsonChunk | null> {
     if (isLast) return null;
-    const { value } = (await this.#pieces.next()) as IteratorYieldResult<TextPiece>; // the last one says so
+    const { value } = (await this.#pieces.next()) as IteratorYieldResult<JsonChunk>; // the last one says so
     return value;
   }
 }

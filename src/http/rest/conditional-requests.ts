@@ -12,12 +12,12 @@ export const tagOf = (endpoint: Endpoint, status: number, content: unknown, text
   if ('cursor' in endpoint.input.shape) return null;
   const isCreation = endpoint.method === 'POST' && status === 201;
   const isShown = endpoint.method === 'PATCH' || isCreation;
-  if (endpoint.method !== 'GET' && !(isShown && endpoint.rest.represents)) return null;
+  if (endpoint.method !== 'GET' && !(isShown && endpoint.rest.resource)) return null;
   return etagOf(content, text, passingOf(endpoint));
 };
 
 const passingOf = ({ method, rest }: Endpoint): readonly string[] | undefined =>
-  method !== 'GET' && rest.represents ? endpointOf(rest.represents).rest.passing : rest.passing;
+  method !== 'GET' && rest.resource ? endpointOf(rest.resource).rest.volatileFields : rest.volatileFields;
 
 /** Whether a `GET` or `HEAD` may be answered by saying that its caller has this already. */
 export const isKnown = ({ method, headers }: FastifyRequest, etag: string): boolean => {
@@ -30,8 +30,8 @@ export const isKnown = ({ method, headers }: FastifyRequest, etag: string): bool
 
 /** Where a new resource is found, when it has a path of its own. */
 export const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
-  if (status !== 201 || !rest.represents) return null;
+  if (status !== 201 || !rest.resource) return null;
   const made = content as Record<string, unknown>; // what a query with these keys answers
-  const { url } = endpointOf(rest.represents);
+  const { url } = endpointOf(rest.resource);
   return url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(made[key])));
 };

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ToldPage } from '../../../routers/context.ts';
+import type { Pagination } from '../../../routers/context.ts';
 import type { Endpoint } from './endpoints.ts';
 
 /** The address of another page of the list that was asked for. */
@@ -9,7 +9,7 @@ type PageUrl = (number: number) => string;
 const NO_PAGE = 'None';
 
 /** Says which page of how many elements the answer is, and where the others are (RFC 8288). */
-export const setPageHeaders = (reply: FastifyReply, page: ToldPage, urlOf: PageUrl): void => {
+export const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: PageUrl): void => {
   const last = Math.max(1, Math.ceil(page.count / page.size));
   const next = page.number < last ? urlOf(page.number + 1) : undefined;
   // Behind the end, the one before is the last that has something.

@@ -4,7 +4,13 @@ import { chooseForm, JSON_FORM, JSON_FORMS, LIST_FORMS, PAGE_FORM } from './nego
 
 /** The content types that an endpoint can answer in, first choice first. */
 export const offersOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] =>
-  rest.jsonOnly ? [JSON_FORM] : rest.offers ? [...rest.offers, PAGE_FORM] : csv ? LIST_FORMS : JSON_FORMS;
+  rest.jsonOnly
+    ? [JSON_FORM]
+    : rest.responseTypes
+      ? [...rest.responseTypes, PAGE_FORM]
+      : csv
+        ? LIST_FORMS
+        : JSON_FORMS;
 
 /**
  * The content type that an endpoint answers this request in.

@@ -2,7 +2,7 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import { ListText } from '../../db/json-stream/json-stream.ts';
+import { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { Problem } from '../../lib/problems.ts';
 import { inputForPage } from '../browsable/list-notes.ts';
 import { answerProblem, sendResult } from '../browsable/serve-browsable.ts';
@@ -110,7 +110,7 @@ const send = (
   if (location !== null) reply.header('location', location);
   if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, page, writer: items });
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
-  if (content instanceof ListText) return sendListText(request, reply, content);
+  if (content instanceof JsonStream) return sendListText(request, reply, content);
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   const text = textOf(content, form, endpoint);
   const etag = tagOf(endpoint, status, content, text);

@@ -1,15 +1,19 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ListText, TextPiece } from '../../db/json-stream/json-stream.ts';
+import type { JsonChunk, JsonStream } from '../../db/json-stream/json-stream.ts';
 import { PieceStream } from './chunk-stream.ts';
 
 /**
  * Sends a list that is text already: as a whole where it is one piece, else piece by piece, as fast as the caller takes it.
  * The first is read before the status is sent, so that a failure has its own; one that comes later cuts the answer off.
  */
-export const sendListText = async (request: FastifyRequest, reply: FastifyReply, { pieces }: ListText) => {
+export const sendListText = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { chunks: pieces }: JsonStream,
+) => {
   const iterator = pieces[Symbol.asyncIterator]();
-  const { value: first } = (await iterator.next()) as IteratorYieldResult<TextPiece>; // there is always one
+  const { value: first } = (await iterator.next()) as IteratorYieldResult<JsonChunk>; // there is always one
   reply.type('application/json; charset=utf-8');
   if (first.isLast) {
     reply.raw.once('finish', first.release);

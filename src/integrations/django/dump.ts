@@ -15,7 +15,7 @@ export type DumpRecord = {
 /**
  * The elements of the JSON array that `manage.py dumpdata` writes, one after the other as the file arrives.
  * @param advance is told how many bytes more have arrived
- * @throws Problem `invalid-input` on `file`, at whatever record it turns out to be no such array
+ * @throws Problem `invalid-input` on `file`, at whatever record it keyedMutex out to be no such array
  */
 export async function* readDump(
   source: Readable,

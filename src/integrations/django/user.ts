@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Email, MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
-import { reasonAgainst } from '../../lib/json-value.ts';
+import { findJsonProblem } from '../../lib/json-value.ts';
 import type { DumpRecord } from './dump.ts';
 import type { Sources } from './fields.ts';
 import type { ProfileValues } from './profiles.ts';
@@ -60,7 +60,7 @@ const AvatarUrl = Text(MAX_URL_LENGTH).check(
 const Extra = z
   .custom<Record<string, unknown>>()
   .superRefine((value, context) => {
-    const reason = reasonAgainst(value);
+    const reason = findJsonProblem(value);
     if (reason !== null) context.addIssue({ code: 'custom', message: reason });
   })
   .nullish()

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Connection } from '../../config/connection.ts';
 
 /** What a worker is told when it begins: over its channel, since others can see a process's arguments and environment. */
-export type Orders = {
+export type WorkerConfig = {
   /** 1 to `WORKERS`; one that comes in another's place has its number. */
   number: number;
   config: Config;
@@ -10,7 +10,7 @@ export type Orders = {
   secretKey: string;
 };
 
-export type OrdersMessage = { orders: Orders };
+export type OrdersMessage = { orders: WorkerConfig };
 /** The steps of `StopSteps`. */
 export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 

@@ -1,7 +1,7 @@
 import { takeStopSteps } from '../../lib/graceful-shutdown.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { logUnhandled } from '../unhandled-rejections.ts';
-import { LISTENS, type Orders, type OrdersMessage, type StopMessage } from './worker-messages.ts';
+import { LISTENS, type OrdersMessage, type StopMessage, type WorkerConfig } from './worker-messages.ts';
 
 /** Serves as one of several processes, until it is told to stop; should the first process die, this one ends at once. */
 export const serveAsWorker = async (signal: Promise<string>): Promise<void> => {
@@ -21,7 +21,7 @@ export const serveAsWorker = async (signal: Promise<string>): Promise<void> => {
 };
 
 const listenToFirst = () => {
-  const orders = Promise.withResolvers<Orders>();
+  const orders = Promise.withResolvers<WorkerConfig>();
   const told = {
     announce: Promise.withResolvers<void>(),
     hold: Promise.withResolvers<void>(),

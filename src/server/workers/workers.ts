@@ -2,10 +2,10 @@ import cluster, { type Worker } from 'node:cluster';
 import { takeStopSteps } from '../../lib/graceful-shutdown.ts';
 import { connectionsOf } from './pool-sizing.ts';
 import { createWorkerRestarts } from './restart-policy.ts';
-import type { Orders, OrdersMessage, StopMessage } from './worker-messages.ts';
+import type { OrdersMessage, StopMessage, WorkerConfig } from './worker-messages.ts';
 import { LISTENS } from './worker-messages.ts';
 
-type Place = Omit<Orders, 'number'>;
+type Place = Omit<WorkerConfig, 'number'>;
 type Post = { worker: Worker; isServing: boolean; beganAt: number };
 
 /** What one worker of several gets of what the settings mean for all. */

@@ -17,24 +17,24 @@ export type Actor = {
   /** Ids of the clients they administer. */
   readonly adminOf: readonly number[];
   /** Null when the operator acts in a user's name. */
-  readonly via: Credential | null;
+  readonly credential: Credential | null;
 };
 
-export const seesAll = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+export const canViewAll = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
 
 /** Client admins, staff and superusers may list; members may not. */
-export const mayList = (actor: Actor): boolean => seesAll(actor) || actor.adminOf.length > 0;
+export const canList = (actor: Actor): boolean => canViewAll(actor) || actor.adminOf.length > 0;
 
 /** Staff look and load, but change nothing. */
-export const mayChange = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
+export const canManage = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
 
-export const mayOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+export const canOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
 
 /** The client that goes without saying: the one they administer, when it is one. */
-export const onlyOffice = (actor: Actor): number | undefined =>
+export const soleAdminClient = (actor: Actor): number | undefined =>
   actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
 
-export const changesClient = (actor: Actor, clientId: number): boolean =>
+export const administersClient = (actor: Actor, clientId: number): boolean =>
   actor.isSuperuser || actor.adminOf.includes(clientId);
 
 /**
@@ -42,7 +42,8 @@ export const changesClient = (actor: Actor, clientId: number): boolean =>
  * @throws Problem `not-allowed`
  */
 export const requireClientAdmin = (actor: Actor, clientId: number): void => {
-  if (!changesClient(actor, clientId)) throw roleRequired(`client admin of client ${clientId}, or superuser`);
+  if (!administersClient(actor, clientId))
+    throw roleRequired(`client admin of client ${clientId}, or superuser`);
 };
 
 /** The roles behind each predicate, as an error names them. */
@@ -52,5 +53,5 @@ export const OPERATING_ROLES = 'staff or superuser';
 
 /** @throws Problem `not-allowed` */
 export const requireLister = (actor: Actor): void => {
-  if (!mayList(actor)) throw roleRequired(LISTING_ROLES);
+  if (!canList(actor)) throw roleRequired(LISTING_ROLES);
 };

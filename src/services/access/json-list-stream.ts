@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { PieceQueue } from '../../db/json-stream/chunk-queue.ts';
+import { ChunkQueue } from '../../db/json-stream/chunk-queue.ts';
 import { MOST_ROWS, type Place, type Reading, readPieces } from '../../db/json-stream/chunk-reader.ts';
-import { ListText, type TextPiece } from '../../db/json-stream/json-stream.ts';
+import { type JsonChunk, JsonStream } from '../../db/json-stream/json-stream.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import { currentDeadline } from '../../lib/deadline.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -26,8 +26,8 @@ const ASKED_AGAIN_MS = 1_000;
  * connection, however slowly they are taken. It ends with the access of whoever reads: that is asked again from time to time.
  * @throws whatever `prepare` throws; later, while it is read, also Problem `not-signed-in`
  */
-export const listText = async <K>(source: Source<K>): Promise<ListText> =>
-  new ListText(textPieces(source, await source.prepare(source.actor)));
+export const listText = async <K>(source: Source<K>): Promise<JsonStream> =>
+  new JsonStream(textPieces(source, await source.prepare(source.actor)));
 
 /** A list that is read ahead holds up to 1.5 MB for a slow reader; one that is not holds 0.3 MB. */
 const MOST_AHEAD = 8;
@@ -37,9 +37,9 @@ async function* textPieces<K>(
   source: Source<K>,
   prepared: Reading<K>,
   deadline = currentDeadline(),
-): AsyncGenerator<TextPiece> {
+): AsyncGenerator<JsonChunk> {
   openLists += 1;
-  const queue = new PieceQueue(() => openLists <= MOST_AHEAD);
+  const queue = new ChunkQueue(() => openLists <= MOST_AHEAD);
   fill(queue, source, prepared).catch((error: unknown) => queue.fail(error));
   try {
     for (;;) {
@@ -55,7 +55,7 @@ async function* textPieces<K>(
   }
 }
 
-const fill = async <K>(queue: PieceQueue, source: Source<K>, prepared: Reading<K>): Promise<void> => {
+const fill = async <K>(queue: ChunkQueue, source: Source<K>, prepared: Reading<K>): Promise<void> => {
   let reading = prepared;
   let preparedAt = performance.now();
   let place: Place<K> = { after: undefined, rowBytes: undefined };

@@ -4,9 +4,9 @@ import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isSeenApp } from '../apps/app-rows.ts';
 import { lockPending } from '../invitations/pending-invitation.ts';
-import { lockSeenUser } from '../users/user-locks.ts';
+import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
-import { inSeenClients } from './visibility.ts';
+import { clientVisibleTo } from './visibility.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock };
 /** As the query that shows the resource takes it, and has checked it. */
@@ -19,14 +19,14 @@ type Key = Record<string, unknown>;
  */
 export const createResourceLocks = ({ em, clock }: Deps) => ({
   'users.get': async (actor: Actor, { email }: Key): Promise<void> => {
-    await lockSeenUser(em, actor, String(email));
+    await lockVisibleUser(em, actor, String(email));
   },
   'clients.get': async (actor: Actor, { id }: Key): Promise<void> => {
     await tables(em)
       .selectFrom('clients')
       .select('id')
       .where('id', '=', Number(id))
-      .where(inSeenClients(actor, sql`id`))
+      .where(clientVisibleTo(actor, sql`id`))
       .forNoKeyUpdate()
       .execute();
   },

@@ -3,9 +3,9 @@ import { type AliasedRawBuilder, sql } from 'kysely';
 import { compiledOnce } from '../../db/compiled-query.ts';
 import type { Reading } from '../../db/json-stream/chunk-reader.ts';
 import { type Columns, type ColumnWriter, objectOf } from '../../db/json-stream/column-encoders.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { mostRows } from '../access/json-list-stream.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import { type AppPlace, type AppRow, appRowsIn, isBehind } from './app-rows.ts';
 
 export type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
@@ -30,7 +30,7 @@ export const appTexts = (columns: AppColumns) => {
   const names = Object.values(shown).map(([column]) => column);
   const statementOf = (isStaff: boolean, isFurther: boolean) =>
     compiledOnce((db, { userId, adminOf, today, createdAt, id }: Bound) => {
-      const actor = { id: userId, adminOf, isStaff, isSuperuser: false, email: '', via: null };
+      const actor = { id: userId, adminOf, isStaff, isSuperuser: false, email: '', credential: null };
       const rows = appRowsIn(db, actor)
         .clearSelect()
         .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
@@ -48,7 +48,7 @@ export const appTexts = (columns: AppColumns) => {
 
   /** `stale` gets those whose windows are of a former day: then nothing else counts. */
   return ({ em, actor, behind, today }: Options, stale: string[]): Reading<Key> => {
-    const { first, further } = seesAll(actor) ? ofAll : ofOffice;
+    const { first, further } = canViewAll(actor) ? ofAll : ofOffice;
     const seen = { userId: actor.id, adminOf: actor.adminOf, today };
     return {
       statement: (after) => {
@@ -79,7 +79,7 @@ const WINDOWS = ['30', '60', '90'];
 const selectionOf = (name: AppColumn, actor: Actor): AliasedRawBuilder<unknown, string>[] => {
   if (name !== 'usage') return [sql.ref(`apps.${name}`).as(`shown_${name}`)];
   return [
-    inSeenClients(actor, sql`apps.client_id`).as('shows_usage'),
+    clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'),
     ...WINDOWS.flatMap((window) => [countOf(`actions${window}`), countOf(`users${window}`)]),
   ];
 };

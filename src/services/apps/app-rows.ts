@@ -5,12 +5,12 @@ import { prepared } from '../../db/compiled-query.ts';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 
 /** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
 export const isSeenApp = (actor: Actor) =>
-  seesAll(actor)
+  canViewAll(actor)
     ? sql<boolean>`true`
     : sql<boolean>`(apps.client_id = any(${actor.adminOf}::int[]) or exists (
         select from app_grants g where g.app_id = apps.id and g.user_id = ${actor.id}))`;
@@ -36,7 +36,7 @@ export const appRowsIn = (db: Kysely<Database>, actor: Actor) =>
     ])
     // As text: whoever passes it on need not parse it.
     .select(sql<string>`apps.package_info::text`.as('package_info'))
-    .select(inSeenClients(actor, sql`apps.client_id`).as('shows_usage'))
+    .select(clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'))
     .where(isSeenApp(actor))
     .orderBy('apps.created_at')
     .orderBy('apps.id');
@@ -67,7 +67,7 @@ export const appsBehind = async (em: SqlEntityManager, actor: Actor, cursor: str
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
 export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {
-  const [row] = await (seesAll(actor) ? ANY_APP : APP_OF_OFFICE)(em, {
+  const [row] = await (canViewAll(actor) ? ANY_APP : APP_OF_OFFICE)(em, {
     userId: actor.id,
     adminOf: actor.adminOf,
     id,
@@ -80,7 +80,7 @@ type Sought = { userId: number; adminOf: readonly number[]; id: string };
 
 const appSeenBy = (isStaff: boolean) =>
   prepared((db, { userId, adminOf, id }: Sought) =>
-    appRowsIn(db, { id: userId, adminOf, isStaff, isSuperuser: false, email: '', via: null }).where(
+    appRowsIn(db, { id: userId, adminOf, isStaff, isSuperuser: false, email: '', credential: null }).where(
       'apps.id',
       '=',
       id,

@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
-import { cursorRow, type Part, readPart } from '../../db/pagination.ts';
+import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { appRow } from './app-rows.ts';
 
 /** `cursor` is the id of the last stack of the page before. */
-type StackPart = Part & { cursor?: string | undefined };
+type StackPart = PageRequest & { cursor?: string | undefined };
 
 export const createAppStacks = ({ em }: { em: SqlEntityManager }) => ({
   /**
@@ -15,9 +15,9 @@ export const createAppStacks = ({ em }: { em: SqlEntityManager }) => ({
   list: async (actor: Actor, appId: string, { cursor, ...part }: StackPart): Promise<AppStack[]> => {
     const { id } = await appRow(em, actor, appId);
     const stacks = stackRows(em, id);
-    if (cursor === undefined) return readPart(stacks, 'stacks.id', part);
+    if (cursor === undefined) return readPage(stacks, 'stacks.id', part);
     const { slug } = await cursorRow(stacks.where('stacks.id', '=', cursor));
-    return readPart(stacks.where('stacks.slug', '>', slug), 'stacks.id', part);
+    return readPage(stacks.where('stacks.slug', '>', slug), 'stacks.id', part);
   },
 });
 

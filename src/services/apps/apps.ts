@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { ListText } from '../../db/json-stream/json-stream.ts';
-import { givenColumns, tables } from '../../db/kysely.ts';
-import { type Part, partOfRows, readPart, tellCount } from '../../db/pagination.ts';
+import type { JsonStream } from '../../db/json-stream/json-stream.ts';
+import { pickDefined, tables } from '../../db/kysely.ts';
+import { type PageRequest, pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -46,7 +46,7 @@ export type AppChanges = {
 };
 
 /** `cursor` is the id of the last app of the page before. */
-type AppPart = Part & { cursor?: string | undefined };
+type AppPart = PageRequest & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadRows };
 
@@ -78,15 +78,15 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     /** @throws Problem `invalid-input` on `cursor` */
     list: async (actor: Actor, part: AppPart): Promise<AppWithUsage[]> => {
       const rows = await appsBehind(em, actor, part.cursor);
-      await tellCount(rows, part);
-      return withUsage(em, partOfRows(rows, 'apps.id', part));
+      await reportCount(rows, part);
+      return withUsage(em, pageOfRows(rows, 'apps.id', part));
     },
 
     /**
      * All that `list` would answer, as text.
      * @throws Problem as `list`
      */
-    listText: (actor: Actor, cursor: string | undefined, texts: AppTexts): Promise<ListText> => {
+    listText: (actor: Actor, cursor: string | undefined, texts: AppTexts): Promise<JsonStream> => {
       let stale: string[] = [];
       const prepare = async (reader: Actor) => {
         if (stale.length > 0) await bringForward(em, stale, clock.now());
@@ -105,7 +105,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     ofClient: async (actor: Actor, clientId: number, part: AppPart): Promise<AppRow[]> => {
       await clientRow(em, actor, clientId);
       const rows = (await appsBehind(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
-      return readPart(rows, 'apps.id', part);
+      return readPage(rows, 'apps.id', part);
     },
 
     /** @throws Problem `not-found`, `not-allowed` */
@@ -118,7 +118,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
         if (!app) throw notFound('app');
         requireClientAdmin(actor, app.client_id);
 
-        const given = givenColumns(changes);
+        const given = pickDefined(changes);
         if (given) {
           await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
           const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { behind, cursorRow, type Part, readPart } from '../../db/pagination.ts';
+import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -12,7 +12,7 @@ import { isSeenApp } from './app-rows.ts';
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
 /** `cursor` is the hash of the last filter of the page before. */
-type FilterPart = Part & { cursor?: string | undefined };
+type FilterPart = PageRequest & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
@@ -23,7 +23,7 @@ const MAX_FILTERS = 1_000;
 export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `cursor` */
   list: async (actor: Actor, part: FilterPart): Promise<SavedFilterRow[]> =>
-    readPart(await filtersBehind(em, actor, part.cursor), 'saved_filters.id', part),
+    readPage(await filtersBehind(em, actor, part.cursor), 'saved_filters.id', part),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
@@ -32,7 +32,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   ofStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
     const behindCursor = await filtersBehind(em, actor, part.cursor);
-    const rows = await readPart(
+    const rows = await readPage(
       behindCursor.where('saved_filters.stack_id', '=', stackId),
       'saved_filters.id',
       part,
@@ -119,7 +119,7 @@ const filtersBehind = async (em: SqlEntityManager, actor: Actor, hash: string | 
   const rows = filterRows(em, actor);
   if (hash === undefined) return rows;
   const { id } = await cursorRow(rows.clearSelect().select('saved_filters.id').where('hash', '=', hash));
-  return behind(rows, 'saved_filters.id', id);
+  return afterCursor(rows, 'saved_filters.id', id);
 };
 
 const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Promise<SavedFilterRow> => {

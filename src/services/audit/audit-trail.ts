@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { cursorRow, type Part, readPart } from '../../db/pagination.ts';
-import { type Actor, changesClient } from '../access/actor.ts';
+import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
+import { type Actor, administersClient } from '../access/actor.ts';
 import type { AuditAction } from './actions.ts';
 
 export type AuditFilter = {
@@ -22,7 +22,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
    * The newest first.
    * @throws Problem `invalid-input` on `cursor`
    */
-  list: async (actor: Actor, filter: AuditFilter, part: Part): Promise<AuditRow[]> => {
+  list: async (actor: Actor, filter: AuditFilter, part: PageRequest): Promise<AuditRow[]> => {
     const readable = auditRows(em).where(isReadable(actor));
     let rows = readable;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
@@ -31,7 +31,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     // Other clients that an entry concerns are not shown, so they are not filtered by either.
     if (filter.client !== undefined)
       rows = rows.where(
-        changesClient(actor, filter.client) ? concerns([filter.client]) : sql<boolean>`false`,
+        administersClient(actor, filter.client) ? concerns([filter.client]) : sql<boolean>`false`,
       );
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
@@ -39,7 +39,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
       const { occurred_at: at, id } = await cursorRow(readable.where('id', '=', filter.cursor));
       rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
     }
-    return readPart(rows, 'id', part);
+    return readPage(rows, 'id', part);
   },
 });
 

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -18,9 +18,9 @@ type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; origin: Origin; 
 /** The actor's own tokens: those made by name, and those that logins have given. */
 export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({
   /** Those that are still good, the newest first. */
-  list: (actor: Actor, part: PartBehindId): Promise<ApiTokenRow[]> => {
+  list: (actor: Actor, part: CursorPageRequest): Promise<ApiTokenRow[]> => {
     const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
-    return readPart(behind(rows, 'id', part.cursor, 'desc'), 'id', part);
+    return readPage(afterCursor(rows, 'id', part.cursor, 'desc'), 'id', part);
   },
 
   /**
@@ -69,7 +69,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
 });
 
 /**
- * Makes parallel requests take turns in counting, and waits for a deactivation or a change of the password under
+ * Makes parallel requests take keyedMutex in counting, and waits for a deactivation or a change of the password under
  * way: a token must not outlive what was to end all of them.
  * @throws Problem `not-signed-in` when the actor's login was ended
  */

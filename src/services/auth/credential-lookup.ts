@@ -3,16 +3,16 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import type { Read } from '../../db/batched-reads.ts';
 import { prepared } from '../../db/compiled-query.ts';
-import { createGathering } from '../../lib/batch-loader.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 
-export type CredentialOwners = ReturnType<typeof createCredentialOwners>;
+export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
 
 /** Logins of superusers and staff; the longest known go. */
 const MAX_REMEMBERED = 10_000;
 
 /** Who owns the token or session of a digest, if it is known and its owner active. Asked by every request. */
-export const createCredentialOwners = (em: SqlEntityManager, read: Read) => {
+export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
   /** Digests of credentials whose owner could see all users at the last look-up. */
   const sawAll = new Set<string>();
   const remember = (digest: string, owner?: { is_superuser: boolean; is_staff: boolean }): void => {
@@ -27,14 +27,14 @@ export const createCredentialOwners = (em: SqlEntityManager, read: Read) => {
     return owners;
   };
   const gathered = {
-    token: createGathering(ownersBy('token')),
-    session: createGathering(ownersBy('session')),
+    token: createBatchLoader(ownersBy('token')),
+    session: createBatchLoader(ownersBy('session')),
   };
-  const ownerOf = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
+  const lookUpCredential = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
     // A transaction sees what nobody else does as yet.
     unit.isInTransaction() ? (await OWNERS[kind](unit, { digests: [digest] })).at(0) : gathered[kind](digest);
 
-  return Object.assign(ownerOf, {
+  return Object.assign(lookUpCredential, {
     /** A guess at what the next look-up will say of the owner. It permits nothing. */
     sawAllLastTime: (digest: string): boolean => sawAll.has(digest),
   });

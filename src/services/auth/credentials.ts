@@ -71,7 +71,10 @@ export const endCredentials = async (
 };
 
 /** Whether the login that a call came with has not been ended meanwhile. */
-export const isStillLoggedIn = async (tx: SqlEntityManager, { id, via }: Actor): Promise<boolean> => {
+export const isStillLoggedIn = async (
+  tx: SqlEntityManager,
+  { id, credential: via }: Actor,
+): Promise<boolean> => {
   if (via === null) return true;
   const { rows } = await sql`
     select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')}

@@ -5,7 +5,7 @@ import { tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { Origin } from '../audit/audit.ts';
-import { activeUsers, type CredentialOwners } from './credential-lookup.ts';
+import { activeUsers, type CredentialLookup } from './credential-lookup.ts';
 
 /** Days without use after which a session ends. */
 export const SESSION_IDLE_DAYS = 14;
@@ -18,16 +18,16 @@ type Deps = {
   clock: Clock;
   origin: Origin;
   tokenIdleDays: number;
-  ownerOf: CredentialOwners;
+  lookUpCredential: CredentialLookup;
 };
 
 /** What is kept of a token or session: its SHA-256, which no look-up table of such long secrets can undo. */
 export const tokenDigest = (secret: string): string => hash('sha256', secret);
 
 /** Who presents a credential. Null when it is unknown, idle for too long, or its owner is inactive. */
-export const createIdentity = ({ em, clock, origin, tokenIdleDays, ownerOf }: Deps) => {
+export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
   const actorBy = async (kind: Credential['kind'], secret: string, idleDays: number) => {
-    const row = await ownerOf(em, kind, tokenDigest(secret));
+    const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
     const idleMs = clock.now().getTime() - row.last_used.getTime();
     if (idleDays > 0 && idleMs > idleDays * DAY_MS) return null;
@@ -45,7 +45,7 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, ownerOf }: De
       SESSION_FORM.test(secret) ? actorBy('session', secret, SESSION_IDLE_DAYS) : null,
 
     /** Whether the owner of this token or session could see all users when this process last looked it up. */
-    sawAllLastTime: (secret: string): boolean => ownerOf.sawAllLastTime(tokenDigest(secret)),
+    sawAllLastTime: (secret: string): boolean => lookUpCredential.sawAllLastTime(tokenDigest(secret)),
   };
 };
 
@@ -57,7 +57,7 @@ const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
   isSuperuser: row.is_superuser,
   isStaff: row.is_staff,
   adminOf: row.admin_of,
-  via,
+  credential: via,
 });
 
 /** In whose name an operator acts: an active user, or the first active superuser. Null when there is none. */
@@ -70,7 +70,10 @@ export const actorNamed = async (em: SqlEntityManager, email: string | undefined
 };
 
 /** The actor as they are now; null once they, or the login that they came with, are no more. */
-export const actorAgain = async (em: SqlEntityManager, { id, via }: Actor): Promise<Actor | null> => {
+export const actorAgain = async (
+  em: SqlEntityManager,
+  { id, credential: via }: Actor,
+): Promise<Actor | null> => {
   const user = activeUsers(tables(em)).where('users.id', '=', id);
   const login =
     via &&

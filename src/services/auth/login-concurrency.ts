@@ -9,13 +9,13 @@ const MAX_WAITING = 200;
 
 const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a moment.', retryAfterSeconds: 1 };
 
-export type LoginCrowd = ReturnType<typeof createLoginCrowd>;
+export type LoginConcurrency = ReturnType<typeof createLoginConcurrency>;
 
 /**
  * Keeps one account, or one network, from filling the queue in which everybody's passwords are verified: who knows
  * one right password is never throttled for failures. They wait in lines of their own, in memory as the queue is.
  */
-export const createLoginCrowd = () => {
+export const createLoginConcurrency = () => {
   const accounts = createLanes(PER_ACCOUNT);
   const networks = createLanes(PER_NETWORK);
   return {

@@ -6,12 +6,12 @@ import { Problem } from '../../lib/problems.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { addSession, addToken } from './credentials.ts';
-import type { PasswordProof, ProvenUser } from './password-verification.ts';
+import type { PasswordVerification, ProvenUser } from './password-verification.ts';
 
 type Deps = {
   em: SqlEntityManager;
   clock: Clock;
-  proof: PasswordProof;
+  passwordVerification: PasswordVerification;
   audit: Audit;
   origin: Origin;
   sessionMaxDays: number;
@@ -19,9 +19,16 @@ type Deps = {
 type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
 
 /** Logins by password. */
-export const createLogins = ({ em, clock, proof, audit, origin, sessionMaxDays: maxDays }: Deps) => {
+export const createLogins = ({
+  em,
+  clock,
+  passwordVerification,
+  audit,
+  origin,
+  sessionMaxDays: maxDays,
+}: Deps) => {
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
-    const user = await proof.prove(username, password);
+    const user = await passwordVerification.prove(username, password);
     if (user.isExpired) {
       const event: AuditEvent = {
         action: 'login.expired',
@@ -38,7 +45,7 @@ export const createLogins = ({ em, clock, proof, audit, origin, sessionMaxDays: 
       await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
       return true;
     });
-    if (!isGranted) await proof.failLate(user);
+    if (!isGranted) await passwordVerification.failLate(user);
   };
 
   return {
@@ -70,7 +77,7 @@ export const createLogins = ({ em, clock, proof, audit, origin, sessionMaxDays: 
 
 /**
  * The update of the user comes first: it waits for a deactivation or a change of the password under way and then
- * sees it, so that no login outlives one. It also makes parallel logins of one user take turns in dropping the
+ * sees it, so that no login outlives one. It also makes parallel logins of one user take keyedMutex in dropping the
  * oldest.
  */
 const recordLogin = async (tx: SqlEntityManager, user: ProvenUser, now: Date): Promise<boolean> => {

@@ -6,7 +6,7 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
-import type { LoginCrowd } from './login-concurrency.ts';
+import type { LoginConcurrency } from './login-concurrency.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { passwordHashKinds } from './password-hash-kinds.ts';
 import { networkOf } from './rate-limits.ts';
@@ -16,7 +16,7 @@ type Deps = {
   clock: Clock;
   hasher: PasswordHasher;
   throttle: LoginThrottle;
-  crowd: LoginCrowd;
+  loginConcurrency: LoginConcurrency;
   audit: Audit;
   origin: Origin;
 };
@@ -26,14 +26,22 @@ export type ProvenUser = {
   id: number;
   email: string;
   clientIds: number[];
-  /** Changes with the password: whoever acts on this proof makes sure that it is still the same. */
+  /** Changes with the password: whoever acts on this passwordVerification makes sure that it is still the same. */
   lastPasswordSet: Date;
   isExpired: boolean;
 };
 
-export type PasswordProof = ReturnType<typeof createPasswordProof>;
+export type PasswordVerification = ReturnType<typeof createPasswordVerification>;
 
-export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit, origin }: Deps) => {
+export const createPasswordVerification = ({
+  em,
+  clock,
+  hasher,
+  throttle,
+  loginConcurrency,
+  audit,
+  origin,
+}: Deps) => {
   const address = origin.address ?? '';
 
   /** The same work and answer for everybody whom it fails. */
@@ -63,7 +71,7 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
       // An inactive user fails whatever the password: as an unknown one, whose work is the same.
       const hash = user?.is_active ? user.password_hash : null;
       const confirm = () => throttle.recordSuccess(email, address);
-      const isVerified = await crowd.within(email, networkOf(address), () =>
+      const isVerified = await loginConcurrency.within(email, networkOf(address), () =>
         hasher.verify(hash, password, { kinds, confirm }),
       );
       if (!isVerified || !user) return fail(email, user);
@@ -74,7 +82,7 @@ export const createPasswordProof = ({ em, clock, hasher, throttle, crowd, audit,
       return provenUser(user, clock.now());
     },
 
-    /** For a proof that turned out to be overtaken by a deactivation or another password. */
+    /** For a passwordVerification that turned out to be overtaken by a deactivation or another password. */
     failLate: async ({ email }: ProvenUser): Promise<never> => fail(email, await credentialsOf(em, email)),
   };
 };

@@ -9,7 +9,7 @@ const MAX_AGE_MS = 15 * MINUTE_MS;
  * not asked: they have no password to enter.
  * @throws Problem `reauthentication-required`
  */
-export const requireRecentPassword = ({ via }: Actor, now: Date): void => {
+export const requireRecentPassword = ({ credential: via }: Actor, now: Date): void => {
   if (!via?.authenticatedAt || now.getTime() - via.authenticatedAt.getTime() <= MAX_AGE_MS) return;
   throw new Problem('reauthentication-required');
 };

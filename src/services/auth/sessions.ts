@@ -1,55 +1,55 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import { cursorRow, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import type { Idempotency, Once } from '../idempotency/idempotency.ts';
+import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { isUnexpired } from './credential-lookup.ts';
 import { endCredentials, isStillLoggedIn } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
-import { asWrongPassword, type PasswordProof } from './password-verification.ts';
+import { asWrongPassword, type PasswordVerification } from './password-verification.ts';
 
 type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
-  proof: PasswordProof;
+  passwordVerification: PasswordVerification;
   idempotency: Idempotency;
 };
 
 /** The logins of browsers: one's own, and the end of somebody else's. */
-export const createSessions = ({ em, clock, audit, proof, idempotency }: Deps) => ({
+export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Deps) => ({
   /**
    * The actor's own that are still good, the last used first.
    * @throws Problem `invalid-input` on `cursor`
    */
-  list: async (actor: Actor, part: PartBehindId): Promise<SessionRow[]> => {
+  list: async (actor: Actor, part: CursorPageRequest): Promise<SessionRow[]> => {
     const rows = sessionRows(em, actor, clock.now());
-    if (part.cursor === undefined) return readPart(rows, 'id', part);
+    if (part.cursor === undefined) return readPage(rows, 'id', part);
     const { last_used: at, id } = await cursorRow(rows.where('id', '=', part.cursor));
-    return readPart(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
+    return readPage(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
   },
 
   /**
    * Records that the actor has entered their password again, for their session if they have one.
    * @throws Problem `invalid-input` on `password`, `not-signed-in`, `throttled`, `overloaded`, `idempotency-key-reused`
    */
-  confirm: async (actor: Actor, password: string, once: Once | null): Promise<void> => {
+  confirm: async (actor: Actor, password: string, once: IdempotencyKey | null): Promise<void> => {
     const request = once && { once, operation: 'sessions.confirm', input: JSON.stringify([password]) };
     await idempotency.once<null>(actor, request, async (write) => {
-      const user = await proof.prove(actor.email, password).catch(asWrongPassword);
+      const user = await passwordVerification.prove(actor.email, password).catch(asWrongPassword);
       return write(async (tx) => {
         // A password change in between has ended the session.
         if (!(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
-        if (actor.via?.kind !== 'session') return null;
+        if (actor.credential?.kind !== 'session') return null;
         await tables(tx)
           .updateTable('sessions')
           .set({ authenticated_at: clock.now() })
-          .where('id', '=', actor.via.id)
+          .where('id', '=', actor.credential.id)
           .execute();
         const event: AuditEvent = { action: 'session.confirm', actor, target: user.email };
         await audit.record(tx, [{ ...event, clients: user.clientIds }]);
@@ -83,7 +83,7 @@ export const createSessions = ({ em, clock, audit, proof, idempotency }: Deps) =
   endAllOf: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const { user, clientIds } = await lockUser(tx, actor, email);
-      await endCredentials(tx, user.id, user.id === actor.id ? actor.via : null);
+      await endCredentials(tx, user.id, user.id === actor.id ? actor.credential : null);
       await audit.record(tx, [{ action: 'user.end-logins', actor, target: user.email, clients: clientIds }]);
     }),
 });

@@ -5,13 +5,13 @@ export type PasswordLinkFacts = { id: number; userId: number; createdAt: Date };
 
 const TOKEN_FORM = /^(\d{1,15})\.([\w-]{43})$/;
 
-export type Links = ReturnType<typeof createLinks>;
+export type SignedLinks = ReturnType<typeof createSignedLinks>;
 
 /**
  * The links that go out by mail. Each carries a signature by the service's key, so that neither the API, which
  * shows an invitation's key, nor a copy of the database is enough to make one.
  */
-export const createLinks = ({ secretKey, baseUrl }: { secretKey: string; baseUrl: string }) => {
+export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; baseUrl: string }) => {
   const sign = (...parts: (string | number)[]): string =>
     createHmac('sha256', secretKey).update(parts.join('\0')).digest('base64url');
   const passwordSignature = ({ id, userId, createdAt }: PasswordLinkFacts): string =>

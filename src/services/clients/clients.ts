@@ -2,14 +2,14 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
-import type { ListText } from '../../db/json-stream/json-stream.ts';
-import { givenColumns, tables } from '../../db/kysely.ts';
-import { behind, type Part, type PartBehindId, readPart } from '../../db/pagination.ts';
+import type { JsonStream } from '../../db/json-stream/json-stream.ts';
+import { pickDefined, tables } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { type UserColumns, userReading } from '../users/user-json.ts';
@@ -59,8 +59,8 @@ const CHANGEABLE = [
 type Deps = { em: SqlEntityManager; audit: Audit; readRows: ReadRows };
 
 export const createClients = ({ em, audit, readRows }: Deps) => ({
-  list: (actor: Actor, part: PartBehindId): Promise<ClientRow[]> =>
-    readPart(behind(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
+  list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
+    readPage(afterCursor(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => clientRow(em, actor, id),
@@ -74,7 +74,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
         .executeTakeFirst();
       if (!before) throw notFound('client');
       requireClientAdmin(actor, id);
-      const given = givenColumns(changes);
+      const given = pickDefined(changes);
       if (!given) return before;
 
       await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
@@ -92,14 +92,14 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
     }),
 
   /** @throws Problem `not-found`, `invalid-input` on `cursor` */
-  users: async (actor: Actor, id: number, filter: UserFilter, part: Part): Promise<UserRow[]> =>
-    readPart(await usersOfClient(em, actor, id, filter), 'users.id', part),
+  users: async (actor: Actor, id: number, filter: UserFilter, part: PageRequest): Promise<UserRow[]> =>
+    readPage(await usersOfClient(em, actor, id, filter), 'users.id', part),
 
   /**
    * All that `users` would answer, as text.
    * @throws Problem as `users`
    */
-  usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<ListText> => {
+  usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<JsonStream> => {
     const prepare = async (reader: Actor) => {
       requireLister(reader);
       const users = await usersOfClient(em, reader, id, filter);
@@ -142,7 +142,7 @@ const seenClients = (em: SqlEntityManager, actor: Actor) =>
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .select(['clients.id', 'sites.domain as site_domain'])
     .select(CHANGEABLE.map((column) => `clients.${column}` as const))
-    .where(inSeenClients(actor, sql`clients.id`))
+    .where(clientVisibleTo(actor, sql`clients.id`))
     .orderBy('clients.id');
 
 export type ClientRow = Awaited<ReturnType<ReturnType<typeof seenClients>['execute']>>[number];

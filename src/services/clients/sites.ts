@@ -2,17 +2,17 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
 import { tables } from '../../db/kysely.ts';
-import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
 export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   /** The sites of the clients that the actor belongs to, or all for those who see all. */
-  list: (actor: Actor, part: PartBehindId): Promise<SiteRow[]> =>
-    readPart(behind(seenSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
+  list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
+    readPage(afterCursor(seenSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
 
   /** @throws Problem `not-found` */
   get: async (actor: Actor, id: number): Promise<SiteRow> => {
@@ -47,7 +47,7 @@ const seenSites = (em: SqlEntityManager, actor: Actor) =>
     .selectFrom('sites')
     .select(['sites.id', 'sites.domain', 'sites.name'])
     .where(
-      seesAll(actor)
+      canViewAll(actor)
         ? sql<boolean>`true`
         : sql<boolean>`exists (select from clients c join memberships m on m.client_id = c.id
             where c.site_id = sites.id and m.user_id = ${actor.id})`,

@@ -2,17 +2,17 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
-import type { Turns } from '../../lib/keyed-mutex.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { AnswerSeal } from './response-encryption.ts';
+import type { ResponseEncryption } from './response-encryption.ts';
 
 /** For how long a repeat gets the first answer. */
 const KEPT_MS = DAY_MS;
 const PRUNED_AT_ONCE = 10_000;
 
 /** What a caller has named a request by, so that it is done once. */
-export type Once = {
+export type IdempotencyKey = {
   key: string;
   /** Told when the answer is the first one again. */
   replayed: () => void;
@@ -20,18 +20,23 @@ export type Once = {
 
 /** What was asked under a key. */
 export type IdempotentRequest = {
-  once: Once;
+  once: IdempotencyKey;
   operation: string;
   /** As text that is the same whenever the same is meant. */
   input: string;
 };
 
-type Deps = { em: SqlEntityManager; clock: Clock; answerSeal: AnswerSeal; turns: Turns };
+type Deps = {
+  em: SqlEntityManager;
+  clock: Clock;
+  responseEncryption: ResponseEncryption;
+  keyedMutex: KeyedMutex;
+};
 
 /** First answers, as text, by user and key. */
-export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
+export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }: Deps) => {
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
-    answerSeal.fingerprint(`${operation} ${input}`);
+    responseEncryption.fingerprint(`${operation} ${input}`);
 
   /** @throws Problem `idempotency-key-reused`, `not-allowed` */
   const opened = async (actor: Actor, request: IdempotentRequest, found: StoredAnswer): Promise<string> => {
@@ -40,11 +45,11 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     if (!hasRolesOf(actor, found)) throw new Problem('not-allowed', ROLES_LOST);
     if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
     once.replayed();
-    return answerSeal.open(found.answer, placeOf(actor, once));
+    return responseEncryption.open(found.answer, placeOf(actor, once));
   };
 
-  const inTurn = <T>(actor: Actor, once: Once, work: () => Promise<T>): Promise<T> =>
-    turns(placeOf(actor, once), work);
+  const inTurn = <T>(actor: Actor, once: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
+    keyedMutex(placeOf(actor, once), work);
 
   return {
     /** Repeats that come together wait here: in the database, each would keep a connection from the one at work. */
@@ -63,8 +68,8 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
     },
 
     /** Keeps the answer to what this transaction has claimed. */
-    keep: async (actor: Actor, once: Once, answer: string): Promise<void> => {
-      const sealed = await answerSeal.seal(answer, placeOf(actor, once));
+    keep: async (actor: Actor, once: IdempotencyKey, answer: string): Promise<void> => {
+      const sealed = await responseEncryption.seal(answer, placeOf(actor, once));
       await tables(em)
         .updateTable('idempotent_answers')
         .set({ answer: sealed })
@@ -89,7 +94,7 @@ export const createIdempotency = ({ em, clock, answerSeal, turns }: Deps) => {
         if (found) return JSON.parse(await opened(actor, request, found)) as T; // what was kept for the same request
         return work((inside) =>
           em.transactional(async (tx) => {
-            const claimed = createIdempotency({ em: tx, clock, answerSeal, turns });
+            const claimed = createIdempotency({ em: tx, clock, responseEncryption, keyedMutex });
             const first = await claimed.claim(actor, request);
             if (first !== null) return JSON.parse(first) as T; // likewise
             const answer = await inside(tx);
@@ -131,7 +136,7 @@ const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredAn
   actor.isSuperuser ||
   (!is_superuser && (actor.isStaff || !is_staff) && admin_of.every((id) => actor.adminOf.includes(id)));
 
-const placeOf = (actor: Actor, { key }: Once): string => `${actor.id} ${key}`;
+const placeOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
 const expiredAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS);
 

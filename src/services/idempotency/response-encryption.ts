@@ -20,13 +20,13 @@ const inThread = {
   inflate: promisify<Buffer, Buffer>(inflate),
 };
 
-export type AnswerSeal = ReturnType<typeof createAnswerSeal>;
+export type ResponseEncryption = ReturnType<typeof createResponseEncryption>;
 
 /**
  * Keeps first answers, some of which hold a token or a link, and what was asked, which may hold a password, from
  * whoever reads the database without the service's key.
  */
-export const createAnswerSeal = (secretKey: string) => {
+export const createResponseEncryption = (secretKey: string) => {
   const keyFor = (purpose: string): Buffer =>
     Buffer.from(hkdfSync('sha256', secretKey, '', `steward idempotent ${purpose}`, KEY_BYTES));
   const answerKey = keyFor('answers');

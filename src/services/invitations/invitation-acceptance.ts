@@ -9,7 +9,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { addSession } from '../auth/credentials.ts';
-import type { Links } from '../auth/signed-links.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { refuseWeak } from '../passwords/password-policy.ts';
 import { policyOfClients } from '../passwords/password-setting.ts';
 import { type MailedInvitation, mailedInvitation } from './invitation-by-link.ts';
@@ -32,7 +32,7 @@ type Deps = {
   clock: Clock;
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
-  links: Links;
+  links: SignedLinks;
   audit: Audit;
   origin: Origin;
   sessionMaxDays: number;

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
-import type { Links } from '../auth/signed-links.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { statusAt } from './invitation-rows.ts';
 
 type Sought = { key: string; signature: string; now: Date };
@@ -13,7 +13,7 @@ type Sought = { key: string; signature: string; now: Date };
  */
 export const mailedInvitation = async (
   em: SqlEntityManager,
-  links: Links,
+  links: SignedLinks,
   { key, signature, now }: Sought,
 ): Promise<MailedInvitation> => {
   const row = links.isInvitationSigned(key, signature)

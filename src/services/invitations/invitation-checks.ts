@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
-import { type Actor, onlyOffice } from '../access/actor.ts';
-import { inChangedClients } from '../access/visibility.ts';
+import { type Actor, soleAdminClient } from '../access/actor.ts';
+import { clientManagedBy } from '../access/visibility.ts';
 
 export type InvitationInput = {
   email: string;
@@ -62,7 +62,7 @@ export const checkInvitations = async (
 };
 
 const clientOf = (actor: Actor, { client }: InvitationInput): number | undefined =>
-  client ?? onlyOffice(actor);
+  client ?? soleAdminClient(actor);
 
 /** By id. */
 type KnownApps = Map<string, { client: number; rank: number }>;
@@ -128,7 +128,7 @@ const changeableClients = async (
     .selectFrom('clients')
     .select('id')
     .where(sql<boolean>`id = any(${ids}::int[])`)
-    .where(inChangedClients(actor, sql`id`))
+    .where(clientManagedBy(actor, sql`id`))
     .execute();
   return new Set(rows.map((row) => row.id));
 };

@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { behind, type Part, readPart } from '../../db/pagination.ts';
+import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import {
   hasStatus,
   type InvitationRow,
@@ -33,7 +33,7 @@ const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
   invitationRows(em)
     .clearOrderBy()
     .select(['expires_at', 'closed_at', statusAt(now).as('status')])
-    .where(inSeenClients(actor, sql`client_id`))
+    .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc');
 
 /** @throws Problem `not-found` */
@@ -54,13 +54,13 @@ export const searchInvitations = async (
   em: SqlEntityManager,
   actor: Actor,
   { status, client, search, cursor }: InvitationSearch,
-  part: Part,
+  part: PageRequest,
   now: Date,
 ): Promise<InvitationDetails[]> => {
-  let rows = behind(detailedRows(em, actor, now), 'id', cursor, 'desc').where(hasStatus(status, now));
+  let rows = afterCursor(detailedRows(em, actor, now), 'id', cursor, 'desc').where(hasStatus(status, now));
   if (client !== undefined) rows = rows.where('client_id', '=', client);
   if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
-  return detailed(em, actor, await readPart(rows, 'id', part));
+  return detailed(em, actor, await readPage(rows, 'id', part));
 };
 
 type DetailedRow = Awaited<ReturnType<ReturnType<typeof detailedRows>['execute']>>[number];

@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import type { Part } from '../../db/pagination.ts';
+import type { PageRequest } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Links } from '../auth/signed-links.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { oweInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
 import {
@@ -21,7 +21,7 @@ import {
 type Deps = {
   em: SqlEntityManager;
   clock: Clock;
-  links: Links;
+  links: SignedLinks;
   audit: Audit;
   invitationDays: number;
   mailRoute: MailRoute;
@@ -37,7 +37,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
     get: (actor: Actor, id: number): Promise<InvitationDetails> => details(em, actor, id),
 
     /** The newest first. */
-    search: (actor: Actor, search: InvitationSearch, part: Part): Promise<InvitationDetails[]> =>
+    search: (actor: Actor, search: InvitationSearch, part: PageRequest): Promise<InvitationDetails[]> =>
       searchInvitations(em, actor, search, part, clock.now()),
 
     /**
@@ -103,7 +103,7 @@ const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'status', 'expires_at'])
     .where('id', '=', id)
-    .where(inSeenClients(actor, sql`client_id`))
+    .where(clientVisibleTo(actor, sql`client_id`))
     .forUpdate()
     .executeTakeFirst();
   if (!row) throw notFound('invitation');

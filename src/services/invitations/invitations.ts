@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { behind, type Part, readPart } from '../../db/pagination.ts';
+import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { clientRow } from '../clients/clients.ts';
@@ -55,7 +55,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
   };
 
   const matching = ({ status, search, cursor }: Filter) => {
-    const rows = behind(invitationRows(em), 'id', cursor).where(hasStatus(status, clock.now()));
+    const rows = afterCursor(invitationRows(em), 'id', cursor).where(hasStatus(status, clock.now()));
     return search === undefined ? rows : rows.where(hasWords(sql`email`, search));
   };
 
@@ -65,13 +65,13 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      * changed an invitation since it was made.
      * @throws Problem `not-found` for a slug of no app that the actor may see
      */
-    list: async (actor: Actor, filter: Filter, part: Part): Promise<InvitationRow[]> => {
-      const seen = matching(filter).where(inSeenClients(actor, sql`client_id`));
+    list: async (actor: Actor, filter: Filter, part: PageRequest): Promise<InvitationRow[]> => {
+      const seen = matching(filter).where(clientVisibleTo(actor, sql`client_id`));
       const rows =
         filter.app === undefined
           ? seen.where('inviter_id', '=', actor.id)
           : seen.where(await isForApp(em, actor, filter.app));
-      return withInviters(em, actor, await readPart(rows, 'id', part));
+      return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 
     /** @throws Problem `not-found` */
@@ -79,11 +79,11 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       actor: Actor,
       clientId: number,
       filter: Filter,
-      part: Part,
+      part: PageRequest,
     ): Promise<InvitationRow[]> => {
       await clientRow(em, actor, clientId);
       const rows = matching(filter).where('client_id', '=', clientId);
-      return withInviters(em, actor, await readPart(rows, 'id', part));
+      return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 
     /**

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { tables } from '../../db/kysely.ts';
-import { reasonAgainst } from '../../lib/json-value.ts';
+import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../passwords/password-setting.ts';
 import { grantApps, joinClients } from '../users/app-access.ts';
@@ -56,7 +56,7 @@ export const extendInvitee = async (
 
   const united = { ...user.extra, ...invitation.extra };
   // Two that are each small enough may be too large together: then the user's own stays as it is.
-  const extra = reasonAgainst(united) === null ? united : user.extra;
+  const extra = findJsonProblem(united) === null ? united : user.extra;
   await tables(tx)
     .updateTable('users')
     .set({

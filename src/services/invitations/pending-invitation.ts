@@ -2,8 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, changesClient, requireClientAdmin } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import { hasStatus } from './invitation-rows.ts';
 
 export type InvitationChanges = {
@@ -42,11 +42,11 @@ export const changePending = async (
  */
 export const findPending = async (em: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
   const seen = await pending(em, sought)
-    .where(inSeenClients(actor, sql`client_id`))
+    .where(clientVisibleTo(actor, sql`client_id`))
     .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
     .orderBy('id', 'desc')
     .execute();
-  const own = seen.filter((row) => changesClient(actor, row.client_id));
+  const own = seen.filter((row) => administersClient(actor, row.client_id));
   const candidates = own.length > 0 ? own : seen;
   const [first, second] = candidates;
   if (!first) throw notFound('pending invitation');

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
 
 /** How long the link of a mail is good, from the mail's making: SQL over the table or alias `mail`. */
@@ -27,7 +27,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
       join.on(
         sql<boolean>`client.id = coalesce(mail.client_id,
           (select min(m.client_id) from memberships m where m.user_id = mail.user_id
-            and ${reader ? inSeenClients(reader, sql`m.client_id`) : sql`true`}))`,
+            and ${reader ? clientVisibleTo(reader, sql`m.client_id`) : sql`true`}))`,
       ),
     )
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])

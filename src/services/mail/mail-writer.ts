@@ -1,13 +1,13 @@
 import type { Mail } from '../../adapters/smtp/mailer.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import type { Links } from '../auth/signed-links.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
 import type { MailFacts } from './mail-context.ts';
 import { htmlOf, textOf } from './mail-layout.ts';
 import { isMailAddress } from './mail-lines.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 
-type Deps = { links: Links; mailFrom: string; invitationDays: number };
+type Deps = { links: SignedLinks; mailFrom: string; invitationDays: number };
 
 export type MailWriter = ReturnType<typeof createMailWriter>;
 

@@ -2,10 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Mail } from '../../adapters/smtp/mailer.ts';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import { behind, type Part, readPart } from '../../db/pagination.ts';
+import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { type MailFacts, type MailRow, mailFacts, mailRows } from './mail-context.ts';
@@ -39,7 +39,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const seenFacts = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailFacts> => {
     const row = await mailFacts(tx, terms(), actor)
       .where('mail.id', '=', id)
-      .where(concerns(actor, seesAll(actor)))
+      .where(concerns(actor, canViewAll(actor)))
       .executeTakeFirst();
     if (!row) throw notFound('mail');
     return row;
@@ -59,9 +59,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
   return {
     /** The newest first. */
-    list: (actor: Actor, filter: MailFilter, part: Part): Promise<MailRow[]> => {
-      let rows = behind(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
-        .where(concerns(actor, seesAll(actor)))
+    list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
+      let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
+        .where(concerns(actor, canViewAll(actor)))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
       // A mail about a user concerns all of the user's clients, of which the actor may not see each.
@@ -69,7 +69,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
         rows = rows.where(
           isClientSeen(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
         );
-      return readPart(rows, 'mail.id', part);
+      return readPage(rows, 'mail.id', part);
     },
 
     /** As it was sent, or would be now. That somebody was shown a link is recorded. @throws Problem `not-found` */
@@ -109,7 +109,7 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
 const isClientSeen = (actor: Actor, clientId: number): boolean =>
-  seesAll(actor) || actor.adminOf.includes(clientId);
+  canViewAll(actor) || actor.adminOf.includes(clientId);
 
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
@@ -118,7 +118,7 @@ const lockSeen = (tx: SqlEntityManager, actor: Actor, id: number) =>
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
     .where('mail.id', '=', id)
-    .where(concerns(actor, seesAll(actor)))
+    .where(concerns(actor, canViewAll(actor)))
     .forUpdate()
     .execute();
 

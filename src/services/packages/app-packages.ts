@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Idempotency, Once } from '../idempotency/idempotency.ts';
+import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { keepFetched, lockPackages, newestFetched } from './fetched-packages.ts';
 import { clientOfNewApp, loadableApp, makeApp } from './loadable-app.ts';
 import { loadedBefore, loadedVersion } from './loaded-packages.ts';
@@ -38,7 +38,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
     actor: Actor,
     slug: string,
     wanted: string | undefined,
-    once: Once | null,
+    once: IdempotencyKey | null,
   ): Promise<Version> => {
     const request = once && { once, operation: 'appPackages.fetch', input: JSON.stringify([slug, wanted]) };
     return idempotency.once(actor, request, async (write) => {

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { PackageInfo } from '../../../entities/app.ts';
 import { tables } from '../../db/kysely.ts';
-import { behind, type PartBehindId, readPart } from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 
@@ -17,10 +17,10 @@ export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
    * What was fetched last first; `cursor` is the id of the last version of the page before.
    * @throws Problem `not-found`, `not-allowed`
    */
-  list: async (actor: Actor, appId: string, part: PartBehindId) => {
+  list: async (actor: Actor, appId: string, part: CursorPageRequest) => {
     const app = await overseenApp(em, actor, appId);
     const running: PackageInfo = JSON.parse(app.package_info);
-    const versions = await readPart(versionRows(em, app.slug, part.cursor), 'version.id', part);
+    const versions = await readPage(versionRows(em, app.slug, part.cursor), 'version.id', part);
     const hashes = versions.map(({ sha256 }) => sha256);
     const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);
     return versions.map((version) => ({
@@ -41,7 +41,7 @@ const versionRows = (em: SqlEntityManager, slug: string, cursor: number | undefi
     .orderBy('sha256')
     .orderBy('id', 'desc');
   const rows = tables(em).selectFrom(lastFetches.as('version')).selectAll().orderBy('id', 'desc');
-  return behind(rows, 'version.id', cursor, 'desc');
+  return afterCursor(rows, 'version.id', cursor, 'desc');
 };
 
 /** When the packages of these hashes were loaded into the app, the last time first. */

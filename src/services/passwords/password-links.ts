@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Links, readPasswordToken } from '../auth/signed-links.ts';
+import { readPasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 
 /** Minutes for which the link of a forgotten password is good. */
 export const RESET_LINK_MINUTES = 60;
@@ -10,7 +10,12 @@ export const RESET_LINK_MINUTES = 60;
  * The user whom the token of a mailed link lets set a password.
  * @throws Problem `link-dead` when it was never made, is used, replaced or too old, or the user is inactive
  */
-export const openPasswordLink = async (em: SqlEntityManager, links: Links, token: string, now: Date) => {
+export const openPasswordLink = async (
+  em: SqlEntityManager,
+  links: SignedLinks,
+  token: string,
+  now: Date,
+) => {
   const read = readPasswordToken(token);
   const row = read && (await linkRow(em, read.id, now));
   const isSigned =

@@ -7,7 +7,7 @@ import { Problem } from '../../lib/problems.ts';
 import type { Audit, Origin } from '../audit/audit.ts';
 import type { LoginThrottle } from '../auth/login-throttle.ts';
 import type { ResetThrottle } from '../auth/reset-throttle.ts';
-import type { Links } from '../auth/signed-links.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { consumePasswordLink, openPasswordLink } from './password-links.ts';
@@ -21,7 +21,7 @@ type Deps = {
   commonPasswords: CommonPasswords;
   throttle: LoginThrottle;
   resetThrottle: ResetThrottle;
-  links: Links;
+  links: SignedLinks;
   audit: Audit;
   origin: Origin;
 };
@@ -31,7 +31,7 @@ export const createPasswordResets = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, throttle, resetThrottle, links, audit, origin } = deps;
   return {
     /**
-     * Owes a mail to the address, if it turns out to be a user's. That is found out by whoever sends it: here
+     * Owes a mail to the address, if it keyedMutex out to be a user's. That is found out by whoever sends it: here
      * nobody looks, so that neither the answer nor its time can tell.
      * @throws Problem `throttled`
      */

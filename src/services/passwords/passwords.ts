@@ -6,10 +6,14 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
-import { asWrongPassword, type PasswordProof, type ProvenUser } from '../auth/password-verification.ts';
+import {
+  asWrongPassword,
+  type PasswordVerification,
+  type ProvenUser,
+} from '../auth/password-verification.ts';
 import { clientOfHost } from '../clients/branding.ts';
 import { clientRow } from '../clients/clients.ts';
-import type { Idempotency, Once } from '../idempotency/idempotency.ts';
+import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { checkPassword, type Person, refuseWeak } from './password-policy.ts';
 import { policyOfClients, policyOfUser, setPassword } from './password-setting.ts';
@@ -19,7 +23,7 @@ type Deps = {
   clock: Clock;
   hasher: PasswordHasher;
   commonPasswords: CommonPasswords;
-  proof: PasswordProof;
+  passwordVerification: PasswordVerification;
   audit: Audit;
   origin: Origin;
   idempotency: Idempotency;
@@ -29,7 +33,7 @@ type Replacement = { current: string; next: string; kept: Credential | null };
 type Write = (inside: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
 
 export const createPasswords = (deps: Deps) => {
-  const { em, clock, hasher, commonPasswords, proof, audit, origin, idempotency } = deps;
+  const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = deps;
   const replace = async (user: ProvenUser, replacement: Replacement, write: Write): Promise<null> => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Choose another one than the current password.'] });
@@ -47,7 +51,7 @@ export const createPasswords = (deps: Deps) => {
       return null;
     });
     return replaced.catch((error: unknown) => {
-      if (error === overtaken) return proof.failLate(user);
+      if (error === overtaken) return passwordVerification.failLate(user);
       throw error;
     });
   };
@@ -58,11 +62,16 @@ export const createPasswords = (deps: Deps) => {
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
-    change: async (actor: Actor, current: string, next: string, once: Once | null): Promise<void> => {
+    change: async (
+      actor: Actor,
+      current: string,
+      next: string,
+      once: IdempotencyKey | null,
+    ): Promise<void> => {
       const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
       await idempotency.once<null>(actor, request, async (write) => {
-        const user = await proof.prove(actor.email, current).catch(asWrongPassword);
-        return replace(user, { current, next, kept: actor.via }, write);
+        const user = await passwordVerification.prove(actor.email, current).catch(asWrongPassword);
+        return replace(user, { current, next, kept: actor.credential }, write);
       });
     },
 
@@ -71,7 +80,7 @@ export const createPasswords = (deps: Deps) => {
      * @throws Problem `bad-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
     renew: async (username: string, current: string, next: string): Promise<void> => {
-      const user = await proof.prove(username, current);
+      const user = await passwordVerification.prove(username, current);
       await replace(user, { current, next, kept: null }, (inside) => em.transactional(inside));
     },
 

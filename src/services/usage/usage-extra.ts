@@ -1,4 +1,4 @@
-import { freeFormText, isJsonObject } from '../../lib/json-value.ts';
+import { isJsonObject, stringifyJsonValue } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import { credentialFaults } from './usage-credentials.ts';
 import { withKeptRequest } from './usage-request.ts';
@@ -17,7 +17,7 @@ export const keptExtra = (value: unknown): { kept: KeptExtra } | { faults: Field
   if (!isJsonObject(value)) return { faults: { extra: ['Must be an object.'] } };
   const result = withKeptRequest(value);
   if ('faults' in result) return result;
-  const free = freeFormText(result.extra);
+  const free = stringifyJsonValue(result.extra);
   if ('reason' in free) return { faults: { extra: [free.reason] } };
   const faults = credentialFaults(result.extra);
   return faults ? { faults } : { kept: { text: free.text, stack: stackOf(value) } };

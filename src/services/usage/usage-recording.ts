@@ -4,11 +4,11 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { overseenApp } from '../apps/app-rows.ts';
-import type { Idempotency, Once } from '../idempotency/idempotency.ts';
+import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { completed, hasTimeless } from './usage-enrichment.ts';
 import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
 import type { UsageReports } from './usage-reports.ts';
-import type { UsageWriters } from './write-limiter.ts';
+import type { UsageWriteLimiter } from './write-limiter.ts';
 
 /** `repeated` were in the log already. */
 export type Recorded = { recorded: number; repeated: number };
@@ -21,7 +21,7 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   idempotency: Idempotency;
-  usageWriters: UsageWriters;
+  usageWriteLimiter: UsageWriteLimiter;
   transact: Transact;
   usageRetentionDays: number;
 };
@@ -30,7 +30,7 @@ export const createUsageRecording = ({
   em,
   clock,
   idempotency,
-  usageWriters: writers,
+  usageWriteLimiter: writers,
   usageRetentionDays,
   transact,
 }: Deps) => {
@@ -47,7 +47,7 @@ export const createUsageRecording = ({
       actor: Actor,
       appId: string,
       reports: UsageReports,
-      once: Once | null,
+      once: IdempotencyKey | null,
     ): Promise<Recorded> => {
       await overseenApp(em, actor, appId);
       if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));

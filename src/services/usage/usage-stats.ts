@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import type { Part } from '../../db/pagination.ts';
+import type { PageRequest } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import { overseenApp } from '../apps/app-rows.ts';
 import { isSeenUser, userRow } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
@@ -28,7 +28,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
     actor: Actor,
     { appId, email }: Subject,
     windowDays: number,
-    { page }: Part,
+    { page }: PageRequest,
   ): Promise<UsageDayCount[]> => {
     if (appId === undefined && email === undefined) {
       throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
@@ -86,6 +86,6 @@ const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
   where email = ${email} and ${
     appId === undefined
-      ? sql`app_id = any(array(select id from apps where ${inSeenClients(actor, sql`client_id`)}))`
+      ? sql`app_id = any(array(select id from apps where ${clientVisibleTo(actor, sql`client_id`)}))`
       : sql`app_id = ${appId}`
   }`;

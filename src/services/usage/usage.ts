@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { ListText } from '../../db/json-stream/json-stream.ts';
+import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { currentDeadline } from '../../lib/deadline.ts';
@@ -41,7 +41,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
      * The same as text.
      * @throws Problem as `ofApp`
      */
-    ofAppText: (actor: Actor, appId: string, windowDays: number, texts: UsageTexts): Promise<ListText> => {
+    ofAppText: (actor: Actor, appId: string, windowDays: number, texts: UsageTexts): Promise<JsonStream> => {
       const filter = { appId, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
         await overseenApp(em, reader, appId);
@@ -91,7 +91,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       actor: Actor,
       { email, appId, windowDays }: { email: string; appId: string; windowDays: number },
       texts: UsageTexts,
-    ): Promise<ListText> => {
+    ): Promise<JsonStream> => {
       const filter = { appId, email, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
         await userRow(em, reader, email);

@@ -8,13 +8,13 @@ const MAX_WAITING_ENTRIES = 100_000;
 
 const TOO_MUCH = { detail: 'Too much usage is being written at the moment. Send it again shortly.' };
 
-export type UsageWriters = ReturnType<typeof createUsageWriters>;
+export type UsageWriteLimiter = ReturnType<typeof createUsageWriteLimiter>;
 
 /**
  * Lets those who write usage of one app in one by one, and few of them all in all. They would wait for each other in the
  * database anyway, each with a connection: one busy app, or one whose rollups are counted anew, would take all of them.
  */
-export const createUsageWriters = () => {
+export const createUsageWriteLimiter = () => {
   const all = pLimit(AT_ONCE);
   const apps = new Map<string, { lane: LimitFunction; users: number }>();
   let waiting = 0;

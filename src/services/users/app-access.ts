@@ -2,8 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
-import { type Actor, changesClient, seesAll } from '../access/actor.ts';
-import { inChangedClients } from '../access/visibility.ts';
+import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import { clientManagedBy } from '../access/visibility.ts';
 
 export type GrantableApp = { id: string; client_id: number };
 
@@ -17,7 +17,7 @@ export const findGrantable = async (
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
-    .where(inChangedClients(actor, sql`client_id`))
+    .where(clientManagedBy(actor, sql`client_id`))
     .execute();
   const known = new Set(apps.map(({ id }) => id));
   return { apps, unknown: appIds.filter((id) => !known.has(id)) };
@@ -60,7 +60,7 @@ export type KnownApp = GrantableApp & { is_granted: boolean };
  */
 export const replacement = (actor: Actor, known: readonly KnownApp[], appIds: readonly string[]) => {
   const asked = new Set(appIds.filter((id) => !isForeign(actor, known, id)));
-  const changeable = known.filter((app) => changesClient(actor, app.client_id));
+  const changeable = known.filter((app) => administersClient(actor, app.client_id));
   const wanted = changeable.filter(({ id }) => asked.has(id));
   for (const { id } of wanted) asked.delete(id);
   if (asked.size > 0) throw invalid({ apps: [...asked].map(unknownApp) });
@@ -73,7 +73,7 @@ export const replacement = (actor: Actor, known: readonly KnownApp[], appIds: re
 
 /** An app the user has, that the actor is shown but may not change: echoing it back is no fault. */
 const isForeign = (actor: Actor, known: readonly KnownApp[], appId: string): boolean =>
-  seesAll(actor) &&
+  canViewAll(actor) &&
   known.some(({ id, client_id: client, is_granted: isGranted }) => {
-    return id === appId && isGranted && !changesClient(actor, client);
+    return id === appId && isGranted && !administersClient(actor, client);
   });

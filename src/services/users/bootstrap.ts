@@ -14,7 +14,7 @@ type FirstStart = { domain: string; adminEmail: string; now: Date };
 
 /**
  * Makes the first site with its client where there is none, and the first superuser where there is none.
- * Instances that start together take turns. Returns whether the superuser was made now.
+ * Instances that start together take keyedMutex. Returns whether the superuser was made now.
  */
 export const prepareFirstStart = (
   em: SqlEntityManager,

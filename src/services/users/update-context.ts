@@ -2,15 +2,15 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { prepared } from '../../db/compiled-query.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import type { KnownApp } from './app-access.ts';
-import type { Standing } from './user-locks.ts';
+import type { TargetRoles } from './user-locks.ts';
 import { rowsSeenBy, type UserRow } from './user-rows.ts';
 
 /** All that decides about a change of a user. */
 export type UserFacts = {
   row: UserRow;
-  standing: Standing;
+  standing: TargetRoles;
   /** The user's apps, and those of the asked ones that there are: by age, as in `row.apps`. */
   apps: KnownApp[];
 };
@@ -45,7 +45,7 @@ export const factsOf = (found: FactsRow): UserFacts => {
   return { row, standing, apps: known_apps };
 };
 
-const readFor = (actor: Actor) => (seesAll(actor) ? OF_ANY : BY_OFFICE);
+const readFor = (actor: Actor) => (canViewAll(actor) ? OF_ANY : BY_OFFICE);
 
 const soughtBy = ({ id, adminOf }: Actor, email: string, appIds: readonly string[]): Sought => ({
   id,
@@ -58,7 +58,7 @@ type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string; appIds: string[] 
 
 const factsSeenBy = (isStaff: boolean) =>
   prepared((db, { id, adminOf, email, appIds }: Sought) =>
-    rowsSeenBy(db, { id, adminOf, isStaff, isSuperuser: false, email: '', via: null })
+    rowsSeenBy(db, { id, adminOf, isStaff, isSuperuser: false, email: '', credential: null })
       .select(['users.is_superuser', 'users.is_staff'])
       .select([
         sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id

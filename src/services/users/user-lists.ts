@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { behind, cursorRow } from '../../db/pagination.ts';
+import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import type { Actor } from '../access/actor.ts';
 import { isSeenUser, userRows } from './user-rows.ts';
@@ -22,7 +22,7 @@ const SEARCHED = sql<string>`lower(users.email || ' ' || users.first_name || ' '
  * @throws Problem `invalid-input` on `cursor`
  */
 export const usersMatching = async (em: SqlEntityManager, actor: Actor, filter: UserFilter) => {
-  let rows = behind(userRows(em, actor), 'users.id', await idOf(em, actor, filter.cursor));
+  let rows = afterCursor(userRows(em, actor), 'users.id', await idOf(em, actor, filter.cursor));
   if (filter.is_active !== undefined) rows = rows.where('users.is_active', '=', filter.is_active);
   if (filter.search !== undefined) rows = rows.where(hasWords(SEARCHED, filter.search));
   return rows;

@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Read } from '../../db/batched-reads.ts';
-import { createGathering } from '../../lib/batch-loader.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { anyUsers, found, type UserRow, userRow, userSeen } from './user-rows.ts';
 
 /** Reads one user as whoever sees all of everybody: what is asked for at the same time is read by one statement. */
 export type ReadAnyUser = (email: string) => Promise<UserRow | undefined>;
 
 export const createAnyUserReading = (em: SqlEntityManager, read: Read): ReadAnyUser =>
-  createGathering(
+  createBatchLoader(
     async (emails: readonly string[]) =>
       new Map((await read(anyUsers(em, emails))).map((row) => [row.email, row])),
   );
@@ -31,7 +31,7 @@ export const createUserReading = ({ em, read, readAnyUser }: Deps) => {
     /** @throws Problem `not-found`, also for a user the actor may not see */
     read: async (actor: Actor, email: string): Promise<UserRow> => {
       if (em.isInTransaction()) return userRow(em, actor, email);
-      if (!seesAll(actor)) return found((await read(userSeen(em, actor, email)))[0]);
+      if (!canViewAll(actor)) return found((await read(userSeen(em, actor, email)))[0]);
       const row = begun?.email === email ? begun.row : readAnyUser(email);
       begun = undefined; // whoever asks again wants to know how it is then
       return found(await row);

@@ -4,7 +4,7 @@ import { User } from '../../../entities/user.ts';
 import { prepared } from '../../db/compiled-query.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
-import { type Actor, changesClient, seesAll } from '../access/actor.ts';
+import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
 import { endCredentials } from '../auth/credentials.ts';
 import { isSeenUser } from './user-rows.ts';
 
@@ -16,7 +16,7 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
  * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`, `not-signed-in`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
-  const id = await lockSeenUser(tx, actor, email);
+  const id = await lockVisibleUser(tx, actor, email);
   const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
   const memberships = await tables(tx)
@@ -37,7 +37,7 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  * Locks a user that the actor may see, and answers their id. What was read before it waited may be out of date.
  * @throws Problem `not-found`, `not-signed-in`
  */
-export const lockSeenUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
+export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const { id, adminOf } = actor;
   const [locked] = await lockFor(actor)(tx, { id, adminOf, email });
   return locked ? locked.id : lockSuperuser(tx, actor, email);
@@ -57,16 +57,16 @@ const lockOrdinary = (isStaff: boolean) =>
       .select('id')
       .where('email', '=', email)
       .where('is_superuser', '=', false)
-      .where(isSeenUser({ id, adminOf, isStaff, isSuperuser: false, email: '', via: null }))
+      .where(isSeenUser({ id, adminOf, isStaff, isSuperuser: false, email: '', credential: null }))
       .forUpdate(),
   );
 
 const LOCK_ANY = lockOrdinary(true);
 const LOCK_OF_OFFICE = lockOrdinary(false);
-const lockFor = (actor: Actor) => (seesAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE);
+const lockFor = (actor: Actor) => (canViewAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE);
 
 /**
- * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take turns,
+ * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take keyedMutex,
  * neither waits for the other for ever, and whoever comes second sees what the first has done.
  * @throws Problem `not-found`, `not-signed-in`
  */
@@ -96,7 +96,7 @@ export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<
 };
 
 /** What says who may change a user. */
-export type Standing = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
+export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
 
 /**
  * Nobody ends or alters the access of somebody who holds an office that they do not hold themselves.
@@ -104,13 +104,13 @@ export type Standing = { isSuperuser: boolean; isStaff: boolean; clientIds: numb
  */
 export const requireChangeable = (
   actor: Actor,
-  { isSuperuser, isStaff, clientIds, adminOf }: Standing,
+  { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles,
 ): void => {
   if (actor.isSuperuser) return;
   if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
-  const administersAny = clientIds.some((id) => changesClient(actor, id));
+  const administersAny = clientIds.some((id) => administersClient(actor, id));
   if (!administersAny) throw roleRequired('client admin of a client of this user, or superuser');
-  if (!adminOf.every((id) => changesClient(actor, id)))
+  if (!adminOf.every((id) => administersClient(actor, id)))
     throw roleRequired('superuser, as this user administers other clients too');
 };
 

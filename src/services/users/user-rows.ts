@@ -4,8 +4,8 @@ import type { Database } from '../../../entities/index.ts';
 import { compiledOnce } from '../../db/compiled-query.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, seesAll } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 
 /**
  * Users as an actor sees them: `apps` (by age) and `clientadmin_of` hold only what belongs to clients that the
@@ -52,11 +52,11 @@ export const isSeenOf = (
   actor: Actor,
   userId: RawBuilder<number>,
   clientId: RawBuilder<number>,
-): RawBuilder<boolean> => sql`(${userId} = ${actor.id} or ${inSeenClients(actor, clientId)})`;
+): RawBuilder<boolean> => sql`(${userId} = ${actor.id} or ${clientVisibleTo(actor, clientId)})`;
 
 /** SQL that holds for the users an actor may see: themselves, and those who share a client with their office. */
 export const isSeenUser = (actor: Actor) =>
-  seesAll(actor)
+  canViewAll(actor)
     ? sql<boolean>`true`
     : sql<boolean>`(users.id = ${actor.id} or exists (select from memberships m
         where m.user_id = users.id and m.client_id = any(${actor.adminOf}::int[])))`;
@@ -77,7 +77,7 @@ type Sought = Pick<Actor, 'id' | 'adminOf'> & { emails: readonly string[] };
 
 const usersSeenBy = (isStaff: boolean) =>
   compiledOnce((db, { id, adminOf, emails }: Sought) => {
-    const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', via: null };
+    const actor = { id, adminOf, isStaff, isSuperuser: false, email: '', credential: null };
     return rowsSeenBy(db, actor)
       .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
       .where(isSeenUser(actor));
@@ -85,7 +85,7 @@ const usersSeenBy = (isStaff: boolean) =>
 
 /** Statement for the user of this address, if the actor may see them. */
 export const userSeen = (em: SqlEntityManager, actor: Actor, email: string) =>
-  (seesAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { ...actor, emails: [email] });
+  (canViewAll(actor) ? ANY_USERS : USERS_OF_OFFICE)(em, { ...actor, emails: [email] });
 
 /** Statement for the users of these addresses, as whoever sees all sees them. */
 export const anyUsers = (em: SqlEntityManager, emails: readonly string[]) =>

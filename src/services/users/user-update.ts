@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { factsOf, factsStatement, userFacts } from './update-context.ts';
 import { outcomeOf, requireUpdatable, type UserChanges, WRITE_USER } from './update-plan.ts';
-import { endAccess, lockSeenUser, lockUser, ordinaryLock } from './user-locks.ts';
+import { endAccess, lockUser, lockVisibleUser, ordinaryLock } from './user-locks.ts';
 import type { UserRow } from './user-rows.ts';
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
@@ -19,7 +19,7 @@ export const updateUser = async (
   email: string,
   changes: UserChanges,
 ): Promise<UserRow> => {
-  await lockSeenUser(tx, actor, email);
+  await lockVisibleUser(tx, actor, email);
   const facts = await userFacts(tx, actor, email, changes.apps ?? []);
   requireUpdatable(actor, facts);
   const access = await switchAccess(tx, actor, email, changes.is_active, now);

@@ -1,13 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import type { ListText } from '../../db/json-stream/json-stream.ts';
+import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { tables } from '../../db/kysely.ts';
-import { type Part, readPart } from '../../db/pagination.ts';
+import { type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Transact } from '../../db/pipelined-transaction.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
-import { type Actor, changesClient, onlyOffice, requireLister } from '../access/actor.ts';
+import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import { overseenAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
@@ -46,14 +46,14 @@ type Deps = {
 
 export const createUsers = ({ em, clock, audit, reading, readRows, transact }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
-  list: async (actor: Actor, filter: AppUserFilter, part: Part): Promise<UserRow[]> =>
-    readPart(await seenUsers(em, actor, filter), 'users.id', part),
+  list: async (actor: Actor, filter: AppUserFilter, part: PageRequest): Promise<UserRow[]> =>
+    readPage(await seenUsers(em, actor, filter), 'users.id', part),
 
   /**
    * All that `list` would answer, as text.
    * @throws Problem as `list`
    */
-  listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<ListText> => {
+  listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<JsonStream> => {
     const of = filter.app === undefined ? 'everything' : 'app_grants';
     const prepare = async (reader: Actor) => {
       requireLister(reader);
@@ -153,7 +153,7 @@ const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilt
  * sees its user: otherwise a request that creates no user would reveal addresses of other clients.
  */
 const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
-  if (input.client !== undefined && !changesClient(actor, input.client)) {
+  if (input.client !== undefined && !administersClient(actor, input.client)) {
     throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
   }
   const fields: FieldErrors = {};
@@ -162,7 +162,7 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
   const taken = await isTaken(tx, actor, input.email);
 
   const clients = new Set(apps.map((app) => app.client_id));
-  const own = input.client ?? onlyOffice(actor);
+  const own = input.client ?? soleAdminClient(actor);
   if (own !== undefined) clients.add(own);
   if (clients.size === 0 && unknown.length === 0) {
     fields.client = ['Name the client that the user is to belong to.'];

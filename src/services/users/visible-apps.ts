@@ -4,7 +4,7 @@ import type { RawRow } from '../../db/json-stream/binary-row-reader.ts';
 import { type ColumnWriter, eachElement } from '../../db/json-stream/column-encoders.ts';
 import { tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { inSeenClients } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 
 type SeenApp = { key: number; rank: number; isSeen: boolean; json: Buffer };
 
@@ -22,7 +22,7 @@ const ZERO = 0x30;
 export const seenApps = async (em: SqlEntityManager, actor: Actor) => {
   const apps = await tables(em)
     .selectFrom('apps')
-    .select(['id', inSeenClients(actor, sql`client_id`).as('is_seen')])
+    .select(['id', clientVisibleTo(actor, sql`client_id`).as('is_seen')])
     .orderBy('created_at')
     .orderBy('id')
     .execute();

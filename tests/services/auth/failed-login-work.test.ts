@@ -3,10 +3,10 @@ import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
 import { Problem } from '../../../src/lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
-import { createLoginCrowd } from '../../../src/services/auth/login-concurrency.ts';
+import { createLoginConcurrency } from '../../../src/services/auth/login-concurrency.ts';
 import { createLoginThrottle, type LoginThrottle } from '../../../src/services/auth/login-throttle.ts';
 import { passwordHashKinds } from '../../../src/services/auth/password-hash-kinds.ts';
-import { createPasswordProof } from '../../../src/services/auth/password-verification.ts';
+import { createPasswordVerification } from '../../../src/services/auth/password-verification.ts';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
 import { rejectsWith } from '../../support/rejects-with.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
@@ -26,14 +26,14 @@ work.after.each(({ app }) => app.close());
 /** Logins by a hasher that adds up what it computes, by family. */
 const attempts = (app: TestApp, done: Record<string, number>, throttling: Partial<LoginThrottle> = {}) => {
   const proof = (async () =>
-    createPasswordProof({
+    createPasswordVerification({
       em: app.orm.em.fork(),
       clock: app.clock,
       hasher: await createPasswordHasher(2, CHEAP_HASH, (family, units) => {
         done[family] = (done[family] ?? 0) + units;
       }),
       throttle: { ...createLoginThrottle(await app.orm.em.getConnection().getNativeClient()), ...throttling },
-      crowd: createLoginCrowd(),
+      loginConcurrency: createLoginConcurrency(),
       audit: createAudit(NO_ORIGIN, app.clock),
       origin: NO_ORIGIN,
     }))();

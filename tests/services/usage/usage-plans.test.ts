@@ -83,7 +83,7 @@ for (const [name, { filter, limit, index, months }] of Object.entries(documented
 }
 
 plans('shows apps and their windows without the log', async ({ app }) => {
-  const actor = { id: 1, email: '', isSuperuser: true, isStaff: false, adminOf: [], via: null };
+  const actor = { id: 1, email: '', isSuperuser: true, isStaff: false, adminOf: [], credential: null };
   const query = appRows(app.orm.em.fork(), actor)
     .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
     .select(WINDOWS);

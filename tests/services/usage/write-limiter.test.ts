@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createUsageWriters } from '../../../src/services/usage/write-limiter.ts';
+import { createUsageWriteLimiter } from '../../../src/services/usage/write-limiter.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { until } from '../../support/poll.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
@@ -23,7 +23,7 @@ const createWork = () => {
 };
 
 writers('lets in one for each app and four in all, and everybody in the end', async () => {
-  const { within } = createUsageWriters();
+  const { within } = createUsageWriteLimiter();
   const work = createWork();
   const apps = ['a', 'a', 'a', 'b', 'c', 'd', 'e'];
   const all = Promise.all(apps.map((app) => within(app, 1, work.begin)));
@@ -37,7 +37,7 @@ writers('lets in one for each app and four in all, and everybody in the end', as
 });
 
 writers('refuses more than can wait, but never who comes alone', async () => {
-  const { within } = createUsageWriters();
+  const { within } = createUsageWriteLimiter();
   const work = createWork();
   const large = within('a', 1_000_000, work.begin);
 
