@@ -29,12 +29,12 @@ const brandingView = (client: BrandingRow): z.input<typeof BrandingView> => ({
 
 export const brandingRouter = router({
   /** The texts of the client whose site the request was sent to, for pages that come before a login. */
-  ofHost: publicProcedure
+  get: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false },
       rest: { extension: true },
     })
     .input(NoInput)
     .output(BrandingView)
-    .query(async ({ ctx }) => brandingView(await ctx.services.branding.ofHost(ctx.host))),
+    .query(async ({ ctx }) => brandingView(await ctx.services.branding.get(ctx.host))),
 });

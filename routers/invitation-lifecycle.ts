@@ -78,7 +78,7 @@ export const invitationCare = {
     }),
 
   /** What the link shows. Asked by POST, as the signature must not stand in the URL of a request. */
-  open: publicProcedure
+  preview: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/', tags, protect: false }, rest })
     .input(MailedLink)
     .output(InvitationPageView)

@@ -27,7 +27,10 @@ export const passwordsRouter = router({
 
   /** For a password that is too old to log in with. */
   renew: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/renew/', tags, protect: false }, rest: silently })
+    .meta({
+      openapi: { method: 'POST', path: '/password/change-expired/', tags, protect: false },
+      rest: silently,
+    })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
@@ -45,8 +48,8 @@ export const passwordsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
   /** Asked by POST, as the token must not stand in the URL of a request. Consumes nothing. */
-  openLink: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/link/', tags, protect: false }, rest })
+  verifyToken: publicProcedure
+    .meta({ openapi: { method: 'POST', path: '/password/reset/verify/', tags, protect: false }, rest })
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleView) }))
     .mutation(async ({ ctx, input }) => {

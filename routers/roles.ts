@@ -7,14 +7,14 @@ const rest = { extension: true };
 const tags = ['Roles'];
 
 export const rolesRouter = router({
-  setOffices: superuserProcedure
-    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/offices/', tags }, rest })
+  update: superuserProcedure
+    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/roles/', tags }, rest })
     .input(
       z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
     )
     .output(UserView)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userView(await ctx.services.roles.setOffices(ctx.actor, email, changes), ctx.baseUrl),
+      userView(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
   setClientAdmin: superuserProcedure

@@ -45,13 +45,13 @@ export const savedFiltersRouter = router({
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
-  ofStack: protectedProcedure
+  listByStack: protectedProcedure
     .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
     .input(z.object({ stack_id: Text(255), ...partOfList(HashKey) }))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
       const part = partOf(ctx, input);
-      const rows = await ctx.services.savedFilters.ofStack(ctx.actor, input.stack_id, part);
+      const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, part);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 

@@ -41,7 +41,7 @@ export const sessionsRouter = router({
       const secret = await logins.bySession(input.username, input.password, ctx.browser.userAgent);
       const actor = await identity.ofSession(secret);
       // Ended in the moment between.
-      if (!actor) throw new Problem('not-signed-in');
+      if (!actor) throw new Problem('unauthenticated');
       if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
       const user = userView(await users.get(actor, actor.email), ctx.baseUrl);
       return { user, csrf_token: ctx.browser.keepSession(secret) };
@@ -91,7 +91,7 @@ export const sessionsRouter = router({
       return sessions.map((session) => sessionView(session, currentId));
     }),
 
-  endOne: protectedProcedure
+  revoke: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/sessions/{id}/', tags },
       rest: { status: 204, extension: true },
@@ -101,12 +101,12 @@ export const sessionsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.sessions.end(ctx.actor, input.id)),
 
   /** Ends every session and token of a user, who may log in again. */
-  endAllOf: adminProcedure
+  revokeAll: adminProcedure
     .meta({
-      openapi: { method: 'DELETE', path: '/jb/users/{email}/logins/', tags },
+      openapi: { method: 'DELETE', path: '/jb/users/{email}/sessions/', tags },
       rest: { status: 204, extension: true },
     })
     .input(z.object({ email: EmailKey }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.sessions.endAllOf(ctx.actor, input.email)),
+    .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),
 });

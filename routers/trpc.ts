@@ -103,7 +103,7 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
       const ctx = { ...context, services: context.openServices() };
       if (meta?.prefetch && context.mayPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
       const actor = await caller;
-      if (!actor) throw new Problem('not-signed-in');
+      if (!actor) throw new Problem('unauthenticated');
       if (!may(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.services);

@@ -37,18 +37,18 @@ const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z
 
 export const usageRouter = router({
   /** Newest first, page by page. */
-  ofApp: viewerProcedure
+  listByApp: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input: { app_id: appId, window } }) => {
       const { usage } = ctx.services;
       if (ctx.takesText) return usage.ofAppText(ctx.actor, appId, window, usageText);
-      return viewPages(await usage.ofApp(ctx.actor, appId, window), usageEntryView);
+      return viewPages(await usage.listByApp(ctx.actor, appId, window), usageEntryView);
     }),
 
   /** The newest entry; with a window, all of it, newest first, page by page. */
-  ofUser: viewerProcedure
+  listByUser: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
       rest: { items },
@@ -63,7 +63,7 @@ export const usageRouter = router({
         const subject = { email, appId, windowDays: window };
         return ctx.services.usage.ofUserText(ctx.actor, subject, usageText);
       }
-      return viewPages(await ctx.services.usage.ofUser(ctx.actor, email, appId, window), usageEntryView);
+      return viewPages(await ctx.services.usage.listByUser(ctx.actor, email, appId, window), usageEntryView);
     }),
 
   /** One page, newest first, cut short where it gets large; `cursor` is what the page before gave as `next_cursor`. */

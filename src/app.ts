@@ -124,7 +124,7 @@ export const createApp = async (deps: AppDeps) => {
     requests,
     isReady: async () => {
       if (requests.isClosing()) throw new Problem('stopping');
-      if (disk.isFull()) throw new Problem('database-away', { detail: NO_DISK_SPACE });
+      if (disk.isFull()) throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
       return withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm));
     },
     corsOrigins: config.corsOrigins,

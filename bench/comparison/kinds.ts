@@ -66,7 +66,7 @@ const READ_KINDS: readonly Kind[] = [
     name: 'usage',
     about: 'the log of one app, 30 days',
     requests: ({ usedApp: id }) => [
-      [get(`/jb/apps/${id}/usage/?window=30`, 'usage.ofApp', { app_id: id, window: 30 })],
+      [get(`/jb/apps/${id}/usage/?window=30`, 'usage.listByApp', { app_id: id, window: 30 })],
     ],
     connections: USUAL,
     dialect: 'own',

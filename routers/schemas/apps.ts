@@ -138,7 +138,7 @@ export const AppVersionView = z.object({
   /** What the app runs. */
   is_current: z.boolean(),
   /** What was fetched last, and so what a load applies. */
-  is_to_load: z.boolean(),
+  is_staged: z.boolean(),
 });
 
 export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
@@ -154,5 +154,5 @@ export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof App
     is_rollback: load.is_rollback,
   })),
   is_current: of.is_current,
-  is_to_load: of.is_to_load,
+  is_staged: of.is_staged,
 });

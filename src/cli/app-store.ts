@@ -10,7 +10,7 @@ import { Problem } from '../lib/problems.ts';
 export const inAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
   const store = await openPackageStore(readConfig(process.env).appStore);
   return work(store).catch((error: unknown) => {
-    throw error instanceof Problem && error.code === 'store-away' ? withReason(error) : error;
+    throw error instanceof Problem && error.code === 'package-store-unavailable' ? withReason(error) : error;
   });
 };
 

@@ -55,7 +55,7 @@ const fieldLines = ({ message: told, fields = {} }: Problem): string[] =>
 
 /** Refused logins (SQLSTATE 28…) and unknown databases (3D000) are no outage, but the operator's all the same. */
 const isDatabaseFailure = (error: Error): boolean =>
-  problemOfDatabaseError(error)?.code === 'database-away' ||
+  problemOfDatabaseError(error)?.code === 'database-unavailable' ||
   ('code' in error && /^(28|3D)/.test(String(error.code)));
 
 /** A host of several addresses fails at each of them, and says nothing by itself. */

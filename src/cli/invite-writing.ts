@@ -21,7 +21,7 @@ const CHUNK_ROWS = 200;
 /**
  * Invites all or none in one transaction; a dry run does the same work and takes it back. The rows go in the order of
  * their addresses, the one in which every bulk locks, so that two of them do not wait for each other.
- * @throws Problem `overloaded`, `database-away`
+ * @throws Problem `overloaded`, `database-unavailable`
  */
 export const inviteRows = async (
   { em, invitationDays, now }: Deps,

@@ -34,7 +34,7 @@ type Streamed = {
 }[keyof Outputs & string];
 
 /** Calls whose answer comes page by page. The compiler sees to it that none is missing. */
-const STREAMED_CALLS = { 'usage.ofApp': true, 'usage.ofUser': true } satisfies Record<Streamed, true>;
+const STREAMED_CALLS = { 'usage.listByApp': true, 'usage.listByUser': true } satisfies Record<Streamed, true>;
 
 /** Short enough for what proxies take by default, the longest of them 8 KiB with all headers. */
 const MAX_URL_LENGTH = 4000;

@@ -69,7 +69,7 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
 
     logout: async () => {
       await api.sessions.end.mutate().catch((error: unknown) => {
-        if (!isProblem(error, 'not-signed-in')) throw error;
+        if (!isProblem(error, 'unauthenticated')) throw error;
       });
       token = undefined;
       csrf.set(undefined);

@@ -55,10 +55,12 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
 
     const fields = BROKEN_CONSTRAINTS[constraint];
     if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
-    if (code === DISK_FULL) return new Problem('database-away', { detail: NO_DISK_SPACE, cause: error });
+    if (code === DISK_FULL)
+      return new Problem('database-unavailable', { detail: NO_DISK_SPACE, cause: error });
     if (AWAY.test(code) || isLostConnection(cause, code))
-      return new Problem('database-away', { cause: error });
-    if (code === READ_ONLY) return new Problem('database-away', { detail: READ_ONLY_DETAIL, cause: error });
+      return new Problem('database-unavailable', { cause: error });
+    if (code === READ_ONLY)
+      return new Problem('database-unavailable', { detail: READ_ONLY_DETAIL, cause: error });
     if (cause instanceof DeadlineExceeded) return new Problem('overloaded', { ...TOO_SLOW, cause: error });
     if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
   }

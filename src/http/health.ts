@@ -11,7 +11,7 @@ export type Readiness = () => Promise<boolean>;
 export const serveHealth = (app: FastifyInstance, isReady: Readiness): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => {
-    if (!(await isReady().catch(orFalse))) throw new Problem('database-away');
+    if (!(await isReady().catch(orFalse))) throw new Problem('database-unavailable');
     return { status: 'ready' };
   });
 };

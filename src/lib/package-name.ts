@@ -22,11 +22,13 @@ export const isVersion = (text: string): boolean => {
 export const packageFileName = (slug: string, version: string): string | null =>
   isSlug(slug) && isVersion(version) ? `${slug}-${version}.tgz` : null;
 
-/** The name under which a package is published. @throws Problem `bad-package` when it can have none */
+/** The name under which a package is published. @throws Problem `invalid-package` when it can have none */
 export const requirePackageFileName = (slug: string, version: string): string => {
   const name = packageFileName(slug, version);
   if (name !== null) return name;
-  throw new Problem('bad-package', { detail: `Slug ${slug} and version ${version} cannot name a package.` });
+  throw new Problem('invalid-package', {
+    detail: `Slug ${slug} and version ${version} cannot name a package.`,
+  });
 };
 
 /** The reverse of `packageFileName`; null for any other file. */

@@ -7,11 +7,11 @@ const PROBLEMS = {
   'malformed-request': [400, 'The request is not valid HTTP.'],
   'malformed-body': [400, 'The body cannot be read.'],
   'malformed-path': [400, 'The path is not correctly percent-encoded.'],
-  'bad-credentials': [400, 'Unable to log in with provided credentials.'],
+  'invalid-credentials': [400, 'Unable to log in with provided credentials.'],
   'user-exists': [400, 'A user with this email address already exists.'],
-  'bad-package': [400, 'The package cannot be accepted.'],
-  'not-signed-in': [401, 'A valid token is required.'],
-  'not-allowed': [403, 'Your role does not allow this.'],
+  'invalid-package': [400, 'The package cannot be accepted.'],
+  unauthenticated: [401, 'A valid token is required.'],
+  forbidden: [403, 'Your role does not allow this.'],
   'csrf-failed': [403, 'The X-CSRFToken header does not match the csrftoken cookie of this login.'],
   'cross-site': [403, 'The request was sent by a page of another site.'],
   // Spelt as callers have been told to expect it.
@@ -23,10 +23,10 @@ const PROBLEMS = {
   ],
   'login-required': [403, 'This address has an account: log in with it to accept.'],
   'client-admin-locked': [403, 'Client admins cannot be changed here.'],
-  'not-yourself': [403, 'You cannot take away your own access.'],
+  'self-modification': [403, 'You cannot take away your own access.'],
   'last-superuser': [403, 'The last active superuser must stay.'],
   'not-found': [404, 'There is no such thing here.'],
-  'link-dead': [404, 'This link is not valid, or has been used or replaced, or has expired.'],
+  'invalid-link': [404, 'This link is not valid, or has been used or replaced, or has expired.'],
   'method-not-allowed': [405, 'This path does not take that method.'],
   'not-acceptable': [406, 'No form that the Accept header asks for can be served.'],
   'request-timeout': [408, 'The request took too long to arrive.'],
@@ -41,8 +41,8 @@ const PROBLEMS = {
   throttled: [429, 'Too many failed tries. Try again later.'],
   'rate-limited': [429, 'Too many requests within a minute. Try again later.'],
   'internal-error': [500, 'The request failed. Quote the request id when asking for help.'],
-  'database-away': [503, 'The database cannot be reached at the moment. Try again shortly.'],
-  'store-away': [503, 'The package store cannot be reached at the moment. Try again shortly.'],
+  'database-unavailable': [503, 'The database cannot be reached at the moment. Try again shortly.'],
+  'package-store-unavailable': [503, 'The package store cannot be reached at the moment. Try again shortly.'],
   stopping: [503, 'The service is being stopped.'],
   overloaded: [503, 'Too much is going on at the moment. Try again shortly.'],
 } as const satisfies Record<string, readonly [status: number, detail: string]>;
@@ -100,7 +100,7 @@ export const userExists = (others: FieldErrors, cause?: unknown): Problem =>
 
 /** @param role what the caller lacks, as it ends the sentence: `staff or superuser` */
 export const roleRequired = (role: string): Problem =>
-  new Problem('not-allowed', { detail: `This needs the role ${role}.` });
+  new Problem('forbidden', { detail: `This needs the role ${role}.` });
 
 export const NO_DISK_SPACE = 'The database has no disk space left.';
 

@@ -46,7 +46,7 @@ folder('is away where no folder can be made', async () => {
   const packages = createFolderPackageStore({ dir: '/proc/packages' });
   const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
-  const { cause } = await problemOf(publishing, 'store-away');
+  const { cause } = await problemOf(publishing, 'package-store-unavailable');
 
   assert.match(String(cause), 'The folder /proc/packages cannot be made');
 });
@@ -110,9 +110,9 @@ folder('is away when its folder cannot be used', async () => {
   const packages = createFolderPackageStore({ dir: join(await sources.fileOf(ONE), 'below-a-file') });
   const source = await sources.fileOf(ONE);
 
-  const problem = await problemOf(packages.versions('sales'), 'store-away');
-  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
-  await problemOf(packages.publish('sales', '1.0.0', source), 'store-away');
+  const problem = await problemOf(packages.versions('sales'), 'package-store-unavailable');
+  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
+  await problemOf(packages.publish('sales', '1.0.0', source), 'package-store-unavailable');
 
   assert.match(String(problem.cause), /ENOTDIR/);
 });
@@ -122,7 +122,7 @@ folder('is away when its checksum cannot be read', async () => {
   await unlink(`${file}.sha256`);
   await mkdir(`${file}.sha256`);
 
-  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
+  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
 });
 
 folder.after(() => sources[Symbol.asyncDispose]());

@@ -66,8 +66,8 @@ for (const [what, answer, told] of ANSWERS) {
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });
     const packages = storeOn(server);
 
-    const problem = await problemOf(packages.list(), 'store-away');
-    logger.error({ err: problem }, 'store-away');
+    const problem = await problemOf(packages.list(), 'package-store-unavailable');
+    logger.error({ err: problem }, 'package-store-unavailable');
     // Of an answer that cannot be read, publishing takes the bytes for another package.
     const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
     const [published] = await Promise.allSettled([publishing]);
@@ -82,7 +82,10 @@ for (const [what, answer, told] of ANSWERS) {
 
 echoes('is not even asked at an address that is none, which may hold a password', async () => {
   process.env.AWS_ENDPOINT_URL_S3 = 'ftp://user:a-secret-of-mine@host.invalid';
-  const { cause } = await problemOf(storeOn({ endpoint: undefined }).list(), 'store-away').finally(() => {
+  const { cause } = await problemOf(
+    storeOn({ endpoint: undefined }).list(),
+    'package-store-unavailable',
+  ).finally(() => {
     delete process.env.AWS_ENDPOINT_URL_S3;
   });
 

@@ -41,7 +41,10 @@ for (const [what, more, pages] of [
   listings(`are refused when it tells ${what}`, async () => {
     await using server = await startLister(more);
 
-    const problem = await problemOf(storeOn(server, '', { maxPages: 20 }).list(), 'store-away');
+    const problem = await problemOf(
+      storeOn(server, '', { maxPages: 20 }).list(),
+      'package-store-unavailable',
+    );
 
     assert.match(String(problem.cause), 'The listing ');
     assert.is(server.pages(), pages);

@@ -45,7 +45,7 @@ const failuresOf = async (packages: PackageStore, sources: Sources): Promise<str
       packages.versions('sales'),
       packages.open('sales', '1.0.0'),
       packages.publish('sales', '3.0.0', file),
-    ].map((attempt) => problemOf(attempt, 'store-away')),
+    ].map((attempt) => problemOf(attempt, 'package-store-unavailable')),
   );
   return problems.map(({ cause }) => String(cause));
 };
@@ -79,17 +79,17 @@ outages('is away when only the listing, or only the objects, are denied', async 
   server.conduct.fault = 'AccessDenied';
 
   server.conduct.strikes = (_method, path) => path === '/packages/';
-  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
-  await problemOf(packages.open('nothing', '1.0.0'), 'store-away');
+  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
+  await problemOf(packages.open('nothing', '1.0.0'), 'package-store-unavailable');
   server.conduct.strikes = (_method, path) => path !== '/packages/';
-  await problemOf(packages.open('sales', '1.0.0'), 'store-away');
+  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
   assert.is(await packages.open('nothing', '1.0.0'), null);
 });
 
 outages('is away when it fails again and again, after three tries', async ({ server }) => {
   server.conduct.fault = 'InternalError';
 
-  const { cause } = await problemOf(storeOn(server).versions('sales'), 'store-away');
+  const { cause } = await problemOf(storeOn(server).versions('sales'), 'package-store-unavailable');
 
   assert.match(String(cause), 'InternalError');
   assert.is(server.struck.length, 3);
@@ -117,9 +117,10 @@ outages('is away when it answers with something else than S3', async () => {
   const address = other.address();
   const port = typeof address === 'object' ? address?.port : 0;
 
-  await problemOf(storeOn({ endpoint: `http://127.0.0.1:${port}` }).versions('sales'), 'store-away').finally(
-    () => other.close(),
-  );
+  await problemOf(
+    storeOn({ endpoint: `http://127.0.0.1:${port}` }).versions('sales'),
+    'package-store-unavailable',
+  ).finally(() => other.close());
 });
 
 for (const fault of ['breaks', 'stalls'] as const) {
@@ -128,7 +129,7 @@ for (const fault of ['breaks', 'stalls'] as const) {
     server.conduct.fault = fault;
     assert.ok(stored);
 
-    const { cause } = await problemOf(inspectPackage(stored, SALES), 'store-away');
+    const { cause } = await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 
     assert.match(String(cause), fault === 'breaks' ? /ECONNRESET|aborted/ : /TimeoutError/);
     assert.is(server.struck.length, 1);
@@ -141,13 +142,13 @@ outages('is away when it goes between the look and the bytes', async ({ server }
   await server.stop();
   assert.ok(stored);
 
-  await problemOf(inspectPackage(stored, SALES), 'store-away');
+  await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 });
 
 outages('is there again once the server is', async ({ server }) => {
   const packages = storeOn(server);
   await server.stop();
-  await problemOf(packages.versions('sales'), 'store-away');
+  await problemOf(packages.versions('sales'), 'package-store-unavailable');
   await server.restart();
 
   const stored = await packages.open('sales', '1.0.0');
@@ -182,8 +183,14 @@ for (const [what, keys, reason] of WRONG) {
 
     const packages = storeOn(server);
     await isToldEverywhere(packages, sources, reason);
-    logger.error({ err: await problemOf(packages.list(), 'store-away') }, 'store-away');
-    logger.error({ err: (await problemOf(packages.list(), 'store-away')).cause }, 'store-away');
+    logger.error(
+      { err: await problemOf(packages.list(), 'package-store-unavailable') },
+      'package-store-unavailable',
+    );
+    logger.error(
+      { err: (await problemOf(packages.list(), 'package-store-unavailable')).cause },
+      'package-store-unavailable',
+    );
 
     assert.match(lines.join(), reason);
     assert.not.match(lines.join(), /AKIAUNKNOWN|S3RVER|a-secret-of-mine|AWS4-HMAC|Credential=|aws4_request/);

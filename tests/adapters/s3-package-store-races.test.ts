@@ -71,7 +71,7 @@ races('may try again when the first one’s claim is not there yet', async () =>
   server.conduct.fault = 'ConditionalRequestConflict';
   server.conduct.strikes = (method) => method === 'PUT';
 
-  await problemOf(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), 'store-away');
+  await problemOf(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), 'package-store-unavailable');
   server.conduct.fault = null;
   await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 

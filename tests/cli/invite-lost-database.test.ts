@@ -33,7 +33,7 @@ lost('invites nobody, and lets go of the connection', async ({ app }) => {
     },
   });
 
-  await rejectsWith(attempt, 'database-away');
+  await rejectsWith(attempt, 'database-unavailable');
   await cut;
   assert.is(await countInvited(), 0);
 });

@@ -73,7 +73,9 @@ calls('that fail take nothing from others of their batch', async ({ app }) => {
 
 calls('stream what comes by pages', async ({ app }) => {
   const { steward } = await clientOf(app);
-  const pages = await Array.fromAsync(await steward.api.usage.ofApp.query({ app_id: SALES, window: 120 }));
+  const pages = await Array.fromAsync(
+    await steward.api.usage.listByApp.query({ app_id: SALES, window: 120 }),
+  );
 
   assert.ok(pages.length > 1);
   assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));

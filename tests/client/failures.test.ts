@@ -26,7 +26,7 @@ const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
   const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
   const { api } = createStewardClient({ url });
   try {
-    const stream = api.usage.ofApp.query({ app_id: SALES }).then((pages) => Array.fromAsync(pages));
+    const stream = api.usage.listByApp.query({ app_id: SALES }).then((pages) => Array.fromAsync(pages));
     return await Promise.all([api.sites.list.query(), api.sessions.end.mutate(), stream].map(failureOf));
   } finally {
     server.closeAllConnections();
@@ -47,7 +47,7 @@ failures('of Steward have a code, a sentence, and the fields by their path', asy
   assert.equal(Object.keys(fieldErrors(taken)), ['email']);
   assert.is(taken.message, 'A user with this email address already exists.');
   assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
-  assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'not-allowed')], [true, true]);
+  assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'forbidden')], [true, true]);
   assert.is(isProblem(missing, 'user-exists'), false);
   assert.equal(fieldErrors(missing), {});
 });

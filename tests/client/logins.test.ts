@@ -19,7 +19,7 @@ const rename = (last_name: string) => ({ email: GRACE, last_name });
 logins('give a token by address or username, use it, and end it', async ({ app }) => {
   const url = `${await addressOf(app)}/`;
   const steward = createStewardClient({ url });
-  await rejectsAs(steward.api.sites.list.query(), 'not-signed-in');
+  await rejectsAs(steward.api.sites.list.query(), 'unauthenticated');
 
   const token = await steward.login({ username: ADA.toUpperCase(), password: DEMO_PASSWORD });
   const other = createStewardClient({ url, token });
@@ -27,7 +27,7 @@ logins('give a token by address or username, use it, and end it', async ({ app }
   assert.is((await other.api.sessions.current.query()).user.email, ADA);
 
   await steward.logout();
-  await rejectsAs(other.api.sites.list.query(), 'not-signed-in');
+  await rejectsAs(other.api.sites.list.query(), 'unauthenticated');
   await steward.logout();
   assert.match(await steward.login({ email: ADA, password: DEMO_PASSWORD }), /^[0-9a-f]{40}$/);
 });
@@ -35,8 +35,8 @@ logins('give a token by address or username, use it, and end it', async ({ app }
 logins('fail by wrong credentials, and leave the token that there was', async ({ app }) => {
   const steward = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ADA) });
 
-  await rejectsAs(steward.login({ email: ADA, password: 'wrong' }), 'bad-credentials');
-  await rejectsAs(steward.loginWithSession({ email: ADA, password: 'wrong' }), 'bad-credentials');
+  await rejectsAs(steward.login({ email: ADA, password: 'wrong' }), 'invalid-credentials');
+  await rejectsAs(steward.loginWithSession({ email: ADA, password: 'wrong' }), 'invalid-credentials');
 
   assert.is((await steward.api.sessions.current.query()).user.email, ADA);
 });
@@ -50,7 +50,7 @@ logins('of a browser keep a session, and send its CSRF token with every change',
 
   assert.not.ok(cookies.has('steward_session'));
   assert.is(requests.length, 3, 'nothing has asked for a token that the login had given');
-  await rejectsAs(steward.api.sessions.current.query(), 'not-signed-in');
+  await rejectsAs(steward.api.sessions.current.query(), 'unauthenticated');
 });
 
 logins('made by another tab are found out by the first refusal, once for all calls', async ({ app }) => {

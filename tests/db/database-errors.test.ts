@@ -35,13 +35,13 @@ away('takes a host for away that refuses at each of its addresses', async () => 
   const error = await failureOf(once(socket, 'connect'));
 
   assert.instance(error, AggregateError);
-  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+  assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
 away('takes a missing socket for away', async () => {
   const error = await failureOf(once(connect('/nowhere/.s.PGSQL.5432'), 'connect'));
 
-  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+  assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
 away('does not take a missing file for a database that is away', async () => {
@@ -63,7 +63,7 @@ away('says that the database has no disk space left', () => {
 away('takes a session that was ended within a transaction for away', () => {
   const error = Object.assign(new Error('terminating connection'), { code: '25P03' });
 
-  assert.is(problemOfDatabaseError(error)?.code, 'database-away');
+  assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
 away.run();

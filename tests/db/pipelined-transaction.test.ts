@@ -131,7 +131,10 @@ transactions('fail when their connection is lost, and the next has another', asy
   });
   const [outcome] = await Promise.allSettled([work]);
   // Its words depend on who notices first: the server, the socket or `pg`.
-  assert.is(problemOfDatabaseError(outcome.status === 'rejected' && outcome.reason)?.code, 'database-away');
+  assert.is(
+    problemOfDatabaseError(outcome.status === 'rejected' && outcome.reason)?.code,
+    'database-unavailable',
+  );
   assert.equal(await marksOf(context), []);
 
   await context.transact(({ sendLast }) => sendLast([add(5)]));

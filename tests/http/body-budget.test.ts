@@ -113,7 +113,7 @@ budget('are refused with 401 before they are sent where a procedure needs a logi
     token: 'f'.repeat(40),
   });
 
-  assert.match(await answered, /"status":401.*not-signed-in/);
+  assert.match(await answered, /"status":401.*unauthenticated/);
   outgoing.destroy();
 });
 

@@ -55,7 +55,7 @@ deadline('does not end a stream whose reader is slow', async ({ app }) => {
   const entries = Array.from({ length: 3_000 }, (_, n) => logEntry(n % 20));
   await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
   const limit = new Deadline(5_000);
-  const pages = await withDeadline(limit, () => app.as(STAFF).usage.ofApp({ app_id: SALES, window: 30 }));
+  const pages = await withDeadline(limit, () => app.as(STAFF).usage.listByApp({ app_id: SALES, window: 30 }));
   const iterator = pages[Symbol.asyncIterator]();
   await iterator.next();
   await sleep(limit.remainingMs === Number.POSITIVE_INFINITY ? 0 : limit.remainingMs + 10);

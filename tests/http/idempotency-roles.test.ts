@@ -86,9 +86,9 @@ replays('refuses every answer to who has lost the only role', async ({ app }) =>
 });
 
 replays('refuses what was answered to a superuser, to one who is only a client admin', async ({ app }) => {
-  await app.as(ROOT).roles.setOffices({ email: ACME, is_superuser: true });
+  await app.as(ROOT).roles.update({ email: ACME, is_superuser: true });
   const create = { line: 'POST /jb/users/', as: ACME, payload: { email: 'new@x.test', client: 2 } };
-  const demote = () => app.as(ROOT).roles.setOffices({ email: ACME, is_superuser: false });
+  const demote = () => app.as(ROOT).roles.update({ email: ACME, is_superuser: false });
 
   refuses(await around(app, create, demote), 403);
 });
@@ -97,7 +97,7 @@ replays('refuses what was answered to staff, to one who is staff no more', async
   const record = { line: `POST /jb/apps/${SALES}/usage/`, as: STAFF, payload: { email: ADA, action: 'X' } };
   const demote = async () => {
     await setAdmin(app, STAFF, 1, true);
-    await app.as(ROOT).roles.setOffices({ email: STAFF, is_staff: false });
+    await app.as(ROOT).roles.update({ email: STAFF, is_staff: false });
   };
   refuses(await around(app, record, demote), 403);
 });

@@ -32,7 +32,7 @@ const RACES: Race[] = [
 races.before(async ({ app }) => {
   await app.as(ACME).users.create({ email: 'raced@acme.test' });
   await app.as(ACME).users.create({ email: 'boss@acme.test' });
-  await app.as(ROOT).roles.setOffices({ email: 'boss@acme.test', is_superuser: true });
+  await app.as(ROOT).roles.update({ email: 'boss@acme.test', is_superuser: true });
   await app.as(ACME).invitations.create({ items: [{ email: 'raced@x.test', client: 1 }] });
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'raced', name: 'Raced' });
 });

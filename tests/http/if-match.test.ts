@@ -106,7 +106,7 @@ matching('names the header that is malformed, or means nothing there', async ({ 
       );
     }
   }
-  for (const other of [`DELETE /jb/users/${ADA}/logins/`, 'POST /jb/users/']) {
+  for (const other of [`DELETE /jb/users/${ADA}/sessions/`, 'POST /jb/users/']) {
     const payload = { email: 'unmade@acme.test' };
     const answer = await change(app, { line: other, payload, headers: { 'if-match': '*' } });
     assert.is(answer.statusCode, 400, other);

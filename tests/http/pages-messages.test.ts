@@ -21,7 +21,7 @@ wording('tells waits in words, never shorter than they are', () => {
 });
 
 wording('says what went wrong without the words of programmers', () => {
-  for (const code of ['csrf-failed', 'bad-credentials', 'throttled', 'invalid-input'] as const) {
+  for (const code of ['csrf-failed', 'invalid-credentials', 'throttled', 'invalid-input'] as const) {
     const sentence = sentenceOf(new Problem(code, { retryAfterSeconds: 900 }));
     assert.not.match(sentence, /csrf|token|header|cookie|input|credential/i);
   }

@@ -45,7 +45,7 @@ const CURSOR_KEYS: Record<string, string> = {
   'users.list': 'email',
   'clients.users': 'email',
   'savedFilters.list': 'hash',
-  'savedFilters.ofStack': 'hash',
+  'savedFilters.listByStack': 'hash',
 };
 
 paging('is there for every list, and all pages together are the list', async ({ app }) => {

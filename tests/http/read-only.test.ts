@@ -45,7 +45,7 @@ readOnly('answers writes with 503 and Retry-After', async ({ app }) => {
       const response = await app.send(line, { ...(as && { as }), payload, headers });
 
       assert.is(response.statusCode, 503, `${line} ${response.body}`);
-      assert.is(response.json().type, 'urn:steward:problem:database-away');
+      assert.is(response.json().type, 'urn:steward:problem:database-unavailable');
       assert.match(response.json().detail, /read-only/, line);
       assert.ok(Number(response.headers['retry-after']) > 0);
     }

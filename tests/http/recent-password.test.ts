@@ -54,7 +54,7 @@ recent('counts from its last confirmation, of this session only', async ({ app }
 recent('is required of a session to grant a role, and not to revoke one', async ({ app }) => {
   const script = await loggedIn(app, ROOT);
   const send = (line: string, payload: object) => script.send(line, { payload });
-  const roles = (payload: object) => send(`PATCH /jb/users/${GRACE}/offices/`, payload);
+  const roles = (payload: object) => send(`PATCH /jb/users/${GRACE}/roles/`, payload);
   const admin = (is_admin: boolean) => send(`PUT /jb/clients/1/admins/${GRACE}/`, { is_admin });
   app.clock.advance(16 * MINUTE_MS);
 
@@ -64,7 +64,7 @@ recent('is required of a session to grant a role, and not to revoke one', async 
     () => admin(true),
   ])
     assert.is((await grant()).json().type, 'urn:steward:problem:reauthentication-required');
-  const overTrpc = await script.send('POST !/trpc/roles.setOffices', {
+  const overTrpc = await script.send('POST !/trpc/roles.update', {
     payload: superjson.serialize({ email: GRACE, is_staff: true }),
   });
   assert.is(overTrpc.json().error.json.data.problem.code, 'reauthentication-required');

@@ -150,7 +150,7 @@ sessions('are listed and ended one by one', async ({ app }) => {
 sessions('end with deactivation, and by an admin', async ({ app }) => {
   const ended = await loggedIn(app, GRACE);
   const token = await app.tokenOf(GRACE);
-  await app.as(ACME).sessions.endAllOf({ email: GRACE });
+  await app.as(ACME).sessions.revokeAll({ email: GRACE });
   const deactivated = await loggedIn(app, GRACE);
   await app.as(ACME).users.deactivate({ email: GRACE });
 

@@ -47,7 +47,7 @@ rpc('a query by POST answers what it answers by GET', async ({ app }) => {
 
 rpc('a streamed query works by POST', async ({ app }) => {
   const client = await clientOf(app, httpBatchStreamLink);
-  const pages = await Array.fromAsync(await client.usage.ofApp.query({ app_id: SALES, window: 120 }));
+  const pages = await Array.fromAsync(await client.usage.listByApp.query({ app_id: SALES, window: 120 }));
 
   assert.ok(pages.flat().length > 0);
 });

@@ -53,7 +53,7 @@ rpc('tells a problem by code and fields, and no internals', async ({ app }) => {
   assert.is(invalid.data?.httpStatus, 400);
   assert.is(invalid.data?.problem.code, 'invalid-input');
   assert.equal(Object.keys(invalid.data?.problem.fields ?? {}), ['email', 'apps.0']);
-  assert.is(anonymous.data?.problem.code, 'not-signed-in');
+  assert.is(anonymous.data?.problem.code, 'unauthenticated');
   assert.not.ok('stack' in (invalid.data ?? {}));
 });
 
@@ -205,8 +205,8 @@ rpc('streams the usage log page by page, and says so to links that do not stream
   const streaming = createTRPCClient<AppRouter>({
     links: [httpBatchStreamLink({ url, transformer, headers })],
   });
-  const pages = await Array.fromAsync(await streaming.usage.ofApp.query({ app_id: SALES, window: 120 }));
-  const refusal = await failure(plain.usage.ofApp.query({ app_id: SALES }));
+  const pages = await Array.fromAsync(await streaming.usage.listByApp.query({ app_id: SALES, window: 120 }));
+  const refusal = await failure(plain.usage.listByApp.query({ app_id: SALES }));
 
   assert.ok(pages.length > 1);
   assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));

@@ -52,7 +52,7 @@ streams('are byte for byte what the same entries are as one array', async ({ app
     ],
     NOON,
   );
-  const entries = await allOf(await app.as(STAFF).usage.ofApp({ app_id: SALES, window: 120 }));
+  const entries = await allOf(await app.as(STAFF).usage.listByApp({ app_id: SALES, window: 120 }));
   const response = await read(app, 'application/json', `/jb/apps/${SALES}/usage/?window=120`);
 
   assert.ok(entries.length > 300, 'more than one page');

@@ -52,7 +52,7 @@ outage('answers 503 with Retry-After to REST requests', async ({ service, token 
     assert.is(status, 503, text);
     assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
     assert.ok(Number(headers.get('retry-after')) > 0);
-    assert.is(json.type, 'urn:steward:problem:database-away');
+    assert.is(json.type, 'urn:steward:problem:database-unavailable');
     assert.not.match(text, /ENOENT|ECONN|socket|postgres/i);
   }
 });
@@ -64,7 +64,7 @@ outage('answers 503 with Retry-After to tRPC calls', async ({ service, token }) 
   assert.is(call.status, 'rejected');
   if (call.status !== 'rejected' || !(call.reason instanceof TRPCClientError)) return assert.unreachable();
   assert.is(call.reason.data?.httpStatus, 503);
-  assert.is(call.reason.data?.problem.code, 'database-away');
+  assert.is(call.reason.data?.problem.code, 'database-unavailable');
   assert.is(raw.status, 503, raw.text);
   assert.ok(Number(raw.headers.get('retry-after')) > 0, 'there is a Retry-After header');
 });

@@ -59,7 +59,7 @@ workers('sends what is owed, in the name of the client, and counts it', async (c
   assert.equal(taken.to, [email]);
   assert.is(mail.from?.name, 'Acme Analytics');
   assert.is(invitation.email_count, 1);
-  const opened = await app.as(null).invitations.open({ key: invitation.key, signature });
+  const opened = await app.as(null).invitations.preview({ key: invitation.key, signature });
   assert.is(opened.email, email);
 });
 

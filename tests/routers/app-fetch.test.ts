@@ -65,7 +65,7 @@ fetching('answers 404 for a slug or version that is not in the store', async ({ 
 
 fetching('is for staff and superusers', async ({ app }) => {
   for (const who of [ADA, ACME]) {
-    await rejectsWith(app.as(who).appPackages.fetch({ app_slug: 'sales' }), 'not-allowed');
+    await rejectsWith(app.as(who).appPackages.fetch({ app_slug: 'sales' }), 'forbidden');
   }
 });
 
@@ -98,7 +98,7 @@ fetching('refuses a version that was fetched before with other bytes, and keeps 
   const [first, second] = [await swappedStore('swapped', 'one'), await swappedStore('swapped', 'two')];
   await (await staffPackages(app, first)).fetch('swapped');
 
-  const problem = await rejectsWith((await staffPackages(app, second)).fetch('swapped'), 'bad-package');
+  const problem = await rejectsWith((await staffPackages(app, second)).fetch('swapped'), 'invalid-package');
 
   assert.match(problem.message, /other bytes were put under this version/);
   assert.ok(problem.message.includes(first.sha256) && problem.message.includes(second.sha256));
@@ -120,7 +120,7 @@ fetching(
     const refused = outcomes.flatMap((outcome) =>
       outcome.status === 'rejected' ? [outcome.reason.code] : [],
     );
-    assert.equal(refused, ['bad-package', 'bad-package']);
+    assert.equal(refused, ['invalid-package', 'invalid-package']);
     assert.is((await rowsOf(app, 'duel')).length, 1);
   },
 );
@@ -142,7 +142,7 @@ fetching('keeps what was fetched before when a bad package comes', async ({ app 
   await writeFile(join(app.packagesDir, 'sales-2.0.0.tgz'), 'no archive');
   await writeFile(join(app.packagesDir, 'sales-2.0.0.tgz.sha256'), `${'0'.repeat(64)}  sales-2.0.0.tgz\n`);
 
-  await rejectsWith(fetchPackage(app, 'sales'), 'bad-package');
+  await rejectsWith(fetchPackage(app, 'sales'), 'invalid-package');
   await loadPackage(app, 'sales');
   const { package_info } = await app.as(ROOT).apps.get({ app_id: 'zylTKNVx' });
   assert.is(package_info.version, '1.1.0');
@@ -154,7 +154,7 @@ fetching('answers 503 when the store is away', async ({ app }) => {
   const response = await app.send('POST /app/fetch/sales/', { as: STAFF });
 
   assert.is(response.statusCode, 503);
-  assert.is(response.json().type, 'urn:steward:problem:store-away');
+  assert.is(response.json().type, 'urn:steward:problem:package-store-unavailable');
 });
 
 fetching.run();

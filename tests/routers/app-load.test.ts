@@ -106,7 +106,7 @@ loading('makes a new app in the client that its package names, if that exists', 
 
   const apps = await app.as(GLOBEX).apps.list({});
   assert.ok(apps.some(({ slug }) => slug === 'theirs'));
-  const problem = await rejectsWith(loadPackage(app, 'nobodys'), 'bad-package');
+  const problem = await rejectsWith(loadPackage(app, 'nobodys'), 'invalid-package');
   assert.is(problem.message, 'app.yaml names client 99, which does not exist.');
   assert.is((await app.as(ROOT).apps.list({})).filter(({ slug }) => slug === 'nobodys').length, 0);
 });
@@ -135,7 +135,7 @@ loading('applies exactly one of several loads while fetches go on', async ({ app
 loading('loads nothing that was not fetched, and for nobody else', async ({ app }) => {
   await rejectsWith(loadPackage(app, 'churn'), 'not-found');
   for (const who of [ADA, ACME]) {
-    await rejectsWith(app.as(who).appPackages.load({ app_slug: 'sales' }), 'not-allowed');
+    await rejectsWith(app.as(who).appPackages.load({ app_slug: 'sales' }), 'forbidden');
   }
 });
 

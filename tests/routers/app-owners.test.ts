@@ -29,7 +29,7 @@ owners('is not loaded into the app of another, which stays as it is', async ({ a
   await publish(app, { slug: 'sales', version: '2.0.0', client: 2, label: 'Hijacked' });
   await fetchPackage(app, 'sales', '2.0.0');
 
-  const problem = await rejectsWith(loadPackage(app, 'sales'), 'bad-package');
+  const problem = await rejectsWith(loadPackage(app, 'sales'), 'invalid-package');
   const response = await app.send('POST /app/load/sales/', { as: STAFF });
 
   assert.is(problem.message, REFUSAL);
@@ -42,7 +42,7 @@ owners('is not rolled back to once the app is another’s', async ({ app }) => {
   await app.db().updateTable('apps').set({ client_id: 2 }).where('slug', '=', 'sales').execute();
   const before = await stateOf(app);
 
-  const problem = await rejectsWith(app.as(STAFF).apps.rollback({ app_slug: 'sales' }), 'bad-package');
+  const problem = await rejectsWith(app.as(STAFF).apps.rollback({ app_slug: 'sales' }), 'invalid-package');
 
   assert.is(problem.message, "app.yaml names client 1, but the app sales is client 2's.");
   assert.equal(await stateOf(app), before);

@@ -77,7 +77,7 @@ for (const [what, begin] of Object.entries(outages)) {
     const again = await fetchSales(app);
 
     assert.is(response.statusCode, 503);
-    assert.is(response.json().type, 'urn:steward:problem:store-away');
+    assert.is(response.json().type, 'urn:steward:problem:package-store-unavailable');
     assert.is(response.headers['retry-after'], '2');
     assert.equal(during, before);
     assert.is(again.statusCode, 200);
@@ -91,7 +91,7 @@ onS3('are refused where the bytes are others than those published', async ({ app
 
   const response = await fetchSales(app, { app_version: '2.0.0' });
 
-  assert.is(response.json().type, 'urn:steward:problem:bad-package');
+  assert.is(response.json().type, 'urn:steward:problem:invalid-package');
   assert.equal(await countsOf(app), before);
   await rm(server.fileOf('apps/sales-2.0.0.tgz'));
 });

@@ -179,7 +179,7 @@ rollbacks('needs no store', async ({ app }) => {
 
 rollbacks('is for staff and superusers', async ({ app }) => {
   for (const who of [ADA, ACME]) {
-    await rejectsWith(app.as(who).apps.rollback({ app_slug: 'sales' }), 'not-allowed');
+    await rejectsWith(app.as(who).apps.rollback({ app_slug: 'sales' }), 'forbidden');
   }
 });
 

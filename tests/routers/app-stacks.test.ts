@@ -15,7 +15,7 @@ const stacksOf = async (app: TestApp, slug: string) => {
 stacks(
   'keeps the filters of a stack that was dropped, and offers it again by its old id',
   async ({ app }) => {
-    const filtersOf = (stack_id: string) => app.as(ADA).savedFilters.ofStack({ stack_id });
+    const filtersOf = (stack_id: string) => app.as(ADA).savedFilters.listByStack({ stack_id });
     const stack_id = 'a0a91e46';
     await app.as(ADA).savedFilters.create({ stack_id, hash: 'f', name: 'x' });
 

@@ -34,7 +34,7 @@ versions('tells of each version when it was fetched and loaded, and by whom', as
     fetched_by: STAFF,
     loads: [{ loaded_at: app.clock.now(), loaded_by: STAFF, is_rollback: false }],
     is_current: true,
-    is_to_load: true,
+    is_staged: true,
   });
 });
 
@@ -48,7 +48,7 @@ versions('has one element a version, the last fetched first, with all its loads'
   const list = await listAs(app, STAFF);
 
   assert.equal(
-    list.map((of) => [of.version, of.is_current, of.is_to_load, of.loads.map((load) => load.is_rollback)]),
+    list.map((of) => [of.version, of.is_current, of.is_staged, of.loads.map((load) => load.is_rollback)]),
     [
       ['1.0.0', true, true, [true, false]],
       ['1.2.0', false, false, []],
@@ -93,7 +93,7 @@ versions('stays as it is, loads and all, when two versions are fetched in turn',
   assert.equal([await countRows(), await loadsOf()], [rows, loads]);
   assert.equal(namesOf(await listAs(app, ROOT)), ['1.0.0', '1.2.0', '1.1.0']);
   assert.equal(
-    (await listAs(app, ROOT)).map(({ is_to_load }) => is_to_load),
+    (await listAs(app, ROOT)).map(({ is_staged }) => is_staged),
     [true, false, false],
   );
 });
@@ -144,8 +144,8 @@ versions('tells the last 20 loads of a version', async ({ app }) => {
 });
 
 versions('is for those who oversee the app', async ({ app }) => {
-  await rejectsWith(listAs(app, ADA), 'not-allowed');
-  await rejectsWith(listAs(app, EDSGER), 'not-allowed');
+  await rejectsWith(listAs(app, ADA), 'forbidden');
+  await rejectsWith(listAs(app, EDSGER), 'forbidden');
   await rejectsWith(listAs(app, GLOBEX), 'not-found');
   await rejectsWith(app.as(ROOT).apps.versions({ app_id: 'nothing' }), 'not-found');
 });

@@ -72,8 +72,8 @@ apps('is changed by its admins and superusers only', async ({ app }) => {
   const changed = await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true, label: 'Sold' });
 
   assert.equal([changed.in_maintenance, changed.label, changed.slug], [true, 'Sold', 'sales']);
-  await rejectsWith(app.as(STAFF).apps.update({ app_id: 'zylTKNVx', label: 'x' }), 'not-allowed');
-  await rejectsWith(app.as(ADA).apps.update({ app_id: 'zylTKNVx', label: 'x' }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).apps.update({ app_id: 'zylTKNVx', label: 'x' }), 'forbidden');
+  await rejectsWith(app.as(ADA).apps.update({ app_id: 'zylTKNVx', label: 'x' }), 'forbidden');
   await rejectsWith(app.as(ACME).apps.update({ app_id: 'Hb7cW2ke', label: 'x' }), 'not-found');
   await rejectsWith(app.as(ACME).apps.update({ app_id: 'zylTKNVx', label: '' }), 'invalid-input');
 });

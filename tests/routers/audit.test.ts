@@ -44,14 +44,14 @@ audit('has an entry for every kind of change, and none for what failed', async (
   const client = await root.clients.create({ name: 'New', site: site.id });
   await root.clients.update({ id: client.id, login_title: 'x'.repeat(255) });
   await root.users.create({ email: 'new@new.test', client: client.id });
-  await root.roles.setOffices({ email: 'new@new.test', is_staff: true });
+  await root.roles.update({ email: 'new@new.test', is_staff: true });
   await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: true });
   await root.apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
   await root.appPackages.fetch({ app_slug: 'sales' }).catch(() => null);
   await root.users.deactivate({ email: 'new@new.test' });
   await root.savedFilters.create({ stack_id: 'a0a91e46', hash: 'h', name: 'n' });
   await root.savedFilters.remove({ hash: 'h' });
-  await rejectsWith(root.users.deactivate({ email: ROOT }), 'not-yourself');
+  await rejectsWith(root.users.deactivate({ email: ROOT }), 'self-modification');
 
   const actions = (await root.audit.list({ actor: ROOT, limit: 200 })).map(({ action }) => action);
 
@@ -60,7 +60,7 @@ audit('has an entry for every kind of change, and none for what failed', async (
     'client.create',
     'client.update',
     'user.create',
-    'user.set-offices',
+    'user.update-roles',
     'client.add-admin',
     'app.update',
     'user.deactivate',
@@ -71,18 +71,18 @@ audit('has an entry for every kind of change, and none for what failed', async (
 });
 
 audit('has one entry of a refused request of a user in a minute', async ({ app }) => {
-  const refused = () => rejectsWith(app.as(GRACE).users.list({}), 'not-allowed');
+  const refused = () => rejectsWith(app.as(GRACE).users.list({}), 'forbidden');
   const entries = () => app.as(ACME).audit.list({ actor: GRACE, action: 'request.refused' });
 
   await Promise.all([refused(), refused(), refused()]);
-  await rejectsWith(app.as(GRACE).mail.list({}), 'not-allowed');
+  await rejectsWith(app.as(GRACE).mail.list({}), 'forbidden');
   const first = await entries();
   app.clock.advance(60_000);
   await refused();
 
   assert.equal(first.map(({ details, target, clients }) => [details, target, clients]).toSorted(), [
-    [{ request: 'mail.list', problem: 'not-allowed' }, '', [1]],
-    [{ request: 'users.list', problem: 'not-allowed' }, '', [1]],
+    [{ request: 'mail.list', problem: 'forbidden' }, '', [1]],
+    [{ request: 'users.list', problem: 'forbidden' }, '', [1]],
   ]);
   assert.is((await entries()).length, 3);
   assert.equal(await app.as(GLOBEX).audit.list({ actor: GRACE }), []);
@@ -94,7 +94,7 @@ audit('has at most ten entries of refused requests of a user in a minute', async
   if (!actor) throw new Error('The token of the demo user is not known.');
 
   for (let number = 0; number < 30; number += 1)
-    await refusals.record(actor, `procedure.${number}`, new Problem('not-allowed'));
+    await refusals.record(actor, `procedure.${number}`, new Problem('forbidden'));
 
   assert.is((await app.as(GLOBEX).audit.list({ actor: EDSGER, action: 'request.refused' })).length, 10);
 });
@@ -152,8 +152,8 @@ audit('is for superusers, and for client admins as far as it concerns their clie
   assert.ok(acme.every(({ clients }) => clients.includes(1)));
   assert.equal(asked, []);
   assert.ok(root.some(({ target }) => target === EDSGER));
-  await rejectsWith(app.as(STAFF).audit.list({}), 'not-allowed');
-  await rejectsWith(app.as(ADA).audit.list({}), 'not-allowed');
+  await rejectsWith(app.as(STAFF).audit.list({}), 'forbidden');
+  await rejectsWith(app.as(ADA).audit.list({}), 'forbidden');
 });
 
 audit('is read a page at a time, by time, and over REST', async ({ app }) => {
@@ -222,7 +222,7 @@ audit('has no entry where nothing has changed', async ({ app }) => {
 
   await root.users.update({ email: ADA, last_name });
   await root.users.deactivate({ email: IDLE });
-  await root.roles.setOffices({ email: ADA });
+  await root.roles.update({ email: ADA });
   await root.roles.setClientAdmin({ id: 2, email: ADA, is_admin: false });
   await root.clients.update({ id: 1, name: 'Acme Analytics' });
   await root.apps.update({ app_id: 'zylTKNVx', label: 'Sales' });

@@ -12,7 +12,7 @@ clients('lists those of the caller’s offices, and all for staff and superusers
   assert.equal(await names(ACME), ['Acme Analytics']);
   assert.equal(await names(STAFF), ['Acme Analytics', 'Globex Data']);
   assert.equal(await names(ROOT), ['Acme Analytics', 'Globex Data']);
-  await rejectsWith(names(ADA), 'not-allowed');
+  await rejectsWith(names(ADA), 'forbidden');
 });
 
 clients('starts with the policy and texts of a new one', async ({ app }) => {
@@ -125,13 +125,13 @@ clients('refuses a name that is taken', async ({ app }) => {
 });
 
 clients('is changed by its admins and superusers, not by staff or members', async ({ app }) => {
-  await rejectsWith(app.as(STAFF).clients.update({ id: 1, login_title: 'x' }), 'not-allowed');
-  await rejectsWith(app.as(ADA).clients.update({ id: 1, login_title: 'x' }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
+  await rejectsWith(app.as(ADA).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
   assert.is((await app.as(ROOT).clients.update({ id: 2, login_title: 'x' })).login_title, 'x');
 });
 
 clients('is made by superusers only, one a site', async ({ app }) => {
-  await rejectsWith(app.as(ACME).clients.create({ name: 'Mine', site: 1 }), 'not-allowed');
+  await rejectsWith(app.as(ACME).clients.create({ name: 'Mine', site: 1 }), 'forbidden');
   const taken = app.as(ROOT).clients.create({ name: 'Second', site: 1 });
   const missing = app.as(ROOT).clients.create({ name: 'Second', site: 99 });
 
@@ -147,11 +147,11 @@ sites('shows each caller the sites of their clients', async ({ app }) => {
   assert.equal(await domains(STAFF), ['localhost:8000', 'globex.localhost:8000']);
   await rejectsWith(app.as(EDSGER).sites.get({ id: 1 }), 'not-found');
   await rejectsWith(app.as(ROOT).sites.get({ id: 99 }), 'not-found');
-  await rejectsWith(app.as(null).sites.list({}), 'not-signed-in');
+  await rejectsWith(app.as(null).sites.list({}), 'unauthenticated');
 });
 
 sites('is made by superusers, with a domain of its own', async ({ app }) => {
-  await rejectsWith(app.as(ACME).sites.create({ domain: 'x.test', name: 'X' }), 'not-allowed');
+  await rejectsWith(app.as(ACME).sites.create({ domain: 'x.test', name: 'X' }), 'forbidden');
   for (const domain of ['LOCALHOST:8000', 'two words', 'http://x.test', '']) {
     const attempt = app.as(ROOT).sites.create({ domain, name: 'X' });
     assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.domain, domain);

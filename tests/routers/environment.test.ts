@@ -20,8 +20,8 @@ environment('tells a client admin of the bucket of their own client', async ({ a
 });
 
 environment('is refused to members and staff', async ({ app }) => {
-  await rejectsWith(app.as(ADA).environment.read({}), 'not-allowed');
-  await rejectsWith(app.as(STAFF).environment.read({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).environment.read({}), 'forbidden');
+  await rejectsWith(app.as(STAFF).environment.read({}), 'forbidden');
 });
 
 environment.run();

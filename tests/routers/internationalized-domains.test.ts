@@ -34,8 +34,8 @@ domains('name the same user in both forms: created, found, logged in', async ({ 
 domains('share one count of failed logins', async ({ app }) => {
   const logIn = (username: string) => app.as(null).tokens.create({ username, password: 'a wrong one' });
   for (let tries = 0; tries < 5; tries += 1) {
-    await rejectsWith(logIn('eve@bücher.example'), 'bad-credentials');
-    await rejectsWith(logIn('eve@xn--bcher-kva.example'), 'bad-credentials');
+    await rejectsWith(logIn('eve@bücher.example'), 'invalid-credentials');
+    await rejectsWith(logIn('eve@xn--bcher-kva.example'), 'invalid-credentials');
   }
 
   await rejectsWith(logIn('eve@BÜCHER.example'), 'throttled');

@@ -52,7 +52,7 @@ const invite = async (app: TestApp, wanted: Wanted = {}) => {
 acceptance('makes the user with everything promised, and logs them in', async ({ app }) => {
   const { email, key, signature } = await invite(app, { extra: { region: 'EU' }, demo: true });
 
-  const opened = await app.as(null).invitations.open({ key, signature });
+  const opened = await app.as(null).invitations.preview({ key, signature });
   const names = { first_name: 'Barbara', last_name: 'Liskov' };
   const { user, home_location } = await app
     .as(null)
@@ -90,7 +90,7 @@ acceptance('makes the user with everything promised, and logs them in', async ({
 acceptance('does not happen by looking', async ({ app }) => {
   const { id, key, signature } = await invite(app);
 
-  for (let n = 0; n < 3; n += 1) await app.as(null).invitations.open({ key, signature });
+  for (let n = 0; n < 3; n += 1) await app.as(null).invitations.preview({ key, signature });
 
   assert.is((await app.as(ACME).invitations.get({ id })).status, 'pending');
 });
@@ -107,7 +107,7 @@ acceptance('takes one of two who press at once', async ({ app }) => {
   assert.is(users.length, 1);
   const again = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
   await rejectsWith(again, 'invitation-closed');
-  assert.is((await app.as(null).invitations.open({ key, signature })).status, 'accepted');
+  assert.is((await app.as(null).invitations.preview({ key, signature })).status, 'accepted');
 });
 
 acceptance('of two invitations of one address makes one user', async ({ app }) => {
@@ -145,10 +145,10 @@ acceptance('asks an existing user to log in, and sets no password of theirs', as
   const accept = (as: string | null) => app.as(as).invitations.accept({ key, signature, password: PASSWORD });
   await app.as(ROOT).users.update({ email: EDSGER, extra: { team: 'logic' } });
 
-  assert.is((await app.as(null).invitations.open({ key, signature })).needs, 'login');
+  assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'login');
   await rejectsWith(accept(null), 'login-required');
   await rejectsWith(accept(GRACE), 'login-required');
-  assert.is((await app.as(EDSGER).invitations.open({ key, signature })).needs, 'nothing');
+  assert.is((await app.as(EDSGER).invitations.preview({ key, signature })).needs, 'nothing');
   await accept(EDSGER);
 
   const edsger = await app.as(ROOT).users.get({ email: EDSGER });
@@ -163,7 +163,7 @@ acceptance('does not bring a deactivated account back', async ({ app }) => {
   const accepted = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
 
   await rejectsWith(accepted, 'account-inactive');
-  assert.is((await app.as(null).invitations.open({ key, signature })).needs, 'activation');
+  assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'activation');
 });
 
 acceptance('takes no signature but the one that was mailed', async ({ app }) => {
@@ -179,13 +179,13 @@ acceptance('takes no signature but the one that was mailed', async ({ app }) => 
     ['x\0y', signature],
     [key.toLowerCase(), signature],
   ] as const) {
-    await rejectsWith(app.as(null).invitations.open({ key: k, signature: s }), 'not-found');
+    await rejectsWith(app.as(null).invitations.preview({ key: k, signature: s }), 'not-found');
   }
 });
 
 acceptance('ends with expiry and revocation, and begins anew with a resend', async ({ app }) => {
   const { id, key, signature } = await invite(app);
-  const status = async () => (await app.as(null).invitations.open({ key, signature })).status;
+  const status = async () => (await app.as(null).invitations.preview({ key, signature })).status;
   const accept = () => app.as(null).invitations.accept({ key, signature, password: PASSWORD });
 
   app.clock.advance(14 * DAY_MS);

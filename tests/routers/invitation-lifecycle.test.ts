@@ -65,8 +65,8 @@ care('is for those who may invite to that client', async ({ app }) => {
 
   for (const change of ['resend', 'revoke', 'copyLink'] as const) {
     await rejectsWith(app.as(GLOBEX).invitations[change]({ id }), 'not-found');
-    await rejectsWith(app.as(STAFF).invitations[change]({ id }), 'not-allowed');
-    await rejectsWith(app.as(ADA).invitations[change]({ id }), 'not-allowed');
+    await rejectsWith(app.as(STAFF).invitations[change]({ id }), 'forbidden');
+    await rejectsWith(app.as(ADA).invitations[change]({ id }), 'forbidden');
     await rejectsWith(app.as(ACME).invitations[change]({ id: 999_999 }), 'not-found');
   }
   assert.is((await app.as(STAFF).invitations.get({ id })).id, id);
@@ -177,7 +177,7 @@ const mailed = appSuite('care of invitations, with a mail server', { SMTP_URL: '
 mailed('gives the link to superusers alone: it proves whose mail somebody reads', async ({ app }) => {
   const { id, key } = await invite(app);
 
-  await rejectsWith(app.as(ACME).invitations.copyLink({ id }), 'not-allowed');
+  await rejectsWith(app.as(ACME).invitations.copyLink({ id }), 'forbidden');
   assert.is((await app.as(ROOT).invitations.copyLink({ id })).url, app.links.invitation(key));
 });
 

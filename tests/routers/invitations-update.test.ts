@@ -47,7 +47,7 @@ update('is refused with 403 for one that the caller sees but may not change', as
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
   await invite(app, 'seen@x.test', {}, GLOBEX);
 
-  await rejectsWith(app.as(STAFF).invitations.update({ email: 'seen@x.test', extra: {} }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).invitations.update({ email: 'seen@x.test', extra: {} }), 'forbidden');
 });
 
 update('prefers the caller’s own, else asks for the client with 409', async ({ app }) => {

@@ -97,8 +97,8 @@ single('needs a client from who administers none or several', async ({ app }) =>
 });
 
 single('is refused to members and staff', async ({ app }) => {
-  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, ADA), 'not-allowed');
-  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, STAFF), 'not-allowed');
+  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, ADA), 'forbidden');
+  await rejectsWith(invite(app, 'n@x.test', { client: 1 }, STAFF), 'forbidden');
 });
 
 single('is listed to its maker, and by client and app to who may see them', async ({ app }) => {
@@ -125,7 +125,7 @@ single('is listed by app to everyone who may see it, whoever made it', async ({ 
     assert.not.ok(emails.includes('no-app@x.test'), as);
   }
   await rejectsWith(listed(ACME), 'not-found');
-  await rejectsWith(listed(ADA), 'not-allowed');
+  await rejectsWith(listed(ADA), 'forbidden');
 });
 
 repeated('renews the pending one: apps united, extra replaced, mailed again', async ({ app }) => {

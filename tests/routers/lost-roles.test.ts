@@ -59,8 +59,8 @@ lost('refuses somebody who has lost every role', async ({ app }) => {
   await inviteAndLose(app, 'all@lost.test');
   await setAdmin(app, ADA, 1, false);
 
-  await rejectsWith(app.as(ADA).invitations.list({}), 'not-allowed');
-  await rejectsWith(app.as(ADA).mail.list({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).invitations.list({}), 'forbidden');
+  await rejectsWith(app.as(ADA).mail.list({}), 'forbidden');
 });
 
 lost('lists to staff what they made as a client admin', async ({ app }) => {
@@ -75,7 +75,7 @@ lost('lists to staff what they made as a client admin', async ({ app }) => {
   );
   await rejectsWith(
     app.as(STAFF).invitations.update({ email: 'by-staff@lost.test', extra: {} }),
-    'not-allowed',
+    'forbidden',
   );
 });
 
@@ -93,7 +93,7 @@ byApp('lists those of every inviter to who administers or oversees the app', asy
 
   for (const who of [ACME, STAFF, ROOT]) assert.equal(await emails(who), ['of-sales@x.test'], who);
   await rejectsWith(app.as(GLOBEX).invitations.list({ app: 'sales' }), 'not-found');
-  await rejectsWith(app.as(ADA).invitations.list({ app: 'sales' }), 'not-allowed');
+  await rejectsWith(app.as(ADA).invitations.list({ app: 'sales' }), 'forbidden');
 });
 
 byApp.run();

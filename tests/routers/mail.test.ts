@@ -35,7 +35,7 @@ mails(
     assert.equal(await recipientsFor(app, STAFF), [ROOT, EDSGER, ADA, globex, acme]);
     assert.equal(await recipientsFor(app, ACME), [ADA, acme]);
     assert.equal(await recipientsFor(app, GLOBEX), [EDSGER, globex]);
-    await rejectsWith(app.as(ADA).mail.list({}), 'not-allowed');
+    await rejectsWith(app.as(ADA).mail.list({}), 'forbidden');
     const { id } = await mailTo(app, globex);
     await rejectsWith(app.as(ACME).mail.get({ id }), 'not-found');
     await rejectsWith(app.as(ACME).mail.retry({ id }), 'not-found');
@@ -145,7 +145,7 @@ mails('are tried again at once when somebody who may change the client says so',
   const waiting = await app.as(ACME).mail.retry({ id });
   assert.ok(waiting.next_attempt_at && waiting.next_attempt_at > app.clock.now(), 'it is being sent');
   await outbox.settle(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
-  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'forbidden');
 
   const { status, next_attempt_at } = await app.as(ACME).mail.retry({ id });
   const again = (await outbox.claim(1)).mails[0];
@@ -167,7 +167,7 @@ mails('are not tried again by those who see them for another reason', async ({ a
   const { id } = await mailTo(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
 
-  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'not-allowed');
+  await rejectsWith(app.as(STAFF).mail.retry({ id }), 'forbidden');
 
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });

@@ -63,7 +63,7 @@ resets('set a password once, end all logins, and forgive failed ones', async ({ 
   const token = await linkFor(app, ADA);
   const twin = await linkFor(app, ADA);
 
-  const opened = await app.as(null).passwords.openLink({ token });
+  const opened = await app.as(null).passwords.verifyToken({ token });
   app.clock.advance(1000);
   await app.as(null).passwords.reset({ token, password: NEW });
 
@@ -73,8 +73,8 @@ resets('set a password once, end all logins, and forgive failed ones', async ({ 
   const answer = await app.send('GET /jb/sites/', { headers: { authorization: `Token ${old}` } });
   assert.is(answer.statusCode, 401);
   for (const dead of [token, twin]) {
-    await rejectsWith(app.as(null).passwords.openLink({ token: dead }), 'link-dead');
-    await rejectsWith(app.as(null).passwords.reset({ token: dead, password: NEW }), 'link-dead');
+    await rejectsWith(app.as(null).passwords.verifyToken({ token: dead }), 'invalid-link');
+    await rejectsWith(app.as(null).passwords.reset({ token: dead, password: NEW }), 'invalid-link');
   }
 });
 
@@ -101,7 +101,7 @@ resets('take one of two who use a link at once', async ({ app }) => {
 });
 
 resets('end after an hour, with a deactivation, and with another password', async ({ app }) => {
-  const dead = (token: string) => rejectsWith(app.as(null).passwords.openLink({ token }), 'link-dead');
+  const dead = (token: string) => rejectsWith(app.as(null).passwords.verifyToken({ token }), 'invalid-link');
 
   const late = await linkFor(app, GRACE);
   app.clock.advance(60 * MINUTE_MS);
@@ -131,9 +131,9 @@ resets('take no token that another key has signed, or of any other form', async 
     `999999999999999.${signature}`,
     new URL(forged, 'http://x').searchParams.get('token') ?? '',
   ]) {
-    await rejectsWith(app.as(null).passwords.openLink({ token: wrong }), 'link-dead');
+    await rejectsWith(app.as(null).passwords.verifyToken({ token: wrong }), 'invalid-link');
   }
-  assert.is((await app.as(null).passwords.openLink({ token })).email, ADA);
+  assert.is((await app.as(null).passwords.verifyToken({ token })).email, ADA);
 });
 
 resets('and deactivations of the same user get in no deadlock', async ({ app }) => {
@@ -146,7 +146,7 @@ resets('and deactivations of the same user get in no deadlock', async ({ app }) 
     const [reset, deactivation] = outcomes;
 
     assert.is(deactivation.status, 'fulfilled');
-    if (reset.status === 'rejected') await rejectsWith(Promise.reject(reset.reason), 'link-dead');
+    if (reset.status === 'rejected') await rejectsWith(Promise.reject(reset.reason), 'invalid-link');
     await app.as(ROOT).users.update({ email: GRACE, is_active: true });
   }
 });

@@ -30,20 +30,20 @@ refusals('every procedure with a role names that role to a member', async ({ app
 refusals('names the client whose admin may read the usage of an app', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
 
-  const refused = await rejectsWith(app.as(EDSGER).usage.ofApp({ app_id: FLEET }), 'not-allowed');
+  const refused = await rejectsWith(app.as(EDSGER).usage.listByApp({ app_id: FLEET }), 'forbidden');
 
   assert.is(refused.message, 'This needs the role client admin of client 2, staff or superuser.');
 });
 
 refusals('tells a client admin why a user of theirs cannot be changed', async ({ app }) => {
   const root = app.as(ROOT);
-  await root.roles.setOffices({ email: GRACE, is_staff: true });
+  await root.roles.update({ email: GRACE, is_staff: true });
   await root.roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
   await root.users.update({ email: ADA, apps: ['zylTKNVx', FLEET] });
   await root.roles.setClientAdmin({ id: 2, email: ADA, is_admin: true });
 
-  const staff = await rejectsWith(app.as(ACME).users.deactivate({ email: GRACE }), 'not-allowed');
-  const other = await rejectsWith(app.as(ACME).users.deactivate({ email: ADA }), 'not-allowed');
+  const staff = await rejectsWith(app.as(ACME).users.deactivate({ email: GRACE }), 'forbidden');
+  const other = await rejectsWith(app.as(ACME).users.deactivate({ email: ADA }), 'forbidden');
   const foreign = await rejectsWith(app.as(GLOBEX).users.deactivate({ email: GRACE }), 'not-found');
 
   assert.is(staff.message, 'This needs the role superuser, as this user is a superuser or staff.');

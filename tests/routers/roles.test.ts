@@ -12,7 +12,7 @@ roles('makes a member an admin of a client, and a member again', async ({ app })
 
   const unmade = await app.as(ROOT).roles.setClientAdmin({ id: 1, email: ADA, is_admin: false });
   assert.equal(unmade.clientadmin_of, []);
-  await rejectsWith(app.as(ADA).users.list({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
   assert.equal((await app.as(ADA).sites.list({})).length, 1);
 });
 
@@ -23,22 +23,22 @@ roles('does not make a member of whom it only takes an office that they never ha
 });
 
 roles('grants and revokes staff and superuser', async ({ app }) => {
-  await app.as(ROOT).roles.setOffices({ email: GRACE, is_staff: true });
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
   assert.is((await app.as(GRACE).clients.list({})).length, 2);
-  await app.as(ROOT).roles.setOffices({ email: GRACE, is_staff: false, is_superuser: true });
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: false, is_superuser: true });
   assert.ok(await app.as(GRACE).clients.update({ id: 2, login_title: 'Hi' }));
-  await app.as(GRACE).roles.setOffices({ email: ROOT, is_superuser: false });
+  await app.as(GRACE).roles.update({ email: ROOT, is_superuser: false });
 
-  await rejectsWith(app.as(GRACE).roles.setOffices({ email: GRACE, is_superuser: false }), 'not-yourself');
-  await app.as(GRACE).roles.setOffices({ email: ROOT, is_superuser: true });
+  await rejectsWith(app.as(GRACE).roles.update({ email: GRACE, is_superuser: false }), 'self-modification');
+  await app.as(GRACE).roles.update({ email: ROOT, is_superuser: true });
 });
 
 roles('leaves a superuser when two revoke each other at once', async ({ app }) => {
-  await app.as(ROOT).roles.setOffices({ email: GRACE, is_superuser: true });
+  await app.as(ROOT).roles.update({ email: GRACE, is_superuser: true });
 
   const outcomes = await Promise.allSettled([
-    app.as(ROOT).roles.setOffices({ email: GRACE, is_superuser: false }),
-    app.as(GRACE).roles.setOffices({ email: ROOT, is_superuser: false }),
+    app.as(ROOT).roles.update({ email: GRACE, is_superuser: false }),
+    app.as(GRACE).roles.update({ email: ROOT, is_superuser: false }),
   ]);
 
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -47,11 +47,11 @@ roles('leaves a superuser when two revoke each other at once', async ({ app }) =
 
 roles('is for superusers, and for users and clients that exist', async ({ app }) => {
   for (const who of [ACME, STAFF, ADA]) {
-    await rejectsWith(app.as(who).roles.setOffices({ email: who, is_superuser: true }), 'not-allowed');
-    await rejectsWith(app.as(who).roles.setClientAdmin({ id: 1, email: who, is_admin: true }), 'not-allowed');
+    await rejectsWith(app.as(who).roles.update({ email: who, is_superuser: true }), 'forbidden');
+    await rejectsWith(app.as(who).roles.setClientAdmin({ id: 1, email: who, is_admin: true }), 'forbidden');
   }
   await rejectsWith(app.as(ROOT).roles.setClientAdmin({ id: 9, email: ADA, is_admin: true }), 'not-found');
-  await rejectsWith(app.as(ROOT).roles.setOffices({ email: 'x@y.test', is_staff: true }), 'not-found');
+  await rejectsWith(app.as(ROOT).roles.update({ email: 'x@y.test', is_staff: true }), 'not-found');
 });
 
 roles.run();

@@ -66,9 +66,9 @@ filters('is listed whole and by stack', async ({ app }) => {
   const hashes = (rows: { hash: string }[]) => rows.map((row) => row.hash);
 
   assert.equal(hashes(await mine.list({})), ['s', 'l1']);
-  assert.equal(hashes(await mine.ofStack({ stack_id: 'd3d64b79' })), ['s', 'l1']);
-  assert.equal(await app.as(GRACE).savedFilters.ofStack({ stack_id: 'b1b82f57' }), []);
-  await rejectsWith(mine.ofStack({ stack_id: 'a0a91e46' }), 'not-found');
+  assert.equal(hashes(await mine.listByStack({ stack_id: 'd3d64b79' })), ['s', 'l1']);
+  assert.equal(await app.as(GRACE).savedFilters.listByStack({ stack_id: 'b1b82f57' }), []);
+  await rejectsWith(mine.listByStack({ stack_id: 'a0a91e46' }), 'not-found');
 });
 
 filters('is replaced, and may move to another hash and stack', async ({ app }) => {

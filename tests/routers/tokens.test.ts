@@ -52,7 +52,7 @@ tokens(
       ['half \ud800 of a pair', DEMO_PASSWORD],
       ['django@acme.test', DEMO_PASSWORD],
     ] as const) {
-      const problem = await rejectsWith(login(app, username, password), 'bad-credentials');
+      const problem = await rejectsWith(login(app, username, password), 'invalid-credentials');
       assert.is(problem.message, 'Unable to log in with provided credentials.');
       assert.is(problem.status, 400);
     }

@@ -9,7 +9,7 @@ const usage = appSuite('reading usage');
 
 usage('lists the last 30 days of an app, newest first, or another window', async ({ app }) => {
   const times = async (window?: number) =>
-    (await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window }))).map((row) =>
+    (await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
       row.timestamp.getTime(),
     );
   const oldest = (days: number) => app.clock.now().getTime() - days * DAY_MS;
@@ -34,30 +34,30 @@ usage('takes whole days from 1 to 3650', async ({ app }) => {
 });
 
 usage('answers what a user did last in an app, or with a window all of it', async ({ app }) => {
-  const window = await app.as(ACME).usage.ofUser({ email: ADA, app_id: SALES, window: 120 });
+  const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
   assert.ok(Symbol.asyncIterator in window);
   const all = await allOf(window);
-  const latest = await app.as(ACME).usage.ofUser({ email: ADA, app_id: SALES });
+  const latest = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES });
 
   assert.ok(all.length > 100);
   assert.equal(JSON.stringify(latest), JSON.stringify(all[0]));
-  await rejectsWith(app.as(ACME).usage.ofUser({ email: GRACE, app_id: CHURN }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.listByUser({ email: GRACE, app_id: CHURN }), 'not-found');
 });
 
 usage('answers 404 for whom or what the caller may not see, and 403 to members', async ({ app }) => {
-  await rejectsWith(app.as(ACME).usage.ofUser({ email: EDSGER, app_id: SALES }), 'not-found');
-  await rejectsWith(app.as(ACME).usage.ofUser({ email: ADA, app_id: FLEET }), 'not-found');
-  await rejectsWith(app.as(ACME).usage.ofApp({ app_id: FLEET }), 'not-found');
-  await rejectsWith(app.as(ADA).usage.ofApp({ app_id: SALES }), 'not-allowed');
+  await rejectsWith(app.as(ACME).usage.listByUser({ email: EDSGER, app_id: SALES }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.listByUser({ email: ADA, app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.listByApp({ app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ADA).usage.listByApp({ app_id: SALES }), 'forbidden');
 });
 
 usage('is refused with 403 for an app that the caller may open but not oversee', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const admin = app.as(EDSGER);
 
-  await rejectsWith(admin.usage.ofApp({ app_id: FLEET }), 'not-allowed');
-  await rejectsWith(admin.users.list({ app: 'fleet' }), 'not-allowed');
-  await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'not-allowed');
+  await rejectsWith(admin.usage.listByApp({ app_id: FLEET }), 'forbidden');
+  await rejectsWith(admin.users.list({ app: 'fleet' }), 'forbidden');
+  await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'forbidden');
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 });
 

@@ -14,7 +14,7 @@ const PATH = `POST /jb/apps/${SALES}/usage/`;
 const report = (more: object = {}) => ({ email: ADA, action: 'STACK_ACCESS', ...more });
 const ago = (ms: number) => new Date(NOON.getTime() - ms);
 const countOf = async (app: TestApp): Promise<number> =>
-  (await allOf(await app.as(ROOT).usage.ofApp({ app_id: SALES, window: 3650 }))).length;
+  (await allOf(await app.as(ROOT).usage.listByApp({ app_id: SALES, window: 3650 }))).length;
 /** Sends these, which must change nothing, and answers the faults by index and field. */
 const refused = async (app: TestApp, payload: object): Promise<Record<string, unknown>> => {
   const before = await countOf(app);
@@ -64,9 +64,9 @@ recording('keeps an entry as it was sent, and fills in what was left out', async
 
 recording('is for superusers, staff and admins of the client', async ({ app }) => {
   const entries = [report()];
-  await rejectsWith(app.as(ADA).usage.record({ app_id: SALES, entries }), 'not-allowed');
+  await rejectsWith(app.as(ADA).usage.record({ app_id: SALES, entries }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).usage.record({ app_id: SALES, entries }), 'not-found');
-  await rejectsWith(app.as(null).usage.record({ app_id: SALES, entries }), 'not-signed-in');
+  await rejectsWith(app.as(null).usage.record({ app_id: SALES, entries }), 'unauthenticated');
   await rejectsWith(app.as(STAFF).usage.record({ app_id: 'nothing0', entries }), 'not-found');
   for (const who of [ROOT, STAFF, ACME]) {
     assert.equal(await app.as(who).usage.record({ app_id: SALES, entries }), { recorded: 1, repeated: 0 });

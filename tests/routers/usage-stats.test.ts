@@ -10,7 +10,7 @@ const charts = appSuite('charts of usage');
 
 charts('show every day up to today, the oldest first, with its actions and people', async ({ app }) => {
   const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
-  const log = await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window: 30 }));
+  const log = await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
 
   assert.equal(
     series.map(({ day }) => day),
@@ -73,7 +73,7 @@ charts('rank who used an app the most, and which stacks were', async ({ app }) =
 });
 
 charts('are for those who oversee the app', async ({ app }) => {
-  await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'not-allowed');
+  await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).usage.top({ app_id: SALES }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ app_id: FLEET }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ email: EDSGER }), 'not-found');
@@ -82,7 +82,7 @@ charts('are for those who oversee the app', async ({ app }) => {
 charts('the log is leafed through by pages that neither repeat nor miss an entry', async ({ app }) => {
   const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
   await writeUsage(app.orm.em.fork(), SALES, same, NOON);
-  const all = await allOf(await app.as(ACME).usage.ofApp({ app_id: SALES, window: 3650 }));
+  const all = await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
   const leafed: unknown[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await app.as(ACME).usage.list({ app_id: SALES, limit: 3 * 100 + 1, cursor });

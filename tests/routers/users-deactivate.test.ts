@@ -45,9 +45,9 @@ deactivate('answers 204 over REST, and 404 for who cannot be seen', async ({ app
 });
 
 deactivate('never works on oneself', async ({ app }) => {
-  await rejectsWith(app.as(ACME).users.deactivate({ email: ACME }), 'not-yourself');
-  await rejectsWith(app.as(ROOT).users.deactivate({ email: ROOT }), 'not-yourself');
-  await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'not-yourself');
+  await rejectsWith(app.as(ACME).users.deactivate({ email: ACME }), 'self-modification');
+  await rejectsWith(app.as(ROOT).users.deactivate({ email: ROOT }), 'self-modification');
+  await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'self-modification');
 });
 
 deactivate('is for superusers to do to an admin of a client that is not the caller’s', async ({ app }) => {
@@ -57,7 +57,7 @@ deactivate('is for superusers to do to an admin of a client that is not the call
     .values(await membership(app, GLOBEX, 1))
     .execute();
 
-  await rejectsWith(app.as(ACME).users.deactivate({ email: GLOBEX }), 'not-allowed');
+  await rejectsWith(app.as(ACME).users.deactivate({ email: GLOBEX }), 'forbidden');
   await app.as(ROOT).users.deactivate({ email: GLOBEX });
 });
 
@@ -70,8 +70,8 @@ deactivate('is refused to a client admin for superusers and staff who share the 
     .execute();
 
   for (const email of ['boss@acme.test', STAFF]) {
-    await rejectsWith(app.as(ACME).users.deactivate({ email }), 'not-allowed');
-    await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'not-allowed');
+    await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
+    await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
   }
 });
 

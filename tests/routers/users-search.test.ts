@@ -89,7 +89,7 @@ search('is read from the query, and refused where it cannot be searched for', as
     const response = await read(query);
     assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], query);
   }
-  await rejectsWith(app.as(ADA).users.list({ search: 'ada' }), 'not-allowed');
+  await rejectsWith(app.as(ADA).users.list({ search: 'ada' }), 'forbidden');
 });
 
 /** Text of everything that means something to a pattern, and of everything else. */

@@ -19,7 +19,7 @@ read('shows a client admin those who share a client with their office', async ({
 read('shows a member nobody but themselves', async ({ app }) => {
   assert.is((await app.as(ADA).users.get({ email: ADA })).email, ADA);
   await rejectsWith(app.as(ADA).users.get({ email: GRACE }), 'not-found');
-  await rejectsWith(app.as(ADA).users.list({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
 read('answers another client’s user as if there were none', async ({ app }) => {
@@ -197,9 +197,9 @@ create('names every fault at once, of the address and of the apps', async ({ app
 });
 
 create('is refused to members and staff', async ({ app }) => {
-  await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'not-allowed');
-  await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'not-allowed');
-  await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'not-signed-in');
+  await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'forbidden');
+  await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'forbidden');
+  await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'unauthenticated');
 });
 
 update('changes what is given and nothing else', async ({ app }) => {
@@ -218,7 +218,7 @@ update('takes exactly the documented part of a whole user echoed back', async ({
   });
 
   assert.equal(echoed.json(), shown);
-  await rejectsWith(app.as(ADA).users.list({}), 'not-allowed');
+  await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
 update('leaves the apps of other clients alone', async ({ app }) => {
@@ -251,8 +251,8 @@ update('is refused for client admins, to everyone', async ({ app }) => {
 });
 
 update('is refused to members and staff, even of themselves', async ({ app }) => {
-  await rejectsWith(app.as(ADA).users.update({ email: ADA, first_name: 'X' }), 'not-allowed');
-  await rejectsWith(app.as(STAFF).users.update({ email: ADA, first_name: 'X' }), 'not-allowed');
+  await rejectsWith(app.as(ADA).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
+  await rejectsWith(app.as(STAFF).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
 });
 
 update('keeps extra as it was sent, and bounds it', async ({ app }) => {

@@ -47,7 +47,7 @@ export const stored = (bytes: Buffer, claims: Partial<StoredPackage> = {}): Stor
 /** The Problem a promise is rejected with; fails when it is fulfilled, or rejected with anything else. */
 export const problemOf = async (
   attempt: Promise<unknown>,
-  code: ProblemCode = 'bad-package',
+  code: ProblemCode = 'invalid-package',
 ): Promise<Problem> => {
   const [outcome] = await Promise.allSettled([attempt]);
   if (outcome.status === 'fulfilled') throw new Error('it should have been refused');

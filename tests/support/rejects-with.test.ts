@@ -18,16 +18,16 @@ test('answers the problem', async () => {
 });
 
 test('finds the problem that caused a TRPCError', async () => {
-  const cause = new Problem('not-allowed');
+  const cause = new Problem('forbidden');
 
   assert.is(
-    await rejectsWith(Promise.reject(new TRPCError({ code: 'FORBIDDEN', cause })), 'not-allowed'),
+    await rejectsWith(Promise.reject(new TRPCError({ code: 'FORBIDDEN', cause })), 'forbidden'),
     cause,
   );
 });
 
 test('fails on another problem', async () => {
-  const checked = rejectsWith(Promise.reject(notFound('user')), 'not-allowed');
+  const checked = rejectsWith(Promise.reject(notFound('user')), 'forbidden');
 
   assert.match(await outcomeOf(checked), 'Expected values to be strictly equal');
 });

@@ -21,8 +21,8 @@ sites('creates a site and returns it', async ({ app }) => {
 sites('refuses a caller without the role, and a caller without credentials', async ({ app }) => {
   const input = { domain: 'mine.example.com', name: 'Mine' };
 
-  await rejectsWith(app.as(ADA).sites.create(input), 'not-allowed');
-  await rejectsWith(app.as(null).sites.create(input), 'not-signed-in');
+  await rejectsWith(app.as(ADA).sites.create(input), 'forbidden');
+  await rejectsWith(app.as(null).sites.create(input), 'unauthenticated');
 });
 
 sites('names every invalid field', async ({ app }) => {

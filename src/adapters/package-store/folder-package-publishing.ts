@@ -13,11 +13,11 @@ import { alreadyTaken } from './package-store-errors.ts';
 
 /**
  * Puts a file into a store's folder under its package name: whole, flushed, and never seen without its checksum.
- * @throws Problem `bad-package` when the name has other bytes already, `store-away`
+ * @throws Problem `invalid-package` when the name has other bytes already, `package-store-unavailable`
  */
 export const publishInFolder = async (source: FileHandle, dir: string, name: string) => {
   await makeFolder(dir).catch((cause: unknown) => {
-    throw new Problem('store-away', { cause });
+    throw new Problem('package-store-unavailable', { cause });
   });
   const target = join(dir, name);
   const copy = join(dir, `.${name}.${randomUUID()}.tmp`);

@@ -63,6 +63,6 @@ const orAway = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (cause) {
-    throw cause instanceof Problem ? cause : new Problem('store-away', { cause });
+    throw cause instanceof Problem ? cause : new Problem('package-store-unavailable', { cause });
   }
 };

@@ -13,19 +13,19 @@ export type StoredPackage = {
 };
 
 export type PackageStore = {
-  /** Every package that is in the store, in no order. @throws Problem `store-away` */
+  /** Every package that is in the store, in no order. @throws Problem `package-store-unavailable` */
   list(): Promise<PackageName[]>;
-  /** Every version of a slug that is in the store, in no order. @throws Problem `store-away` */
+  /** Every version of a slug that is in the store, in no order. @throws Problem `package-store-unavailable` */
   versions(slug: string): Promise<string[]>;
   /**
    * null when there is no such package.
-   * @throws Problem `store-away`, `bad-package` (no or no valid checksum file)
+   * @throws Problem `package-store-unavailable`, `invalid-package` (no or no valid checksum file)
    */
   open(slug: string, version: string): Promise<StoredPackage | null>;
   /**
    * Puts a finished package there, atomically, checksum and bytes together from a reader's view. Publishing
    * the same version with the same bytes changes nothing (`isNew` is false); other bytes are refused.
-   * @throws Problem `bad-package`, `store-away`
+   * @throws Problem `invalid-package`, `package-store-unavailable`
    */
   publish(
     slug: string,

@@ -17,7 +17,9 @@ export const orAway = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Problem ? error : new Problem('store-away', { cause: failureOf(error) });
+    throw error instanceof Problem
+      ? error
+      : new Problem('package-store-unavailable', { cause: failureOf(error) });
   }
 };
 

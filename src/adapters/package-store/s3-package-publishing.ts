@@ -14,7 +14,7 @@ type Measured = { sha256: string; sizeBytes: number };
 /**
  * Puts a file into a store's bucket under its package name: whole, and never seen without its checksum. One request
  * takes it, as packages have 100 MiB at most and S3 takes 5 GiB.
- * @throws Problem `bad-package` when the name has other bytes already, or the file changes meanwhile
+ * @throws Problem `invalid-package` when the name has other bytes already, or the file changes meanwhile
  */
 export const publishInBucket = async (
   bucket: S3Bucket,
@@ -59,7 +59,8 @@ const claim = async (bucket: S3Bucket, name: string, sha256: string, settleMs: n
     if (isPassedOver) await sleep(settleMs);
   }
   const isOurs = await isClaimed(bucket, name, sha256);
-  if (isOurs === null) throw new Problem('store-away', { cause: new Error(`${name} is being published.`) });
+  if (isOurs === null)
+    throw new Problem('package-store-unavailable', { cause: new Error(`${name} is being published.`) });
   if (!isOurs) throw alreadyTaken(name);
 };
 
@@ -99,7 +100,7 @@ const unchanged = async function* (bytes: AsyncIterable<Buffer>, sha256: string)
     last = chunk;
   }
   if (digest.digest('hex') !== sha256) {
-    throw new Problem('bad-package', { detail: 'The file has changed while it was published.' });
+    throw new Problem('invalid-package', { detail: 'The file has changed while it was published.' });
   }
   if (last) yield last;
 };

@@ -12,7 +12,7 @@ const ANYWHERE: readonly ProblemCode[] = [
   ...(['malformed-request', 'malformed-body', 'invalid-input'] as const),
   ...(['not-acceptable', 'request-timeout', 'body-too-large', 'unsupported-media-type'] as const),
   ...(['rate-limited', 'headers-too-large'] as const),
-  ...(['internal-error', 'database-away', 'overloaded'] as const),
+  ...(['internal-error', 'database-unavailable', 'overloaded'] as const),
 ];
 const BY_PATH: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 
@@ -25,10 +25,10 @@ const codesOf = (endpoint: Endpoint): ProblemCode[] => [
 const codesFor = ({ procedure, pathKeys, isPublic, role, method }: Endpoint): ProblemCode[] => [
   ...ANYWHERE,
   ...(pathKeys.length > 0 ? BY_PATH : []),
-  ...(isPublic ? [] : (['not-signed-in'] as const)),
+  ...(isPublic ? [] : (['unauthenticated'] as const)),
   ...(method === 'GET' ? [] : (['cross-site'] as const)),
   ...(method === 'GET' || isPublic ? [] : (['csrf-failed'] as const)),
-  ...(role ? (['not-allowed'] as const) : []),
+  ...(role ? (['forbidden'] as const) : []),
   ...(wordingOfProcedure(procedure).problems ?? []),
 ];
 
@@ -89,7 +89,7 @@ const exampleOf = (code: ProblemCode): JsonSchema => {
     status,
     detail: message,
     instance: '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11',
-    ...(code === 'bad-credentials' && { non_field_errors: [message] }),
+    ...(code === 'invalid-credentials' && { non_field_errors: [message] }),
     ...(code === 'invalid-input' && { errors: { email: ['Must be an email address.'] } }),
   };
 };

@@ -51,7 +51,7 @@ export const OTHER_PATHS: JsonSchema = {
     {
       failures: {
         503: {
-          description: '`database-away` or `stopping`: not ready.',
+          description: '`database-unavailable` or `stopping`: not ready.',
           content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
         },
       },

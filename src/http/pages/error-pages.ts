@@ -94,7 +94,7 @@ type Texts = {
 /** Where even the client's texts cannot be had, the page comes without them. */
 const brandingOf = (request: FastifyRequest, deps: ContextDeps): Promise<Texts> =>
   createCaller(contextOf(request, deps))
-    .branding.ofHost({})
+    .branding.get({})
     .catch((_away: unknown) => NO_TEXTS);
 
 const NO_TEXTS: Texts = {

@@ -16,7 +16,7 @@ export const serveHome = (app: FastifyInstance, deps: PageDeps): void => {
   app.post<{ Params: { id: string } }>('/sessions/:id/end/', async (request, reply) => {
     const visit = visitOf(request, reply, deps);
     const id = Number(request.params.id);
-    const { problem } = await visit.submit((caller) => caller.sessions.endOne({ id }));
+    const { problem } = await visit.submit((caller) => caller.sessions.revoke({ id }));
     // One that is no longer there has ended, which is all that was wished for.
     return isStaleForm(problem) ? sendHome(visit, deps, problem) : goTo(reply, '/');
   });
@@ -27,7 +27,7 @@ const sendHome = async (visit: Visit, { appUrl }: PageDeps, problem: Problem | n
   if (!user) return goTo(visit.reply, '/login/');
   const { reader } = visit;
   const [branding, apps, sessions] = await Promise.all([
-    reader.branding.ofHost({}),
+    reader.branding.get({}),
     reader.apps.list({}),
     reader.sessions.list({}),
   ]);

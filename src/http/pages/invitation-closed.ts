@@ -53,7 +53,7 @@ const helpAt = (address: string): Html =>
 
 /** The same for a key that never was and for a link that was cut short or made up. */
 export const sendUnknown = async (visit: Visit) => {
-  const branding = await visit.reader.branding.ofHost({});
+  const branding = await visit.reader.branding.get({});
   const content = html`
 <h1>This link is not complete</h1>
 <div class="card">

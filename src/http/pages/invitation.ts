@@ -7,7 +7,7 @@ import { attempt, type Caller, type PageDeps, type Visit, visitOf } from './page
 import { homeOf } from './redirects.ts';
 import { goTo } from './send-page.ts';
 
-export type Invitation = Awaited<ReturnType<Caller['invitations']['open']>>;
+export type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 type Keyed = FastifyRequest<{ Params: { key: string } }>;
 
 /** `/invitation/{key}/?signature=…`: the link of an invitation. Opening it changes nothing, only its form accepts. */
@@ -47,7 +47,7 @@ const passwordOf = (request: Keyed) => {
 };
 
 const show = async (visit: Visit, link: Link, problem: Problem | null = null) => {
-  const { value: invitation } = await attempt(() => visit.reader.invitations.open(link));
+  const { value: invitation } = await attempt(() => visit.reader.invitations.preview(link));
   if (!invitation) return sendUnknown(visit);
   if (invitation.status !== 'pending') return sendClosed(visit, invitation, problem);
   return sendInvitation(visit, invitation, problem);

@@ -9,7 +9,7 @@ import { sendRenewal } from './password-renewal.ts';
 import { formTargets, homeOf, ownPath } from './redirects.ts';
 import { goTo, sendPage } from './send-page.ts';
 
-export type Branding = Awaited<ReturnType<Caller['branding']['ofHost']>>;
+export type Branding = Awaited<ReturnType<Caller['branding']['get']>>;
 
 /** What the person was about to do when we asked who they are. */
 export type Arrival = {
@@ -36,7 +36,7 @@ export const serveLogin = (app: FastifyInstance, deps: PageDeps): void => {
 };
 
 const arrivalOf = async ({ reader }: Visit, wish: string | undefined): Promise<Arrival> => {
-  const branding = await reader.branding.ofHost({});
+  const branding = await reader.branding.get({});
   const next = ownPath(wish);
   return { branding, next, destination: next ?? homeOf(branding.home_location) };
 };

@@ -18,7 +18,7 @@ export const serveLogout = (app: FastifyInstance, deps: PageDeps): void => {
     const content = html`
 <h1>Log out?</h1>
 <div class="card">${alertBox(sentenceOf(problem))}${logoutForm(visit, { next })}</div>`;
-    const brand = await visit.reader.branding.ofHost({});
+    const brand = await visit.reader.branding.get({});
     return sendPage(reply, { brand, title: 'Log out', content }, { problem });
   });
 };

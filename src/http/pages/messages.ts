@@ -5,7 +5,7 @@ export const sentenceOf = (problem: Problem): string => {
   switch (problem.code) {
     case 'csrf-failed':
       return 'This form has expired. Please try again.';
-    case 'bad-credentials':
+    case 'invalid-credentials':
       return 'That email address and password do not belong together. Please check both and try again.';
     case 'throttled':
       return `That was tried too many times. Try again in ${waitOf(problem.retryAfterSeconds)}.`;

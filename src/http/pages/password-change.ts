@@ -53,7 +53,7 @@ ${newPasswordField({
 <button>Change password</button>
 <p class="aside"><a href="/">Leave it as it is</a></p>
 </form>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title: 'Change your password', content }, { problem });
 };
 
@@ -64,6 +64,6 @@ const sendChanged = async (visit: Visit) => {
 <p>You stay logged in here. Everywhere else you are logged out.</p>
 <p><a class="button" href="/">Back to your account</a></p>
 </div>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title: 'Your password is changed', content });
 };

@@ -10,7 +10,7 @@ type Failure = { email: string; problem: Problem };
 /** Asks for the address of a forgotten password, also in place of a link that is dead. */
 export const sendAskForLink = async (visit: Visit, failure?: Failure) => {
   const { problem = null, email = '' } = failure ?? {};
-  const isDead = problem?.code === 'link-dead';
+  const isDead = problem?.code === 'invalid-link';
   const title = isDead ? 'This link no longer works' : 'Forgot your password?';
   const content = html`
 <h1>${title}</h1>
@@ -34,7 +34,7 @@ ${inputField({
 <button>Send me a link</button>
 <p class="aside"><a href="/login/">Back to the login</a></p>
 </form>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title, content }, { problem });
 };
 
@@ -49,6 +49,6 @@ hour.</p>
 <a href="/password/reset/">try another address</a>.</p>
 <p class="aside"><a href="/login/">Back to the login</a></p>
 </div>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title: 'Look into your mailbox', content });
 };

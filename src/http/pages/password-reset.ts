@@ -38,7 +38,7 @@ const reset = async (visit: Visit, token: string) => {
 
 /** Opening a link uses nothing up: mail scanners open all of them. */
 const sendNewPassword = async (visit: Visit, token: string, problem: Problem | null = null) => {
-  const opened = await attempt(() => visit.reader.passwords.openLink({ token }));
+  const opened = await attempt(() => visit.reader.passwords.verifyToken({ token }));
   if (opened.problem) return sendAskForLink(visit, { email: '', problem: opened.problem });
   const { email, rules } = opened.value;
   const content = html`
@@ -58,7 +58,7 @@ ${newPasswordField({
 })}
 <button>Set password</button>
 </form>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title: 'Choose a new password', content }, { problem });
 };
 
@@ -69,6 +69,6 @@ const sendPasswordIsSet = async (visit: Visit) => {
 <p>It works from now on. Wherever you were logged in before, you are logged out.</p>
 <p><a class="button" href="/login/">Log in</a></p>
 </div>`;
-  const brand = await visit.reader.branding.ofHost({});
+  const brand = await visit.reader.branding.get({});
   return sendPage(visit.reply, { brand, title: 'Your new password is set', content });
 };

@@ -44,7 +44,7 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
     instance: requestId,
     ...(members && { errors: members }),
     // Where callers of Django REST framework look for it.
-    ...(problem.code === 'bad-credentials' && { non_field_errors: [problem.message] }),
+    ...(problem.code === 'invalid-credentials' && { non_field_errors: [problem.message] }),
   });
 };
 

@@ -46,7 +46,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
   if (endpoint.rest.status !== 204) formFor(endpoint, request);
   if (endpoint.isPublic || isBareQuery(endpoint, request)) return;
-  if (!(await contextOf(request, deps).authenticate())) throw new Problem('not-signed-in');
+  if (!(await contextOf(request, deps).authenticate())) throw new Problem('unauthenticated');
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
   if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
   if (endpoint.method === 'POST') deps.csrf.check(request);

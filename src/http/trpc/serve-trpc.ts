@@ -45,7 +45,7 @@ export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise
 /**
  * Authenticates before a large body is read, as REST does for all. Small ones are left to tRPC, which answers each call of a
  * batch.
- * @throws Problem `not-signed-in`, or why the credentials are refused
+ * @throws Problem `unauthenticated`, or why the credentials are refused
  */
 const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
   const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
@@ -57,7 +57,7 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
       count: calls.length,
       areQueries: calls.every((type) => type === 'query'),
     });
-    if (!(await context.authenticate())) throw new Problem('not-signed-in');
+    if (!(await context.authenticate())) throw new Problem('unauthenticated');
   };
   app.addHook('onRequest', (request, _reply, done) => {
     if (hasLargeBody(request)) authenticate(request).then(() => done(), done);

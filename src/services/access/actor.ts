@@ -39,7 +39,7 @@ export const administersClient = (actor: Actor, clientId: number): boolean =>
 
 /**
  * Requires a role that may change a client, and what belongs to it. Call it only for a client that the caller may see.
- * @throws Problem `not-allowed`
+ * @throws Problem `forbidden`
  */
 export const requireClientAdmin = (actor: Actor, clientId: number): void => {
   if (!administersClient(actor, clientId))
@@ -51,7 +51,7 @@ export const LISTING_ROLES = 'client admin, staff or superuser';
 export const CHANGING_ROLES = 'client admin or superuser';
 export const OPERATING_ROLES = 'staff or superuser';
 
-/** @throws Problem `not-allowed` */
+/** @throws Problem `forbidden` */
 export const requireLister = (actor: Actor): void => {
   if (!canList(actor)) throw roleRequired(LISTING_ROLES);
 };

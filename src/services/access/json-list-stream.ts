@@ -24,7 +24,7 @@ const ASKED_AGAIN_MS = 1_000;
 /**
  * The JSON text of a list, by pieces, the next ones being read while one is passed on. Between statements it holds no
  * connection, however slowly they are taken. It ends with the access of whoever reads: that is asked again from time to time.
- * @throws whatever `prepare` throws; later, while it is read, also Problem `not-signed-in`
+ * @throws whatever `prepare` throws; later, while it is read, also Problem `unauthenticated`
  */
 export const listText = async <K>(source: Source<K>): Promise<JsonStream> =>
   new JsonStream(textPieces(source, await source.prepare(source.actor)));
@@ -72,6 +72,6 @@ const fill = async <K>(queue: ChunkQueue, source: Source<K>, prepared: Reading<K
 
 const preparedAgain = async <K>({ em, actor, prepare }: Source<K>): Promise<Reading<K>> => {
   const again = await actorAgain(em, actor);
-  if (!again) throw new Problem('not-signed-in');
+  if (!again) throw new Problem('unauthenticated');
   return prepare(again);
 };

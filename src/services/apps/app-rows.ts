@@ -92,7 +92,7 @@ const APP_OF_OFFICE = appSeenBy(false);
 
 /**
  * As `appRow`, for what only those who administer or oversee the app's client may see.
- * @throws Problem `not-found`, `not-allowed`
+ * @throws Problem `not-found`, `forbidden`
  */
 export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> =>
   requireOverseen(await appRow(em, actor, id));
@@ -105,7 +105,7 @@ const requireOverseen = (row: AppRow | undefined): AppRow => {
 
 /**
  * The id behind a slug that filters a list of people.
- * @throws Problem `not-found`, `not-allowed`
+ * @throws Problem `not-found`, `forbidden`
  */
 export const overseenAppId = async (em: SqlEntityManager, actor: Actor, slug: string): Promise<string> =>
   requireOverseen(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;

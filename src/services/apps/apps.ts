@@ -108,7 +108,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
       return readPage(rows, 'apps.id', part);
     },
 
-    /** @throws Problem `not-found`, `not-allowed` */
+    /** @throws Problem `not-found`, `forbidden` */
     update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
       em.transactional(async (tx) => {
         const app = await appRows(tx, actor)

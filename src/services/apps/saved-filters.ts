@@ -29,7 +29,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
    * Filters of a stack that an app has dropped are still listed.
    * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
    */
-  ofStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
+  listByStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
     const behindCursor = await filtersBehind(em, actor, part.cursor);
     const rows = await readPage(

@@ -36,10 +36,10 @@ export const AUDIT_ACTIONS = [
   'user.change-apps',
   'user.create',
   'user.deactivate',
-  'user.end-logins',
+  'user.revoke-sessions',
   'user.import',
   'user.make-superuser',
-  'user.set-offices',
+  'user.update-roles',
   'user.update',
 ] as const;
 

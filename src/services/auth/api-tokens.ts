@@ -71,11 +71,11 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
 /**
  * Makes parallel requests take keyedMutex in counting, and waits for a deactivation or a change of the password under
  * way: a token must not outlive what was to end all of them.
- * @throws Problem `not-signed-in` when the actor's login was ended
+ * @throws Problem `unauthenticated` when the actor's login was ended
  */
 const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   const isActive = await lockActiveUser(tx, actor.id);
-  if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
+  if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
 
 /** One that no longer lets anybody in must not hold its name. */

@@ -51,7 +51,7 @@ export const createLogins = ({
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters.
-     * @throws Problem `bad-credentials`, `password_expired`, `throttled`, `overloaded`
+     * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
     byToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
@@ -63,7 +63,7 @@ export const createLogins = ({
 
     /**
      * Exchanges a password for a session of a browser, and answers its secret.
-     * @throws Problem `bad-credentials`, `password_expired`, `throttled`, `overloaded`
+     * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
     bySession: async (username: string, password: string, userAgent: string): Promise<string> => {
       const secret = newSessionSecret();

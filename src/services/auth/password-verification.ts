@@ -50,7 +50,7 @@ export const createPasswordVerification = ({
     const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
     await audit.record(em, [{ ...event, clients: user?.client_ids ?? [] }]);
     await throttle.recordFailure(email, address);
-    throw new Problem('bad-credentials');
+    throw new Problem('invalid-credentials');
   };
 
   /** Put off to the next login when there is too much to hash: the password was right all the same. */
@@ -62,7 +62,7 @@ export const createPasswordVerification = ({
   return {
     /**
      * Unknown, inactive and wrong all do the same work and answer the same. A hash of an older kind is replaced.
-     * @throws Problem `bad-credentials`, `throttled`, `overloaded`
+     * @throws Problem `invalid-credentials`, `throttled`, `overloaded`
      */
     prove: async (username: string, password: string): Promise<ProvenUser> => {
       const email = normalizeEmail(username.trim());
@@ -89,7 +89,7 @@ export const createPasswordVerification = ({
 
 /** Somebody who is logged in has only the password to get wrong. */
 export const asWrongPassword = (error: unknown): never => {
-  if (error instanceof Problem && error.code === 'bad-credentials') {
+  if (error instanceof Problem && error.code === 'invalid-credentials') {
     throw invalid({ password: ['This is not your current password.'] }, error);
   }
   throw error;

@@ -36,7 +36,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
 
   /**
    * Records that the actor has entered their password again, for their session if they have one.
-   * @throws Problem `invalid-input` on `password`, `not-signed-in`, `throttled`, `overloaded`, `idempotency-key-reused`
+   * @throws Problem `invalid-input` on `password`, `unauthenticated`, `throttled`, `overloaded`, `idempotency-key-reused`
    */
   confirm: async (actor: Actor, password: string, once: IdempotencyKey | null): Promise<void> => {
     const request = once && { once, operation: 'sessions.confirm', input: JSON.stringify([password]) };
@@ -44,7 +44,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
       const user = await passwordVerification.prove(actor.email, password).catch(asWrongPassword);
       return write(async (tx) => {
         // A password change in between has ended the session.
-        if (!(await isStillLoggedIn(tx, actor))) throw new Problem('not-signed-in');
+        if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
         if (actor.credential?.kind !== 'session') return null;
         await tables(tx)
           .updateTable('sessions')
@@ -78,13 +78,15 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
 
   /**
    * Ends every session and token of a user; they may log in again.
-   * @throws Problem `not-found`, `not-allowed`
+   * @throws Problem `not-found`, `forbidden`
    */
-  endAllOf: (actor: Actor, email: string): Promise<void> =>
+  revokeAll: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const { user, clientIds } = await lockUser(tx, actor, email);
       await endCredentials(tx, user.id, user.id === actor.id ? actor.credential : null);
-      await audit.record(tx, [{ action: 'user.end-logins', actor, target: user.email, clients: clientIds }]);
+      await audit.record(tx, [
+        { action: 'user.revoke-sessions', actor, target: user.email, clients: clientIds },
+      ]);
     }),
 });
 

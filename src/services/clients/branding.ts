@@ -6,7 +6,7 @@ import { notFound } from '../../lib/problems.ts';
 /** The texts that pages show to people who have not logged in. */
 export const createBranding = ({ em }: { em: SqlEntityManager }) => ({
   /** @throws Problem `not-found` on a service without any client */
-  ofHost: (host: string): Promise<BrandingRow> => clientOfHost(em, host),
+  get: (host: string): Promise<BrandingRow> => clientOfHost(em, host),
 });
 
 /**

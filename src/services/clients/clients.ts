@@ -65,7 +65,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => clientRow(em, actor, id),
 
-  /** @throws Problem `not-found`, `not-allowed`, `invalid-input` on `name` */
+  /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name` */
   update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const before = await seenClients(tx, actor)

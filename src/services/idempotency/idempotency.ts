@@ -38,11 +38,11 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
 
-  /** @throws Problem `idempotency-key-reused`, `not-allowed` */
+  /** @throws Problem `idempotency-key-reused`, `forbidden` */
   const opened = async (actor: Actor, request: IdempotentRequest, found: StoredAnswer): Promise<string> => {
     const { once } = request;
     if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
-    if (!hasRolesOf(actor, found)) throw new Problem('not-allowed', ROLES_LOST);
+    if (!hasRolesOf(actor, found)) throw new Problem('forbidden', ROLES_LOST);
     if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
     once.replayed();
     return responseEncryption.open(found.answer, placeOf(actor, once));
@@ -58,7 +58,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     /**
      * The first answer, or null and the key is claimed by the transaction that this is called in: until it ends,
      * others who bring the key wait.
-     * @throws Problem `idempotency-key-reused` when the key came with another request before, `not-allowed` when the actor
+     * @throws Problem `idempotency-key-reused` when the key came with another request before, `forbidden` when the actor
      * has lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
@@ -81,7 +81,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     /**
      * Does a work once, of which only the end is a transaction: what comes before `write` may take as long as it
      * likes. A repeat, also one at the same time or after a crash, gets the first answer, which must be plain JSON.
-     * @throws Problem `idempotency-key-reused`, `not-allowed`
+     * @throws Problem `idempotency-key-reused`, `forbidden`
      */
     once: <T>(
       actor: Actor,

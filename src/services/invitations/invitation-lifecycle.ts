@@ -42,7 +42,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
 
     /**
      * Mails it again, and lets it last anew, also when its time was over.
-     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`, `throttled`
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
@@ -62,7 +62,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
 
     /**
      * Makes its link worthless. Repeating it changes nothing.
-     * @throws Problem `not-found`, `not-allowed`, `invitation-closed` when it was accepted
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed` when it was accepted
      */
     revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
@@ -83,7 +83,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
      * The link that was mailed, for those who hand it over by themselves. That they took it is recorded. Whoever has it
      * can make an account of that address and wait for others to trust it: where mail can bring the link, it is for
      * superusers alone.
-     * @throws Problem `not-found`, `not-allowed`, `invitation-closed`
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed`
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
@@ -97,7 +97,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
   };
 };
 
-/** @throws Problem `not-found`, `not-allowed` */
+/** @throws Problem `not-found`, `forbidden` */
 const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
   const row = await tables(tx)
     .selectFrom('invitations')

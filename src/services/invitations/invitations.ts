@@ -114,7 +114,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 
     /**
      * One invitation to a client that the caller names by its path, so that its faults are those of a single one.
-     * @throws Problem `not-found`, `not-allowed`, `invalid-input`
+     * @throws Problem `not-found`, `forbidden`, `invalid-input`
      */
     createForClient: async (
       actor: Actor,
@@ -144,7 +144,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 
     /**
      * Changes a pending invitation, and mails nobody.
-     * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+     * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
      */
     update: (
       actor: Actor,

@@ -15,7 +15,7 @@ type Found = { id: number; client_id: number };
 
 /**
  * Changes the pending invitation of an address, and answers which it was.
- * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+ * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
 export const changePending = async (
   tx: SqlEntityManager,
@@ -57,7 +57,7 @@ export const findPending = async (em: SqlEntityManager, actor: Actor, sought: So
 
 /**
  * Locks the one that is meant, and only that: locks in an order of their own would meet those of a bulk.
- * @throws Problem `not-found`, `not-allowed`, `ambiguous-invitation`
+ * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
 export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
   const found = await findPending(tx, actor, sought);

@@ -82,7 +82,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /**
      * Makes a failed or waiting mail due now; under a bound on mails a minute, a minute after its last try.
-     * @throws Problem `not-found`, `not-allowed`, `invalid-input` on `id` when sending it makes no sense
+     * @throws Problem `not-found`, `forbidden`, `invalid-input` on `id` when sending it makes no sense
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
@@ -122,7 +122,7 @@ const lockSeen = (tx: SqlEntityManager, actor: Actor, id: number) =>
     .forUpdate()
     .execute();
 
-/** @throws Problem `not-allowed` to those who see a mail only because they see everything */
+/** @throws Problem `forbidden` to those who see a mail only because they see everything */
 const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
   const own = await tables(tx)
     .selectFrom('outbox_mails as mail')

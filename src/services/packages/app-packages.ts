@@ -32,7 +32,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   /**
    * Takes a version (`latest` or none: the highest that is no prerelease) from the store, checks it whole, and
    * remembers it as the one to load. Nothing is kept of a package that fails.
-   * @throws Problem `not-found`, `bad-package`, `store-away`, `idempotency-key-reused`
+   * @throws Problem `not-found`, `invalid-package`, `package-store-unavailable`, `idempotency-key-reused`
    */
   fetch: async (
     actor: Actor,
@@ -64,7 +64,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
    * Applies the package that was fetched last: makes or updates the app, its stacks and its `package_info`. One
    * that the app runs already changes nothing, nor what an admin has edited since.
    * A new app belongs to the client its package names, else to the one whose site the request came to.
-   * @throws Problem `not-found`, `bad-package`
+   * @throws Problem `not-found`, `invalid-package`
    */
   load: async (actor: Actor, slug: string, host: string): Promise<void> => {
     const changes = await em.transactional(async (tx) => {
@@ -88,7 +88,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
    * Applies again what was loaded before the present package, or the version named if it ever was: from the
    * database, whether or not the store still has it. What runs already stays untouched. Versions that were loaded
    * before their manifests were kept are not known.
-   * @throws Problem `not-found`, `bad-package`
+   * @throws Problem `not-found`, `invalid-package`
    */
   rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
     const { version, changes } = await em.transactional(async (tx) => {

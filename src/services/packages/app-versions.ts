@@ -15,7 +15,7 @@ export type AppVersion = Awaited<ReturnType<ReturnType<typeof createAppVersions>
 export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
   /**
    * What was fetched last first; `cursor` is the id of the last version of the page before.
-   * @throws Problem `not-found`, `not-allowed`
+   * @throws Problem `not-found`, `forbidden`
    */
   list: async (actor: Actor, appId: string, part: CursorPageRequest) => {
     const app = await overseenApp(em, actor, appId);
@@ -37,7 +37,7 @@ const versionRows = (em: SqlEntityManager, slug: string, cursor: number | undefi
   const lastFetches = fetches
     .distinctOn('sha256')
     .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
-    .select(sql<boolean>`id = max(id) over ()`.as('is_to_load'))
+    .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
     .orderBy('sha256')
     .orderBy('id', 'desc');
   const rows = tables(em).selectFrom(lastFetches.as('version')).selectAll().orderBy('id', 'desc');

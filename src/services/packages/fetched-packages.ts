@@ -31,7 +31,7 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
 /**
  * Makes this package the newest of its slug, by the highest id. One that was fetched before keeps one row, and its
  * loads: fetching two versions in turn must not fill the table. Under `lockPackages`.
- * @throws Problem `bad-package` when the version was fetched before with other bytes
+ * @throws Problem `invalid-package` when the version was fetched before with other bytes
  */
 export const keepFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;

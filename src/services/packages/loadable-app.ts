@@ -60,7 +60,7 @@ export const makeApp = (
 
 /**
  * The client that gets a new app: the one its package names, else the one whose site the request came to.
- * @throws Problem `bad-package`
+ * @throws Problem `invalid-package`
  */
 export const clientOfNewApp = async (
   tx: SqlEntityManager,

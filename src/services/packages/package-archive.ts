@@ -7,7 +7,7 @@ const ZEROES = Buffer.alloc(64 * 1024);
 
 /**
  * Takes a tar stream piece by piece, judges every entry as it passes, and keeps nothing but the manifest.
- * `write` and `end` throw Problem `bad-package`; `end` answers the bytes of `app.yaml`.
+ * `write` and `end` throw Problem `invalid-package`; `end` answers the bytes of `app.yaml`.
  */
 export const createArchiveReader = () => {
   const entries = createEntryReader();

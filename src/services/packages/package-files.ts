@@ -16,7 +16,7 @@ export type AppFiles = { paths: string[]; leftOut: string[] };
 /**
  * The regular files below a folder, without what belongs in no package, and without packages of the slug that were
  * written to `outDir` before, or each would hold the last one.
- * @throws Problem `bad-package` when there is a link, or anything else that is not a file, or too much of all
+ * @throws Problem `invalid-package` when there is a link, or anything else that is not a file, or too much of all
  */
 export const listFiles = async (dir: string, outDir: string, slug: string): Promise<AppFiles> => {
   const paths: string[] = [];

@@ -16,7 +16,7 @@ export type InspectedPackage = { manifest: PackageManifest; sha256: string; size
  * Reads a package once, from its stream, and answers what it says of itself, but only if its bytes are those that
  * were published, every entry is harmless, and it is the one that was asked for. Nothing is unpacked to disk; the
  * stream is at its end or destroyed afterwards.
- * @throws Problem `bad-package`, `store-away`
+ * @throws Problem `invalid-package`, `package-store-unavailable`
  */
 export const inspectPackage = async (
   stored: StoredPackage,
@@ -40,7 +40,7 @@ export const inspectPackage = async (
   await pipeline(stored.body, measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) archive.write(chunk);
   }).catch((error) => {
-    throw isAway() ? new Problem('store-away', { cause: error }) : blame(error);
+    throw isAway() ? new Problem('package-store-unavailable', { cause: error }) : blame(error);
   });
 
   const sha256 = digest.digest('hex');
@@ -65,7 +65,8 @@ const watch = (body: Readable, gunzip: Gunzip): (() => boolean) => {
 /** Any other error passes: it is a Problem already, or a bug. */
 const blame = (error: unknown): unknown => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return new Problem('store-away', { cause: error });
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE')
+    return new Problem('package-store-unavailable', { cause: error });
   return code.startsWith('Z_') ? badPackage('The package is not a whole gzip archive.', error) : error;
 };
 
@@ -75,7 +76,7 @@ const refuseOtherName = (manifest: PackageManifest, expected: PackageName): void
   const told = fields
     .map((field) => `${field} ${manifest[field]} instead of ${expected[field]}`)
     .join(' and ');
-  throw new Problem('bad-package', {
+  throw new Problem('invalid-package', {
     detail: `${MANIFEST_FILE} has ${told}.`,
     fields: Object.fromEntries(fields.map((f) => [f, [`must be ${expected[f]}`]])),
   });

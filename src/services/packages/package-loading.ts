@@ -21,7 +21,7 @@ type Load = {
 
 /**
  * Makes an app what its package says, and tells what that has changed: null when it runs this package already.
- * @throws Problem `bad-package` when the package names another client than the app's
+ * @throws Problem `invalid-package` when the package names another client than the app's
  */
 export const applyPackage = async (
   tx: SqlEntityManager,

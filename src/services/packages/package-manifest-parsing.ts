@@ -8,7 +8,7 @@ const MAX_FAULTS = 50;
 
 /**
  * Reads and checks the content of an `app.yaml`.
- * @throws Problem `bad-package`, with every invalid field in `fields`
+ * @throws Problem `invalid-package`, with every invalid field in `fields`
  */
 export const parseManifest = (bytes: Uint8Array): PackageManifest => {
   const { data, error } = PackageManifest.safeParse(withoutNulls(parseYaml(MANIFEST_FILE, bytes)), {
@@ -47,5 +47,5 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
   }
   const told = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
   const more = issues.length > told.length ? `, and ${issues.length - told.length} more` : '';
-  return new Problem('bad-package', { detail: `${MANIFEST_FILE}: ${told.join('; ')}${more}.`, fields });
+  return new Problem('invalid-package', { detail: `${MANIFEST_FILE}: ${told.join('; ')}${more}.`, fields });
 };

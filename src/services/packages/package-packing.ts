@@ -24,7 +24,7 @@ export type PackedFile = PackageFile & { file: string; leftOut: string[] };
 /**
  * Makes a package of a folder with an `app.yaml`: `{slug}-{version}.tgz` in `outDir`, whole or not at all. The
  * same files make the same bytes, whoever packs them, and what comes out is fit to be fetched.
- * @throws Problem `bad-package`, `invalid-input` when there can be no such `outDir`
+ * @throws Problem `invalid-package`, `invalid-input` when there can be no such `outDir`
  */
 export const packDirectory = async (dir: string, outDir: string): Promise<PackedFile> => {
   const { slug, version } = parseManifest(await readManifest(dir));
@@ -47,7 +47,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
 
 /**
  * Puts a package file into the store, once it has passed the inspection that a fetch will make.
- * @throws Problem `bad-package`, `store-away`
+ * @throws Problem `invalid-package`, `package-store-unavailable`
  */
 export const publishPackageFile = async (
   store: PackageStore,

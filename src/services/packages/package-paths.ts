@@ -11,7 +11,7 @@ export const createPathRules = () => {
 
   /**
    * The path without `./` before and `/` behind it; the root itself is ''.
-   * @throws Problem `bad-package`
+   * @throws Problem `invalid-package`
    */
   return (path: string): string => {
     entries += 1;

@@ -30,11 +30,11 @@ type Refuse = (why: string, cause?: unknown) => Problem;
 
 /**
  * Reads one YAML 1.2 document (core schema, no tags of its own) as plain data without cycles.
- * @throws Problem `bad-package`, its detail naming `file`
+ * @throws Problem `invalid-package`, its detail naming `file`
  */
 export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
   const refuse: Refuse = (why, cause) =>
-    new Problem('bad-package', { detail: `${file} ${why}.`, fields: { app_yaml: [why] }, cause });
+    new Problem('invalid-package', { detail: `${file} ${why}.`, fields: { app_yaml: [why] }, cause });
 
   if (bytes.length > MAX_YAML_BYTES) throw refuse('is larger than 1 MiB');
   const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuse);

@@ -8,7 +8,7 @@ export const RESET_LINK_MINUTES = 60;
 
 /**
  * The user whom the token of a mailed link lets set a password.
- * @throws Problem `link-dead` when it was never made, is used, replaced or too old, or the user is inactive
+ * @throws Problem `invalid-link` when it was never made, is used, replaced or too old, or the user is inactive
  */
 export const openPasswordLink = async (
   em: SqlEntityManager,
@@ -25,7 +25,7 @@ export const openPasswordLink = async (
       { id: row.id, userId: row.user_id, createdAt: row.created_at },
       read.signature,
     );
-  if (!row || !isSigned) throw new Problem('link-dead');
+  if (!row || !isSigned) throw new Problem('invalid-link');
   return {
     id: row.id,
     userId: row.user_id,

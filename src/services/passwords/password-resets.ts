@@ -47,7 +47,7 @@ export const createPasswordResets = (deps: Deps) => {
       });
     },
 
-    /** Whose password the link would set, and what it has to meet. @throws Problem `link-dead` */
+    /** Whose password the link would set, and what it has to meet. @throws Problem `invalid-link` */
     open: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
       const { email, userId } = await openPasswordLink(em, links, token, clock.now());
       return { email, policy: await policyOfUser(em, userId) };
@@ -55,7 +55,7 @@ export const createPasswordResets = (deps: Deps) => {
 
     /**
      * Sets the password, and ends all logins of the user. A weak password leaves the link as it is.
-     * @throws Problem `link-dead`, `invalid-input` on `password`, `overloaded`
+     * @throws Problem `invalid-link`, `invalid-input` on `password`, `overloaded`
      */
     reset: async (token: string, password: string): Promise<void> => {
       const link = await openPasswordLink(em, links, token, clock.now());
@@ -64,7 +64,7 @@ export const createPasswordResets = (deps: Deps) => {
       await em.transactional(async (tx) => {
         // The user before the link, as whoever ends a user's access takes them.
         const isActive = await lockActiveUser(tx, link.userId);
-        if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('link-dead');
+        if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('invalid-link');
         const now = clock.now();
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
         await setPassword(tx, { userId: link.userId, hash, now });

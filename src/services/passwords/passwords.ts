@@ -77,7 +77,7 @@ export const createPasswords = (deps: Deps) => {
 
     /**
      * Changes a password without a login, for one that is too old to log in with.
-     * @throws Problem `bad-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
+     * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
     renew: async (username: string, current: string, next: string): Promise<void> => {
       const user = await passwordVerification.prove(username, current);

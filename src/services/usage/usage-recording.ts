@@ -40,7 +40,7 @@ export const createUsageRecording = ({
     /**
      * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
      * written once, however often they come; so is everything under one idempotency key.
-     * @throws Problem `not-found`, `not-allowed`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
+     * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
      * `overloaded`
      */
     record: async (

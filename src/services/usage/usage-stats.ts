@@ -22,7 +22,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
   /**
    * The days up to today, the oldest first, each of them there: of an app, of a user in the apps that the actor
    * oversees, or of a user in an app.
-   * @throws Problem `not-found`, `not-allowed`, `invalid-input` without either
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` without either
    */
   series: async (
     actor: Actor,
@@ -50,7 +50,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
 
   /**
    * Who used an app the most, with the names that the actor may see, and which of its stacks were.
-   * @throws Problem `not-found`, `not-allowed`
+   * @throws Problem `not-found`, `forbidden`
    */
   top: async (
     actor: Actor,

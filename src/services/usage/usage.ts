@@ -30,9 +30,13 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
   return {
     /**
      * The log of an app, newest first.
-     * @throws Problem `not-found`, `not-allowed`
+     * @throws Problem `not-found`, `forbidden`
      */
-    ofApp: async (actor: Actor, appId: string, windowDays: number): Promise<AsyncIterable<UsageRow[]>> => {
+    listByApp: async (
+      actor: Actor,
+      appId: string,
+      windowDays: number,
+    ): Promise<AsyncIterable<UsageRow[]>> => {
       await overseenApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, since: since(windowDays) }));
     },
@@ -52,7 +56,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
 
     /**
      * One page of an app's log, newest first.
-     * @throws Problem `not-found`, `not-allowed`
+     * @throws Problem `not-found`, `forbidden`
      */
     page: async (actor: Actor, appId: string, { limit, ...filter }: UsagePageInput) => {
       await overseenApp(em, actor, appId);
@@ -71,8 +75,8 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       return row;
     },
 
-    /** @throws Problem `not-found`, `not-allowed` */
-    ofUser: async (
+    /** @throws Problem `not-found`, `forbidden` */
+    listByUser: async (
       actor: Actor,
       email: string,
       appId: string,
@@ -105,7 +109,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
 
 /**
  * Ends with the access of whoever reads: asks for it again from time to time.
- * @throws Problem `not-signed-in`, `not-found`, `not-allowed`
+ * @throws Problem `unauthenticated`, `not-found`, `forbidden`
  */
 async function* whileAllowed<T>(
   em: SqlEntityManager,
@@ -118,7 +122,7 @@ async function* whileAllowed<T>(
   for await (const page of pages) {
     if (performance.now() - askedAt > ASKED_AGAIN_MS) {
       const again = await actorAgain(em, actor);
-      if (!again) throw new Problem('not-signed-in');
+      if (!again) throw new Problem('unauthenticated');
       await overseenApp(em, again, appId);
       askedAt = performance.now();
     }

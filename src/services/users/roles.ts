@@ -10,28 +10,28 @@ import { clientRow } from '../clients/clients.ts';
 import { lockUser, refuseLastSuperuser } from './user-locks.ts';
 import { type UserRow, userRow } from './user-rows.ts';
 
-export type OfficeChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
+export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Who holds which office. Only superusers get here. */
 export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock: Clock; audit: Audit }) => ({
   /**
    * Grants or revokes staff and superuser.
-   * @throws Problem `not-found`, `not-yourself`, `last-superuser`, `reauthentication-required` to grant
+   * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required` to grant
    */
-  setOffices: (actor: Actor, email: string, changes: OfficeChanges): Promise<UserRow> =>
+  update: (actor: Actor, email: string, changes: RoleChanges): Promise<UserRow> =>
     em.transactional(async (tx) => {
       if (changes.is_staff || changes.is_superuser) requireRecentPassword(actor, clock.now());
       const { user, clientIds: clients } = await lockUser(tx, actor, email);
       const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
       if (changes.is_superuser === false && user.isSuperuser) {
-        if (user.id === actor.id) throw new Problem('not-yourself');
+        if (user.id === actor.id) throw new Problem('self-modification');
         await refuseLastSuperuser(tx, user);
       }
       user.isStaff = changes.is_staff ?? user.isStaff;
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
       const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
-      const event: AuditEvent = { action: 'user.set-offices', actor, target: user.email, clients, details };
+      const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
       if (!isEmpty(details)) await audit.record(tx, [event]);
       return userRow(tx, actor, email);
     }),

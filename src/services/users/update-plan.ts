@@ -22,7 +22,7 @@ export type UserChanges = {
 /** What an update may change, `extra` and `apps` apart. */
 const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
 
-/** @throws Problem `not-allowed`, `client-admin-locked` */
+/** @throws Problem `forbidden`, `client-admin-locked` */
 export const requireUpdatable = (actor: Actor, { standing }: UserFacts): void => {
   requireChangeable(actor, standing);
   if (standing.adminOf.length > 0) throw new Problem('client-admin-locked');

@@ -52,7 +52,7 @@ const selected = (actor: Actor, users: Users, { names, of, after }: Selection) =
   const areAll = of === 'everything';
   const key = areAll ? sql.ref('users.id') : sql.ref(`${of}.user_id`);
   const columnOf = (name: UserColumn): RawBuilder<unknown> => {
-    if (name === 'clientadmin_of') return sql`offices.clientadmin_of`;
+    if (name === 'clientadmin_of') return sql`administered.clientadmin_of`;
     if (name !== 'apps') return sql.ref(`users.${name}`);
     return areAll
       ? sql`granted.apps`
@@ -62,7 +62,7 @@ const selected = (actor: Actor, users: Users, { names, of, after }: Selection) =
     .clearSelect()
     .select('users.id')
     .select(names.map((name) => columnOf(name).as(name)))
-    .leftJoin(officesBehind(actor, after).as('offices'), 'offices.user_id', 'users.id')
+    .leftJoin(administeredClientsAfter(actor, after).as('administered'), 'administered.user_id', 'users.id')
     .where(sql<boolean>`${key} > ${after}`)
     .limit(mostRows);
   return areAll ? rows.leftJoin(grantsBehind(after).as('granted'), 'granted.user_id', 'users.id') : rows;
@@ -72,7 +72,7 @@ const selected = (actor: Actor, users: Users, { names, of, after }: Selection) =
 const grantsBehind = (after: number) => sql<{ user_id: number }>`(
   select user_id, array_agg(app_id) as apps from app_grants where user_id > ${after} group by user_id)`;
 
-const officesBehind = (actor: Actor, after: number) => sql<{ user_id: number }>`(
+const administeredClientsAfter = (actor: Actor, after: number) => sql<{ user_id: number }>`(
   select m.user_id, array_agg(m.client_id order by m.client_id) as clientadmin_of from memberships m
   where m.is_admin and m.user_id > ${after} and ${isSeenOf(actor, sql`m.user_id`, sql`m.client_id`)}
   group by m.user_id)`;

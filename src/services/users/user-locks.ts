@@ -13,7 +13,7 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
  * Locks a user that the actor may change.
- * @throws Problem `not-found` (also for one the actor may not see), `not-allowed`, `not-signed-in`
+ * @throws Problem `not-found` (also for one the actor may not see), `forbidden`, `unauthenticated`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const id = await lockVisibleUser(tx, actor, email);
@@ -35,7 +35,7 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
 
 /**
  * Locks a user that the actor may see, and answers their id. What was read before it waited may be out of date.
- * @throws Problem `not-found`, `not-signed-in`
+ * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const { id, adminOf } = actor;
@@ -68,7 +68,7 @@ const lockFor = (actor: Actor) => (canViewAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE
 /**
  * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take keyedMutex,
  * neither waits for the other for ever, and whoever comes second sees what the first has done.
- * @throws Problem `not-found`, `not-signed-in`
+ * @throws Problem `not-found`, `unauthenticated`
  */
 const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const seen = await tables(tx)
@@ -100,7 +100,7 @@ export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: n
 
 /**
  * Nobody ends or alters the access of somebody who holds an office that they do not hold themselves.
- * @throws Problem `not-allowed`
+ * @throws Problem `forbidden`
  */
 export const requireChangeable = (
   actor: Actor,
@@ -114,7 +114,7 @@ export const requireChangeable = (
     throw roleRequired('superuser, as this user administers other clients too');
 };
 
-/** @throws Problem `not-signed-in` when the actor was one, and was ended while this waited for the lock */
+/** @throws Problem `unauthenticated` when the actor was one, and was ended while this waited for the lock */
 const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   const superusers = await tables(tx)
     .selectFrom('users')
@@ -124,13 +124,13 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
     .forUpdate()
     .execute();
   const self = superusers.find(({ id }) => id === actor.id);
-  if (actor.isSuperuser && !self?.is_active) throw new Problem('not-signed-in');
+  if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
 };
 
 /**
  * Ends a user's access: no login, no token, no session, no link in a mail. Repeating it keeps the first
  * date, and answers false.
- * @throws Problem `not-yourself`, `last-superuser`
+ * @throws Problem `self-modification`, `last-superuser`
  */
 export const endAccess = async (
   tx: SqlEntityManager,
@@ -138,7 +138,7 @@ export const endAccess = async (
   { user }: LockedUser,
   now: Date,
 ): Promise<boolean> => {
-  if (user.id === actor.id) throw new Problem('not-yourself');
+  if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
   const isEnded = user.isActive;
   user.deactivate(now);

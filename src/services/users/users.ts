@@ -108,7 +108,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
     }),
 
   /**
-   * @throws Problem `not-found`, `not-allowed`, `client-admin-locked`, `not-yourself`, `last-superuser`,
+   * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
    * `invalid-input` on `apps`
    */
   update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
@@ -121,7 +121,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
     return em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
   },
 
-  /** @throws Problem `not-found`, `not-allowed`, `not-yourself`, `last-superuser` */
+  /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const locked = await lockUser(tx, actor, email);

@@ -37,7 +37,7 @@ const aboutLogins = (): Step[] => [
   { line: 'POST /session/confirm/', as: GRACE, body: { password: DEMO_PASSWORD } },
   { line: 'GET /jb/sessions/', as: GRACE },
   { line: 'DELETE /jb/sessions/1/', as: ADA },
-  { line: `DELETE /jb/users/${EDSGER}/logins/`, as: ROOT },
+  { line: `DELETE /jb/users/${EDSGER}/sessions/`, as: ROOT },
   { line: 'DELETE /session/', as: GRACE },
 ];
 
@@ -48,10 +48,10 @@ const aboutPasswords = async (app: TestApp): Promise<Step[]> => {
     { line: 'POST /password/check/', body: { password: 'summer' } },
     { line: 'GET /jb/clients/1/password-expiry/?days=90', as: ACME },
     { line: 'POST /password/request-reset/', body: { email: GRACE } },
-    { line: 'POST /password/link/', body: { token } },
+    { line: 'POST /password/reset/verify/', body: { token } },
     { line: 'POST /password/reset/', body: { token, password: NEW_PASSWORD } },
     { line: 'POST /password/change/', as: EDSGER, body: change },
-    { line: 'POST /password/renew/', body: { ...change, username: STAFF } },
+    { line: 'POST /password/change-expired/', body: { ...change, username: STAFF } },
   ];
 };
 
@@ -99,7 +99,7 @@ const aboutTenants: Step[] = [
   { line: 'GET /branding/' },
   { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
   { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
-  { line: `PATCH /jb/users/${GRACE}/offices/`, as: ROOT, body: { is_staff: true } },
+  { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
   { line: 'GET /jb/audit/', as: ROOT },
 ];

@@ -28,12 +28,12 @@ for (const kind of ['pbkdf2_sha256', 'pbkdf2_sha1', 'argon2', 'bcrypt_sha256', '
     const logIn = (username: string, tried: string) =>
       app.as(null).tokens.create({ username, password: tried });
 
-    await rejectsWith(logIn(email, 'a wrong password'), 'bad-credentials');
+    await rejectsWith(logIn(email, 'a wrong password'), 'invalid-credentials');
     assert.equal(await rowOf(app, email), before, 'a wrong password changes nothing');
     const first = await logIn(email, password);
     const after = await rowOf(app, email);
     const second = await logIn(email.toUpperCase(), password);
-    await rejectsWith(logIn(email, 'a wrong password'), 'bad-credentials');
+    await rejectsWith(logIn(email, 'a wrong password'), 'invalid-credentials');
 
     assert.match(first.token, /^[0-9a-f]{40}$/);
     assert.is.not(first.token, second.token);
@@ -50,7 +50,7 @@ logins('are not to be had with an unusable password', async ({ app }) => {
   await makeUser(app, email, hash);
 
   for (const password of [hash, hash.slice(1), '!', 'x']) {
-    await rejectsWith(app.as(null).tokens.create({ username: email, password }), 'bad-credentials');
+    await rejectsWith(app.as(null).tokens.create({ username: email, password }), 'invalid-credentials');
   }
   assert.is((await rowOf(app, email)).password_hash, hash);
 });

@@ -97,14 +97,14 @@ work('is the same for every address while hashes of other services are in use', 
     'nul\0@acme.test',
     ...Object.keys(HASHES),
   ]) {
-    await rejectsWith(attempt(email, 'a wrong password'), 'bad-credentials');
+    await rejectsWith(attempt(email, 'a wrong password'), 'invalid-credentials');
     assert.equal(sorted(done), sorted(ALL_WORK), email);
   }
 });
 
 work('is one hash of our own when there are no others', async ({ attempt, work: done }) => {
   for (const email of ['nobody@acme.test', 'ada@acme.test', 'idle@acme.test']) {
-    await rejectsWith(attempt(email, 'a wrong password'), 'bad-credentials');
+    await rejectsWith(attempt(email, 'a wrong password'), 'invalid-credentials');
     assert.equal(done, { [OURS]: 1 }, email);
   }
 });
@@ -121,7 +121,7 @@ work('is not done by a login that succeeds, and shrinks as hashes are replaced',
   await attempt('pbkdf2@acme.test', PASSWORD);
   assert.equal(done, { pbkdf2_sha256: 100 });
   assert.equal(await passwordHashKinds(app.orm.em.fork()), [OURS, 'scrypt$16$8$3']);
-  await rejectsWith(attempt('nobody@acme.test', 'x'), 'bad-credentials');
+  await rejectsWith(attempt('nobody@acme.test', 'x'), 'invalid-credentials');
   assert.equal(sorted(done), sorted({ [OURS]: 1, scrypt$16$8$3: 1 }));
 });
 

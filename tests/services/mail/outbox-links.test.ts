@@ -40,7 +40,7 @@ links('are made for the user whose address was typed, good for an hour from then
   const [mail] = (await outbox.claim(5)).mails;
   const [link] = await linksOf(app, ADA);
   if (!mail) return assert.unreachable();
-  const opened = await app.as(null).passwords.openLink({ token: tokenIn(outbox.write(mail).text) });
+  const opened = await app.as(null).passwords.verifyToken({ token: tokenIn(outbox.write(mail).text) });
 
   assert.is(opened.email, ADA);
   assert.is(link?.expires_at.getTime(), asked + 60 * MINUTE_MS);

@@ -118,7 +118,7 @@ inspection('says that the store is away when its stream breaks', async () => {
     })(),
   );
 
-  const problem = await problemOf(inspect(packageOf(), { body }), 'store-away');
+  const problem = await problemOf(inspect(packageOf(), { body }), 'package-store-unavailable');
 
   assert.is(problem.cause, broken);
 });
@@ -126,11 +126,11 @@ inspection('says that the store is away when its stream breaks', async () => {
 inspection('says that the store is away when its stream ends too soon, or ended before', async () => {
   const cut = stored(packageOf());
   cut.body.once('data', () => cut.body.destroy()).pause();
-  await problemOf(inspectPackage(cut, EXPECTED), 'store-away');
+  await problemOf(inspectPackage(cut, EXPECTED), 'package-store-unavailable');
 
   const gone = stored(packageOf());
   await new Promise<void>((resolve) => gone.body.once('close', () => resolve()).destroy());
-  await problemOf(inspectPackage(gone, EXPECTED), 'store-away');
+  await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
 });
 
 inspection('closes the file it reads, accepted or refused at any point', async () => {

@@ -12,7 +12,7 @@ const problemIn = (text: string | Uint8Array): Problem => {
   try {
     parse(text);
   } catch (error) {
-    if (error instanceof Problem && error.code === 'bad-package') return error;
+    if (error instanceof Problem && error.code === 'invalid-package') return error;
     throw error;
   }
   throw new Error('it should have been refused');

@@ -14,7 +14,7 @@ const refusalOf = (text: string): string => {
   try {
     parse(text);
   } catch (error) {
-    if (error instanceof Problem && error.code === 'bad-package') return error.message;
+    if (error instanceof Problem && error.code === 'invalid-package') return error.message;
     throw error;
   }
   return 'none';

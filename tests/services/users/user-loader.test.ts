@@ -91,9 +91,9 @@ reading(
     };
     await app.as(ROOT).users.create({ email: 'helper@steward.test', client: 1 });
     assert.equal(await sees('helper@steward.test'), [false, false]);
-    await app.as(ROOT).roles.setOffices({ email: 'helper@steward.test', is_staff: true });
+    await app.as(ROOT).roles.update({ email: 'helper@steward.test', is_staff: true });
     assert.equal(await sees('helper@steward.test'), [false, true]);
-    await app.as(ROOT).roles.setOffices({ email: 'helper@steward.test', is_staff: false });
+    await app.as(ROOT).roles.update({ email: 'helper@steward.test', is_staff: false });
     assert.equal(await sees('helper@steward.test'), [true, false]);
     for (const email of [ACME, ADA]) assert.equal((await sees(email))[1], false, email);
   },

@@ -16,7 +16,7 @@ export const Home = () => {
   const session = useQuery(
     useTRPC().sessions.current.queryOptions(undefined, { enabled: loginFlag.isSet() }),
   );
-  if (session.error && !isProblem(session.error, 'not-signed-in'))
+  if (session.error && !isProblem(session.error, 'unauthenticated'))
     return <p role="alert">{messageOf(session.error)}</p>;
   if (session.isLoading) return <p className="muted">Loading…</p>;
   if (session.data === undefined) return <LoginForm />;

@@ -23,9 +23,9 @@ export const apps: WordingOf<'apps'> = {
   rollback: {
     summary: 'Go back to an earlier version of an app',
     description: 'To the version named, or without one to that which was loaded before.',
-    problems: ['bad-package'],
+    problems: ['invalid-package'],
   },
-  update: { summary: 'Change an app', description: 'What is left out stays.', problems: ['not-allowed'] },
+  update: { summary: 'Change an app', description: 'What is left out stays.', problems: ['forbidden'] },
 };
 
 export const appPackages: WordingOf<'appPackages'> = {
@@ -33,21 +33,21 @@ export const appPackages: WordingOf<'appPackages'> = {
     summary: 'Fetch a package from the store',
     description:
       'Of the version named, or `latest`: the newest that is no prerelease. It is checked whole, and not loaded yet.',
-    problems: ['bad-package', 'store-away'],
+    problems: ['invalid-package', 'package-store-unavailable'],
   },
   load: {
     summary: 'Load the package that was fetched last',
     description: 'Loading what runs already changes nothing.',
-    problems: ['bad-package'],
+    problems: ['invalid-package'],
   },
 };
 
 export const usage: WordingOf<'usage'> = {
-  ofApp: {
+  listByApp: {
     summary: 'Stream the usage of an app',
     description: 'All entries of the last `window` days, the newest first, as long as they may be.',
   },
-  ofUser: {
+  listByUser: {
     summary: 'Usage of an app by a user',
     description: 'The newest entry; with `window`, all entries of so many days as an array.',
   },
@@ -70,7 +70,7 @@ export const usage: WordingOf<'usage'> = {
 
 export const savedFilters: WordingOf<'savedFilters'> = {
   list: { summary: 'List your saved filters' },
-  ofStack: { summary: 'List your saved filters of a stack' },
+  listByStack: { summary: 'List your saved filters of a stack' },
   get: { summary: 'One saved filter' },
   create: {
     summary: 'Save a filter',

@@ -1,6 +1,6 @@
 import type { WordingOf } from './description.ts';
 
-const LOGIN_PROBLEMS = ['bad-credentials', 'password_expired', 'throttled'] as const;
+const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
 const ONE_SENTENCE = 'An unknown user, a wrong password and an inactive account answer the same.';
 
 /** Also said of granting roles. */
@@ -35,7 +35,7 @@ export const sessions: WordingOf<'sessions'> = {
     summary: 'Log a browser in',
     description:
       'Sets the cookie of the session. The CSRF token goes into the header `X-CSRFToken` of every later change.',
-    problems: [...LOGIN_PROBLEMS, 'not-signed-in', 'cross-site'],
+    problems: [...LOGIN_PROBLEMS, 'unauthenticated', 'cross-site'],
   },
   current: { summary: 'Who you are' },
   confirm: {
@@ -46,11 +46,11 @@ export const sessions: WordingOf<'sessions'> = {
   },
   end: { summary: 'Log out', description: 'Ends the session, or the token, that the request came with.' },
   list: { summary: 'List your sessions' },
-  endOne: { summary: 'End a session of yours' },
-  endAllOf: {
+  revoke: { summary: 'End a session of yours' },
+  revokeAll: {
     summary: 'End all logins of a user',
     description: 'All sessions and tokens. The user may log in again.',
-    problems: ['not-allowed'],
+    problems: ['forbidden'],
   },
 };
 
@@ -58,7 +58,7 @@ export const passwords: WordingOf<'passwords'> = {
   change: {
     summary: 'Change your password',
     description: 'Ends all your other logins. Every rule that the new password breaks is told.',
-    problems: ['bad-credentials', 'throttled'],
+    problems: ['invalid-credentials', 'throttled'],
   },
   renew: {
     summary: 'Replace an expired password',
@@ -70,12 +70,12 @@ export const passwords: WordingOf<'passwords'> = {
     description: 'The answer is the same whoever has the address.',
     problems: ['throttled'],
   },
-  openLink: {
+  verifyToken: {
     summary: 'What a mailed link opens',
     description: 'Consumes nothing.',
-    problems: ['link-dead'],
+    problems: ['invalid-link'],
   },
-  reset: { summary: 'Set a password by a mailed link', problems: ['link-dead'] },
+  reset: { summary: 'Set a password by a mailed link', problems: ['invalid-link'] },
   check: {
     summary: 'Judge a password while it is typed',
     description: 'By your own policy, or by that of the client whose site this is. Nothing is kept.',

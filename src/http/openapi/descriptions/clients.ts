@@ -25,7 +25,7 @@ export const clients: WordingOf<'clients'> = {
 };
 
 export const branding: WordingOf<'branding'> = {
-  ofHost: {
+  get: {
     summary: 'Texts for pages that come before a login',
     description: 'Of the client whose site the request was sent to.',
   },

@@ -17,6 +17,6 @@ export const mail: WordingOf<'mail'> = {
   retry: {
     summary: 'Send a mail now',
     description: 'One that failed or still waits.',
-    problems: ['not-allowed'],
+    problems: ['forbidden'],
   },
 };

@@ -17,25 +17,25 @@ export const users: WordingOf<'users'> = {
     summary: 'Change a user',
     description:
       'What is left out stays. `apps` becomes exactly the apps named; those that you do not manage stay as they are. Client admins are not changed here.',
-    problems: ['client-admin-locked', 'not-yourself', 'last-superuser'],
+    problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
   deactivate: {
     summary: 'Deactivate a user',
     description: 'Ends all logins at once, on every instance. Repeating it changes nothing.',
-    problems: ['client-admin-locked', 'not-yourself', 'last-superuser'],
+    problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
 };
 
 export const roles: WordingOf<'roles'> = {
-  setOffices: {
+  update: {
     summary: 'Make somebody staff or a superuser, or no longer',
     description: RECENT_PASSWORD,
-    problems: ['not-yourself', 'last-superuser', 'reauthentication-required'],
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
   },
   setClientAdmin: {
     summary: 'Make somebody an admin of a client, or no longer',
     description: RECENT_PASSWORD,
-    problems: ['not-yourself', 'reauthentication-required'],
+    problems: ['self-modification', 'reauthentication-required'],
   },
 };
 
@@ -77,10 +77,10 @@ export const invitations: WordingOf<'invitations'> = {
     description: 'The audit trail keeps who did. With a mail server set, only superusers may.',
     problems: PENDING_ONLY,
   },
-  open: { summary: 'What the link of an invitation shows', problems: ['link-dead'] },
+  preview: { summary: 'What the link of an invitation shows', problems: ['invalid-link'] },
   accept: {
     summary: 'Accept an invitation',
     description: 'Somebody new sets a password and is logged in. Whoever has an account logs in first.',
-    problems: ['link-dead', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
+    problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
   },
 };
