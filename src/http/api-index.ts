@@ -3,15 +3,15 @@ import { API_INDEX } from './browsable/endpoint-paths.ts';
 import { sendAnswer } from './browsable/response-page.ts';
 import { OPENAPI_PATH } from './openapi/serve-openapi.ts';
 import { restEndpoints } from './rest/endpoints.ts';
-import { chooseForm, JSON_FORM, JSON_FORMS } from './rest/negotiation.ts';
+import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
 
 /** `/api/v1/`: the address of every path that can be read without parameters, by name, as Django REST's API root. */
 export const serveApiIndex = (app: FastifyInstance, baseUrl: string): void => {
   const index = indexOf(baseUrl);
   app.get(API_INDEX, async (request, reply) =>
-    chooseForm(request, JSON_FORMS) === JSON_FORM
+    negotiateType(request, JSON_TYPES) === JSON_TYPE
       ? reply.send(index)
-      : sendAnswer(request, reply, { json: JSON.stringify(index), type: JSON_FORM, notes: [] }),
+      : sendAnswer(request, reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
   );
 };
 

@@ -10,29 +10,29 @@ import { API_INDEX } from './browsable/endpoint-paths.ts';
 import { answerProblem } from './browsable/serve-browsable.ts';
 import { serveFavicon } from './favicon.ts';
 import { type Readiness, serveHealth } from './health.ts';
-import { limitBodiesInFlight } from './middleware/body-budget.ts';
-import { createBrokenRequests } from './middleware/client-errors.ts';
-import { compressAnswers, refuseEncodedBodies } from './middleware/compression.ts';
+import { limitBodyMemory } from './middleware/body-budget.ts';
+import { createClientErrors } from './middleware/client-errors.ts';
+import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { type Csrf, createCsrf } from './middleware/csrf.ts';
-import { requireOneHost } from './middleware/host-header.ts';
-import { limitRequests } from './middleware/rate-limit.ts';
-import { type ContextDeps, guardSessions, isHttps } from './middleware/request-context.ts';
-import { laterLogger } from './middleware/request-logger.ts';
+import { requireHostHeader } from './middleware/host-header.ts';
+import { limitRequestRate } from './middleware/rate-limit.ts';
+import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
+import { lazyChildLogger } from './middleware/request-logger.ts';
 import type { RequestQueues } from './middleware/request-queues.ts';
-import { keepRequestStates } from './middleware/request-state.ts';
-import { secureAnswers, securityHeadersFor } from './middleware/security-headers.ts';
+import { addRequestState } from './middleware/request-state.ts';
+import { createSecurityHeaders, setSecurityHeaders } from './middleware/security-headers.ts';
 import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
-import { addRareMethods, refuseOtherMethods } from './rest/methods.ts';
-import { negotiate } from './rest/negotiation.ts';
+import { addAllHttpMethods, refuseOtherMethods } from './rest/methods.ts';
+import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
 import { serveRest } from './rest/serve-rest.ts';
-import { serveRpc } from './trpc/serve-trpc.ts';
-import { isRpc } from './trpc/trpc-path.ts';
-import { sendRpcProblem } from './trpc/trpc-responses.ts';
+import { serveTrpc } from './trpc/serve-trpc.ts';
+import { isTrpcPath } from './trpc/trpc-path.ts';
+import { sendTrpcError } from './trpc/trpc-responses.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
@@ -70,13 +70,13 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
 
 /** Everything that speaks HTTP, not yet listening. */
 export const createServer = async (deps: ServerDeps) => {
-  const securityHeaders = await securityHeadersFor(deps.baseUrl);
-  const broken = createBrokenRequests(securityHeaders);
+  const securityHeaders = await createSecurityHeaders(deps.baseUrl);
+  const clientErrors = createClientErrors(securityHeaders);
   const cors = createCors(deps.corsOrigins);
   const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
-    childLoggerFactory: laterLogger,
+    childLoggerFactory: lazyChildLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,
@@ -88,23 +88,23 @@ export const createServer = async (deps: ServerDeps) => {
           // Checked by `requireOneHost`, whose refusals have the form of all others.
           requireHostHeader: false,
         },
-        deps.requests.inOrder(handle),
+        deps.requests.serialize(handle),
       ),
     trustProxy: proxyRule(deps.trustedProxies),
     // Requests that come while the service stops are still answered; only idle connections are cut.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    clientErrorHandler: broken.answer,
+    clientErrorHandler: clientErrors.answer,
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);
-      if (isRpc(request.url)) sendRpcProblem(request, reply, error);
+      if (isTrpcPath(request.url)) sendTrpcError(request, reply, error);
       else sendProblem(request, reply, error);
     },
   });
-  broken.watch(app.server);
-  addRareMethods(app);
+  clientErrors.watch(app.server);
+  addAllHttpMethods(app);
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
       ? failurePage(request, reply, error, { ...deps, csrf })
@@ -115,20 +115,20 @@ export const createServer = async (deps: ServerDeps) => {
       ? notFoundPage(request, reply, { ...deps, csrf })
       : answerProblem(request, reply, new Problem('not-found')),
   );
-  keepRequestStates(app, deps.requestDeadlineMs);
-  secureAnswers(app, securityHeaders);
+  addRequestState(app, deps.requestDeadlineMs);
+  setSecurityHeaders(app, securityHeaders);
   await app.register(cookie);
-  await negotiate(app);
+  await registerNegotiation(app);
   await cors.register(app);
-  identifyRequests(app);
-  requireOneHost(app);
-  keepOutOfCaches(app);
-  if (deps.requestLimits) limitRequests(app, { ...deps, limits: deps.requestLimits });
-  guardSessions(app, deps.baseUrl);
-  logAnswers(app);
-  refuseEncodedBodies(app);
-  limitBodiesInFlight(app);
-  await compressAnswers(app);
+  setRequestId(app);
+  requireHostHeader(app);
+  disableCaching(app);
+  if (deps.requestLimits) limitRequestRate(app, { ...deps, limits: deps.requestLimits });
+  refuseCrossSiteSessions(app, deps.baseUrl);
+  logResponses(app);
+  refuseCompressedBodies(app);
+  limitBodyMemory(app);
+  await compressResponses(app);
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
@@ -140,7 +140,7 @@ export const createServer = async (deps: ServerDeps) => {
   refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
   await app.register((rest) => serveRest(rest, { ...deps, csrf }));
   await app.register((pages) => servePages(pages, { ...deps, csrf }));
-  await app.register((rpc) => serveRpc(rpc, { ...deps, csrf }));
+  await app.register((rpc) => serveTrpc(rpc, { ...deps, csrf }));
   return app;
 };
 
@@ -154,7 +154,7 @@ const proxyRule = (trusted: number | string[]) =>
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
-const identifyRequests = (app: Hookable): void => {
+const setRequestId = (app: Hookable): void => {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
@@ -162,7 +162,7 @@ const identifyRequests = (app: Hookable): void => {
 };
 
 /** Answers are for one caller, and as of now. Avatars and pages say for themselves what they are. */
-const keepOutOfCaches = (app: Hookable): void => {
+const disableCaching = (app: Hookable): void => {
   app.addHook('onRequest', (request, reply, done) => {
     if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
     done();
@@ -170,7 +170,7 @@ const keepOutOfCaches = (app: Hookable): void => {
 };
 
 /** One line an answer. The query stays out: tRPC puts whole inputs there. */
-const logAnswers = (app: Hookable): void => {
+const logResponses = (app: Hookable): void => {
   // What it logs is listed here and holds no secret; to look for some would be a sixth of all memory that a request takes.
   const log = app.log.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {

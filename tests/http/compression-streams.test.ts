@@ -6,7 +6,7 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import fastify, { type FastifyInstance } from 'fastify';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { compressAnswers } from '../../src/http/middleware/compression.ts';
+import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { until } from '../support/poll.ts';
 
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress };
@@ -23,7 +23,7 @@ const streams: Test<Context> = suite<Context>('compressed streams');
 
 streams.before(async (context) => {
   context.server = fastify();
-  await compressAnswers(context.server);
+  await compressResponses(context.server);
   context.server.get('/api/stream', (_request, reply) =>
     reply.type('application/json').send(Readable.from(context.source(), { objectMode: false })),
   );

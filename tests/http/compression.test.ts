@@ -4,7 +4,7 @@ import { forEachOpenApiProcedure } from 'trpc-to-openapi';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { appRouter } from '../../routers/index.ts';
-import { compressAnswers } from '../../src/http/middleware/compression.ts';
+import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { isSecretProcedure } from '../../src/http/middleware/compression-exclusions.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
@@ -114,7 +114,7 @@ compression('never hold a secret beside what others could choose', async ({ app 
 
 compression('leave alone what a strong ETag names', async () => {
   const server = fastify();
-  await compressAnswers(server);
+  await compressResponses(server);
   server.get('/api/:tag', (request, reply) => {
     if (request.url === '/api/tagged') reply.header('etag', '"1"');
     return reply.type('application/json').send('1'.repeat(5_000));

@@ -15,7 +15,7 @@ const queues = suite('request queues');
 /** A server whose requests are handled in turn, and a connection to it that never reads. */
 const startServer = async (handle: RequestListener) => {
   const requests = createRequestQueues();
-  const server = createServer(requests.inOrder(handle));
+  const server = createServer(requests.serialize(handle));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const accepted = once(server, 'connection');

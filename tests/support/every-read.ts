@@ -45,4 +45,6 @@ export const everyRead = (): { endpoint: Endpoint; path: string }[] =>
 
 /** Lists that are answered as one array. The log of usage is streamed, and has a listing by pages of its own. */
 export const everyList = () =>
-  everyRead().filter(({ endpoint }) => endpoint.csv !== null && !endpoint.procedure.startsWith('usage.listBy'));
+  everyRead().filter(
+    ({ endpoint }) => endpoint.csv !== null && !endpoint.procedure.startsWith('usage.listBy'),
+  );

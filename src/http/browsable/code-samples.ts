@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { restInput } from '../rest/input.ts';
+import { readInput } from '../rest/input.ts';
 import { visible } from './visible-text.ts';
 
 /** In characters: what stays on one line on a phone beside the name of the procedure. */
@@ -12,7 +12,7 @@ type Called = { endpoint: Endpoint; request: FastifyRequest };
 export const trpcCall = ({ endpoint, request }: Called): string => {
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
   // A body may hold a password. What it said is not told again.
-  const { input } = restInput(endpoint, { params, query, body: {} });
+  const { input } = readInput(endpoint, { params, query, body: {} });
   const isRead = endpoint.method === 'GET';
   const addressed = Object.entries(input).filter(([key]) => isRead || isAddressed(endpoint, key));
   const members = addressed.map(([key, value]) => `${key}: ${literal(value)}`);

@@ -3,14 +3,14 @@ import type { Pagination } from '../../../routers/context.ts';
 import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { isPages, jsonOf } from '../rest/list-responses.ts';
-import { PAGE_FORM, wantsPage } from '../rest/negotiation.ts';
+import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';
 import { loginHint } from './document.ts';
 import { cutNote, MAX_ITEMS, pageNote } from './list-notes.ts';
 import { sendAnswer } from './response-page.ts';
 
 const API = /^\/api\/v1(\/|\?|$)/;
-const FAILURE_FORMS = ['application/json', 'application/problem+json', PAGE_FORM];
+const FAILURE_FORMS = ['application/json', 'application/problem+json', HTML_TYPE];
 
 type Result = { content: unknown; page: Pagination | undefined; writer: ItemWriter | undefined };
 
@@ -56,7 +56,7 @@ export const answerProblem = (
 };
 
 const showsPage = (request: FastifyRequest): boolean =>
-  API.test(request.url) && !isJsonOnly(request) && wantsPage(request, FAILURE_FORMS);
+  API.test(request.url) && !isJsonOnly(request) && prefersHtml(request, FAILURE_FORMS);
 
 /** Of every method: a path that answers JSON only fails in JSON only. */
 const isJsonOnly = ({ routeOptions }: FastifyRequest): boolean => jsonOnlyPaths.has(routeOptions.url ?? '');

@@ -20,7 +20,7 @@ export const hasLargeBody = (request: FastifyRequest): boolean => bodyBytes(requ
  * Bounds the memory that request bodies take at a time. A large body is refused before it is read when there is no room for
  * it; its room is free again when the response has been sent.
  */
-export const limitBodiesInFlight = (app: Pick<FastifyInstance, 'addHook'>): void => {
+export const limitBodyMemory = (app: Pick<FastifyInstance, 'addHook'>): void => {
   const authenticated = { freeBytes: AUTHENTICATED_BYTES };
   const anonymous = { freeBytes: ANONYMOUS_BYTES };
   app.addHook('preParsing', (request, reply, _payload, done) => {

@@ -3,12 +3,12 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { problemDocument } from '../rest/problem-document.ts';
-import { isRpc } from '../trpc/trpc-path.ts';
-import { rpcProblem } from '../trpc/trpc-responses.ts';
+import { isTrpcPath } from '../trpc/trpc-path.ts';
+import { trpcErrorBody } from '../trpc/trpc-responses.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
 /** What Node's parser finds before there is a request, by its codes. All else is a malformed request. */
-const PARSER_FAULTS: Record<string, ProblemCode> = {
+const PARSER_PROBLEMS: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 };
@@ -20,30 +20,30 @@ const MAX_LINE_START = 100;
 type ParserError = Error & { code?: string; rawPacket?: unknown };
 
 /** The answer that is under way on a connection. */
-const ANSWER = Symbol('answer');
-type Watched = Socket & { [ANSWER]?: ServerResponse | undefined };
+const CURRENT_RESPONSE = Symbol('answer');
+type TrackedSocket = Socket & { [CURRENT_RESPONSE]?: ServerResponse | undefined };
 
-function forget(this: ServerResponse): void {
-  const socket: Watched = this.req.socket;
-  if (socket[ANSWER] === this) socket[ANSWER] = undefined;
+function clearCurrentResponse(this: ServerResponse): void {
+  const socket: TrackedSocket = this.req.socket;
+  if (socket[CURRENT_RESPONSE] === this) socket[CURRENT_RESPONSE] = undefined;
 }
 
 /** Answers what is no HTTP in the form of every other failure, and closes the connection. */
-export const createBrokenRequests = (headers: SecurityHeaders) => {
+export const createClientErrors = (headers: SecurityHeaders) => {
   return {
     watch: (server: Server): void => {
-      server.on('request', ({ socket }: { socket: Watched }, response) => {
-        socket[ANSWER] = response;
-        response.once('close', forget);
+      server.on('request', ({ socket }: { socket: TrackedSocket }, response) => {
+        socket[CURRENT_RESPONSE] = response;
+        response.once('close', clearCurrentResponse);
       });
     },
 
-    answer: (error: ParserError, socket: Watched): void => {
-      const earlier = socket[ANSWER];
+    answer: (error: ParserError, socket: TrackedSocket): void => {
+      const earlier = socket[CURRENT_RESPONSE];
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
       // Answers come in the order of the requests: this one must not be taken for that of a whole one before.
       else if (earlier?.req.complete) earlier.once('close', () => socket.destroy());
-      else socket.end(answerTo(error, headers, earlier?.req.url ?? pathIn(error.rawPacket)));
+      else socket.end(responseTo(error, headers, earlier?.req.url ?? pathIn(error.rawPacket)));
     },
   };
 };
@@ -54,11 +54,11 @@ const pathIn = (packet: unknown): string => {
   return /^[A-Z]+ (\S+)/.exec(text)?.[1] ?? '';
 };
 
-const answerTo = (error: ParserError, headers: SecurityHeaders, path: string): string => {
+const responseTo = (error: ParserError, headers: SecurityHeaders, path: string): string => {
   const id = randomUUID();
-  const problem = new Problem(PARSER_FAULTS[error.code ?? ''] ?? 'malformed-request', { cause: error });
-  const body = isRpc(path) ? rpcProblem(problem) : problemDocument(problem, id);
-  const type = isRpc(path) ? 'application/json' : 'application/problem+json';
+  const problem = new Problem(PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed-request', { cause: error });
+  const body = isTrpcPath(path) ? trpcErrorBody(problem) : problemDocument(problem, id);
+  const type = isTrpcPath(path) ? 'application/json' : 'application/problem+json';
   return [
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     `Content-Type: ${type}; charset=utf-8`,

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { restEndpoints } from '../rest/endpoints.ts';
-import { calledProcedures, isRpc } from '../trpc/trpc-path.ts';
+import { isTrpcPath, proceduresInPath } from '../trpc/trpc-path.ts';
 
 /** Procedures whose answers have tokens in them, links, or mails with links. */
 const SECRET = /^(tokens|sessions|passwords|mail)\.|^invitations\.(copyLink|open|accept)$/;
@@ -18,7 +18,7 @@ const secretPaths = new Set([
 const PLAIN = /^[\w.]+$/;
 
 /** Whether the answer to this request may tell what only its caller should know. */
-export const tellsSecrets = ({ url, routeOptions }: FastifyRequest): boolean =>
-  isRpc(url)
-    ? calledProcedures(url).some((procedure) => !PLAIN.test(procedure) || isSecretProcedure(procedure))
+export const mayContainSecrets = ({ url, routeOptions }: FastifyRequest): boolean =>
+  isTrpcPath(url)
+    ? proceduresInPath(url).some((procedure) => !PLAIN.test(procedure) || isSecretProcedure(procedure))
     : secretPaths.has(routeOptions.url ?? '');

@@ -10,7 +10,7 @@ import {
 import compress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
-import { tellsSecrets } from './compression-exclusions.ts';
+import { mayContainSecrets } from './compression-exclusions.ts';
 import { chooseEncoding, ENCODINGS } from './content-encoding.ts';
 
 /** Below, headers and the wait for the compressor outweigh what is saved. */
@@ -34,14 +34,14 @@ const streaming = {
   createGzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
 };
 
-const whole = {
+const buffered = {
   brotliCompressSync: (bytes: Buffer) => brotliCompressSync(bytes, brotli),
   zstdCompressSync: (bytes: Buffer) => zstdCompressSync(bytes, zstd),
   gzipSync: (bytes: Buffer) => gzipSync(bytes),
 };
 
 /** Compresses answers of the API for those who ask for it, in the encoding that they like best. Bodies stay as they are. */
-export const compressAnswers = async (app: FastifyInstance): Promise<void> => {
+export const compressResponses = async (app: FastifyInstance): Promise<void> => {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { headers } = request.raw;
     const asked = headers['accept-encoding'];
@@ -53,7 +53,7 @@ export const compressAnswers = async (app: FastifyInstance): Promise<void> => {
   await app.register(compress, {
     encodings: [...ENCODINGS, 'identity'],
     threshold: MIN_BYTES,
-    zlib: { ...streaming, ...whole },
+    zlib: { ...streaming, ...buffered },
     globalDecompression: false,
   });
   // Fastify's handler drops what HEAD would send before the library has said how it would be sent.
@@ -70,7 +70,7 @@ export const compressAnswers = async (app: FastifyInstance): Promise<void> => {
  * Takes no body that is compressed: a few kilobytes of one can be gigabytes.
  * @throws Problem `unsupported-media-type`
  */
-export const refuseEncodedBodies = (app: Pick<FastifyInstance, 'addHook'>): void => {
+export const refuseCompressedBodies = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request.raw;
     const encoding = headers['content-encoding'] ?? 'identity';
@@ -86,6 +86,6 @@ export const refuseEncodedBodies = (app: Pick<FastifyInstance, 'addHook'>): void
  * put a text of their own beside it (BREACH). A strong `ETag` names the bytes of one form, and stands on small answers.
  */
 const mayCompress = (request: FastifyRequest, reply: FastifyReply): boolean =>
-  OF_PROGRAMS.test(request.url) && !reply.hasHeader('etag') && !tellsSecrets(request);
+  OF_PROGRAMS.test(request.url) && !reply.hasHeader('etag') && !mayContainSecrets(request);
 
 const OF_PROGRAMS = /^\/(api|trpc|docs)\//;

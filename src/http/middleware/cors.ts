@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ANY_ORIGIN } from '../../lib/origins.ts';
-import { varyBy } from '../rest/negotiation.ts';
+import { addVary } from '../rest/negotiation.ts';
 
 /** Longer than this no browser keeps the answer to a preflight. */
 const PREFLIGHT_SECONDS = 2 * 3600;
@@ -24,7 +24,7 @@ const REQUEST_HEADERS = [
 ];
 
 /** What scripts of other sites may read, beyond the few that browsers show anyway. */
-const ANSWER_HEADERS = [
+const EXPOSED_HEADERS = [
   'Allow',
   'Content-Disposition',
   'Deprecation',
@@ -68,7 +68,7 @@ export const createCors = (origins: readonly string[]) => {
         origin: (origin, done) => done(null, answerTo(origin)),
         methods: METHODS,
         allowedHeaders: REQUEST_HEADERS,
-        exposedHeaders: ANSWER_HEADERS,
+        exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_SECONDS,
         // The path's own OPTIONS goes on to answer, so that `Allow` is there for those who ask without a browser.
         preflightContinue: true,
@@ -80,7 +80,7 @@ export const createCors = (origins: readonly string[]) => {
     addTo: (request: FastifyRequest, reply: FastifyReply): void => {
       if (origins.length === 0) return;
       const answer = answerTo(request.headers.origin);
-      varyBy(reply, 'Origin');
+      addVary(reply, 'Origin');
       if (answer !== false) reply.header('access-control-allow-origin', answer);
     },
   };

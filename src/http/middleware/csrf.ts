@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
-import { presentedSession, presentedToken } from './credentials.ts';
+import { readSession, readToken } from './credentials.ts';
 import { refuseCrossSite } from './same-site.ts';
 
 export const CSRF_COOKIE = 'csrftoken';
@@ -61,7 +61,7 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
 
 /** What a token is bound to: the login presented, whether or not it keyedMutex out to be good. */
 const loginOf = (request: FastifyRequest, secure: boolean): string =>
-  presentedToken(request) ?? presentedSession(request, secure) ?? 'anonymous';
+  readToken(request) ?? readSession(request, secure) ?? 'anonymous';
 
 /** Only pages parse forms: what arrives elsewhere is bytes or text here. */
 const fieldOf = (body: unknown): unknown =>

@@ -13,7 +13,7 @@ export const etagOf = (content: object, text: string, passing: readonly string[]
 };
 
 /** The entity tags of an `If-Match` or `If-None-Match`, `*` for any; null when it is neither. */
-export const readTags = (header: string): readonly string[] | '*' | null => {
+export const parseEtags = (header: string): readonly string[] | '*' | null => {
   if (header.trim() === '*') return '*';
   if (!LIST.test(header)) return null;
   return header.match(TAG) ?? [];
@@ -28,9 +28,9 @@ const LIST = new RegExp(`^[ \\t,]*${TAG.source}([ \\t]*,[ \\t,]*${TAG.source})*[
  * tags in two parts, the first decides.
  */
 export const matchesStrongly = (tags: readonly string[] | '*', etag: string): boolean =>
-  tags === '*' || tags.some((tag) => tag === etag || isLastingSame(tag, etag));
+  tags === '*' || tags.some((tag) => tag === etag || hasSameStablePart(tag, etag));
 
-const isLastingSame = (tag: string, etag: string): boolean => {
+const hasSameStablePart = (tag: string, etag: string): boolean => {
   const lasting = TWO_PARTS.exec(etag)?.[1];
   return lasting !== undefined && TWO_PARTS.exec(tag)?.[1] === lasting;
 };

@@ -9,7 +9,7 @@ const BAD_HOST = {
 };
 
 /** Refuses a request without a valid `Host` header or with several, as RFC 9112 §3.2 demands. HTTP/1.0 needs none. */
-export const requireOneHost = (app: Pick<FastifyInstance, 'addHook'>): void => {
+export const requireHostHeader = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     const isValid = hasOneHost(request.raw) && HOST.test(request.headers.host ?? '');
     done(isValid ? undefined : new Problem('malformed-request', BAD_HOST));

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import type { Credential } from '../../services/access/actor.ts';
 import type { Allowance, RequestLimits } from '../../services/rate-limits/request-limits.ts';
-import { calledProcedures, isRpc } from '../trpc/trpc-path.ts';
-import { presentedSession, presentedToken } from './credentials.ts';
+import { isTrpcPath, proceduresInPath } from '../trpc/trpc-path.ts';
+import { readSession, readToken } from './credentials.ts';
 import { addressOf, type ContextDeps, isHttps } from './request-context.ts';
 
 /** Health, and files that are the same for everybody. */
@@ -22,12 +22,12 @@ type Deps = Pick<ContextDeps, 'openServices' | 'baseUrl'> & { limits: RequestLim
  * Holds each caller to a number of requests a minute, and says on every answer what is left
  * (draft-ietf-httpapi-ratelimit-headers-10). Each call of a batch counts.
  */
-export const limitRequests = (app: Pick<FastifyInstance, 'addHook'>, { limits, ...deps }: Deps): void => {
+export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits, ...deps }: Deps): void => {
   const credentialOf = createCredentials(deps);
   const policy = `"default";q=${limits.limit};w=${limits.windowSeconds}`;
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' || UNCOUNTED.test(request.url)) return;
-    const calls = isRpc(request.url) ? calledProcedures(request.url).length : 1;
+    const calls = isTrpcPath(request.url) ? proceduresInPath(request.url).length : 1;
     const caller = { via: await credentialOf(request), address: addressOf(request) };
     const allowance = await limits.take(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));
@@ -57,8 +57,8 @@ const createCredentials = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) => {
   };
 
   return async (request: FastifyRequest): Promise<Credential | null> => {
-    const token = presentedToken(request);
-    const secret = token ?? presentedSession(request, isHttps(baseUrl));
+    const token = readToken(request);
+    const secret = token ?? readSession(request, isHttps(baseUrl));
     if (secret === null) return null;
     const digest = createHash('sha256')
       .update(`${token === null ? 'session' : 'token'} ${secret}`)

@@ -7,7 +7,7 @@ import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { idempotencyKeyOf } from '../rest/idempotency-key.ts';
 import { preconditionOf } from '../rest/preconditions.ts';
-import { presentedSession, presentedToken, sessionCookie } from './credentials.ts';
+import { readSession, readToken, sessionCookieName } from './credentials.ts';
 import type { Csrf } from './csrf.ts';
 import { refuseCrossSite } from './same-site.ts';
 
@@ -39,10 +39,10 @@ const NO_STREAM = {
  * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
  * @throws Problem `cross-site`
  */
-export const guardSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
+export const refuseCrossSiteSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     if (SAFE_METHODS.has(request.method)) return done();
-    if (presentedSession(request, isHttps(baseUrl)) !== null) refuseCrossSite(request);
+    if (readSession(request, isHttps(baseUrl)) !== null) refuseCrossSite(request);
     done();
   });
 };
@@ -84,16 +84,16 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
       if (!actor) {
         const services = openServices();
         unused = services;
-        actor = lookUp(request, { ...deps, isSafe }, services);
+        actor = authenticate(request, { ...deps, isSafe }, services);
       }
       return actor;
     },
     mayPrefetch: ({ identity }) => {
-      const secret = presentedToken(request) ?? presentedSession(request, isHttps(deps.baseUrl));
+      const secret = readToken(request) ?? readSession(request, isHttps(deps.baseUrl));
       return secret !== null && identity.sawAllLastTime(secret);
     },
     browser: browserOf(request, deps),
-    once: () => onceOf(request, calls.count),
+    once: () => readIdempotencyKey(request, calls.count),
     precondition: () => preconditionOf(request, calls.count, context),
     setPagination: (page) => {
       request.state.page = page;
@@ -105,7 +105,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
 };
 
 /** One key for several calls would take them for repeats of each other; and links make batches by themselves. */
-const onceOf = (request: FastifyRequest, calls: number): IdempotencyKey | null => {
+const readIdempotencyKey = (request: FastifyRequest, calls: number): IdempotencyKey | null => {
   const key = idempotencyKeyOf(request.headers);
   if (key === null) return null;
   if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });
@@ -123,15 +123,15 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
  * Browsers send the cookie of a session whoever makes them: what it asks for must come from a page of this service.
  * @throws Problem `csrf-failed`, `cross-site`
  */
-const lookUp = async (
+const authenticate = async (
   request: FastifyRequest,
   { csrf, baseUrl, isSafe }: ContextDeps & { isSafe: boolean },
   { identity, refusals }: Services,
 ): Promise<Actor | null> => {
-  const token = presentedToken(request);
-  if (token !== null) return known(request, await identity.ofToken(token));
-  const session = presentedSession(request, isHttps(baseUrl));
-  const actor = known(request, session === null ? null : await identity.ofSession(session));
+  const token = readToken(request);
+  if (token !== null) return rememberUserId(request, await identity.ofToken(token));
+  const session = readSession(request, isHttps(baseUrl));
+  const actor = rememberUserId(request, session === null ? null : await identity.ofSession(session));
   if (!actor || isSafe) return actor;
   try {
     csrf.check(request);
@@ -143,7 +143,7 @@ const lookUp = async (
   return actor;
 };
 
-const known = (request: FastifyRequest, actor: Actor | null): Actor | null => {
+const rememberUserId = (request: FastifyRequest, actor: Actor | null): Actor | null => {
   request.state.userId = actor?.id;
   return actor;
 };
@@ -153,7 +153,7 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
   const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
   return {
     userAgent: request.headers['user-agent'] ?? '',
-    session: presentedSession(request, secure),
+    session: readSession(request, secure),
     prepareLogin: () => {
       refuseCrossSite(request);
       if (request.headers['trpc-accept'] === 'application/jsonl')
@@ -161,11 +161,11 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     },
     keepSession: (secret) => {
       const reply = request.state.reply;
-      reply.setCookie(sessionCookie(secure), secret, { ...cookie, maxAge: sessionMaxDays * DAY_SECONDS });
+      reply.setCookie(sessionCookieName(secure), secret, { ...cookie, maxAge: sessionMaxDays * DAY_SECONDS });
       return csrf.renew(reply, secret);
     },
     forgetSession: () => {
-      request.state.reply.clearCookie(sessionCookie(secure), cookie);
+      request.state.reply.clearCookie(sessionCookieName(secure), cookie);
     },
   };
 };

@@ -7,11 +7,11 @@ type Line = Parameters<FastifyBaseLogger['info']>;
  * The logger of one request, which is made when it has something to say: most never do, and making it takes longer than
  * finding the route.
  */
-export const laterLogger: MakeLogger = (logger, bindings, options) =>
+export const lazyChildLogger: MakeLogger = (logger, bindings, options) =>
   // Fastify's type has more of pino than Fastify uses.
-  new LaterLogger(() => logger.child(bindings, options)) as unknown as FastifyBaseLogger;
+  new LazyLogger(() => logger.child(bindings, options)) as unknown as FastifyBaseLogger;
 
-class LaterLogger {
+class LazyLogger {
   readonly #make: () => FastifyBaseLogger;
   #made: FastifyBaseLogger | undefined;
 

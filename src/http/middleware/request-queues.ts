@@ -86,7 +86,7 @@ export const createRequestQueues = () => {
 
   return {
     /** A listener that calls `handle` when it is the turn of the request; never if its connection ends before. */
-    inOrder:
+    serialize:
       (handle: RequestListener): RequestListener =>
       (request, response) => {
         const socket: Connection = request.socket;

@@ -21,11 +21,11 @@ export type RequestState = {
   /** The content type as it was sent: see `takeOverBodies`. */
   mediaType: string;
   /** By `performance.now()`. */
-  bodyBeganAt: number;
+  bodyStartedAt: number;
 };
 
 /** @param deadlineMs for all that a request asks of the database; the time that its body takes to arrive is not counted */
-export const keepRequestStates = (app: FastifyInstance, deadlineMs: number): void => {
+export const addRequestState = (app: FastifyInstance, deadlineMs: number): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
     const deadline = new Deadline(deadlineMs);
@@ -36,17 +36,17 @@ export const keepRequestStates = (app: FastifyInstance, deadlineMs: number): voi
       userId: undefined,
       page: undefined,
       mediaType: '',
-      bodyBeganAt: 0,
+      bodyStartedAt: 0,
     };
     withDeadline(deadline, done);
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    request.state.bodyBeganAt = performance.now();
+    request.state.bodyStartedAt = performance.now();
     done(null, payload);
   });
   // Reading a body leaves the context that the first hook has set.
   app.addHook('preValidation', ({ state }, _reply, done) => {
-    state.deadline.extend(performance.now() - state.bodyBeganAt);
+    state.deadline.extend(performance.now() - state.bodyStartedAt);
     withDeadline(state.deadline, done);
   });
 };

@@ -10,7 +10,7 @@ export type SecurityHeaders = Readonly<Record<string, string>>;
  * What every answer tells browsers, as helmet writes it. Asked once: its plugin makes all of it anew for each request,
  * which takes some 40 µs.
  */
-export const securityHeadersFor = async (baseUrl: string): Promise<SecurityHeaders> => {
+export const createSecurityHeaders = async (baseUrl: string): Promise<SecurityHeaders> => {
   const probe = fastify();
   await probe.register(helmet, {
     // Data is no document: it loads nothing, and nothing shows it. Pages say what they need themselves.
@@ -37,7 +37,7 @@ export const securityHeadersFor = async (baseUrl: string): Promise<SecurityHeade
 };
 
 /** Before everything else, so that refusals have them too; who answers may replace any. */
-export const secureAnswers = (app: Pick<FastifyInstance, 'addHook'>, headers: SecurityHeaders): void => {
+export const setSecurityHeaders = (app: Pick<FastifyInstance, 'addHook'>, headers: SecurityHeaders): void => {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(headers);
     done();

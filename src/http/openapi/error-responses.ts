@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { PAGE_FORM } from '../rest/negotiation.ts';
+import { HTML_TYPE } from '../rest/negotiation.ts';
 import { isConditional } from './conditions.ts';
 import { wordingOfProcedure } from './descriptions/all.ts';
 import { headersNamed } from './headers.ts';
@@ -69,7 +69,7 @@ const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => 
       },
       examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
     },
-    [PAGE_FORM]: { schema: { type: 'string' } },
+    [HTML_TYPE]: { schema: { type: 'string' } },
   },
 });
 

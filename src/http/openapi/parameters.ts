@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { formatsOf } from '../rest/negotiation.ts';
-import { offersOf } from '../rest/response-types.ts';
+import { formatNames } from '../rest/negotiation.ts';
+import { responseTypesOf } from '../rest/response-types.ts';
 import { conditionsOf } from './conditions.ts';
 import { partsOf } from './endpoint-parts.ts';
 import type { JsonSchema } from './json-schemas.ts';
@@ -46,5 +46,5 @@ const formatOf = (endpoint: Endpoint): JsonSchema => ({
   required: false,
   description: 'Overrides the `Accept` header.',
   // A pattern, since Scalar sends the first value of an enum unless told otherwise.
-  schema: { type: 'string', pattern: `^(${formatsOf(offersOf(endpoint)).join('|')})$` },
+  schema: { type: 'string', pattern: `^(${formatNames(responseTypesOf(endpoint)).join('|')})$` },
 });

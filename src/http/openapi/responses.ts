@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { offersOf } from '../rest/response-types.ts';
+import { responseTypesOf } from '../rest/response-types.ts';
 import { answersOnDemand, isTagged, mayBeMinimal } from './conditions.ts';
 import { answered } from './endpoint-parts.ts';
 import { ALWAYS, headersNamed, headersOf } from './headers.ts';
@@ -20,7 +20,7 @@ export const answersOf = (
       : { 204: nothing };
   }
   return {
-    [status]: full(endpoint, schemas, offersOf(endpoint)),
+    [status]: full(endpoint, schemas, responseTypesOf(endpoint)),
     ...(isTagged(endpoint) && { 304: { description: 'You have it.', headers: headersNamed('ETag') } }),
     ...(status === 200 && mayBeMinimal(endpoint) && { 204: nothing }),
   };

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { presentedSession } from '../middleware/credentials.ts';
+import { readSession } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
 import { hiddenField } from './fields.ts';
 import type { Html } from './html.ts';
@@ -49,7 +49,7 @@ export const visitOf = (request: FastifyRequest, reply: FastifyReply, deps: Page
  */
 const readerOf = (request: FastifyRequest, deps: PageDeps): Caller => {
   const context = contextOf(request, deps);
-  const session = presentedSession(request, isHttps(deps.baseUrl));
+  const session = readSession(request, isHttps(deps.baseUrl));
   if (session === null || request.method !== 'POST') return createCaller(context);
   let actor: ReturnType<typeof context.authenticate> | undefined;
   return createCaller({

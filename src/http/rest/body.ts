@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
-import { refuseCrowdedJson } from './json-complexity.ts';
+import { limitJsonComplexity } from './json-complexity.ts';
 
 /**
  * Reads every body as bytes, whatever its content type. Fastify would refuse a malformed type
  * (`application-json`) before looking whether there is a body at all; so the header is put aside first.
  */
-export const takeOverBodies = (app: FastifyInstance): void => {
+export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, rawHeaders } = request.raw;
     if (headers['content-type'] !== undefined) {
-      request.state.mediaType = lastValue(rawHeaders, 'content-type') ?? headers['content-type'];
+      request.state.mediaType = lastHeader(rawHeaders, 'content-type') ?? headers['content-type'];
       delete headers['content-type'];
     }
     done();
@@ -23,7 +23,7 @@ export const takeOverBodies = (app: FastifyInstance): void => {
  * The last of several headers with the same name; Node keeps the first. A PHP client appends the content type of a
  * multipart body to the default one, which its library has already set.
  */
-const lastValue = (rawHeaders: readonly string[], name: string): string | undefined => {
+const lastHeader = (rawHeaders: readonly string[], name: string): string | undefined => {
   const at = rawHeaders.findLastIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
   return at === -1 ? undefined : rawHeaders[at + 1];
 };
@@ -36,12 +36,12 @@ export const readBody = async (request: FastifyRequest, takesForms: boolean): Pr
   const bytes = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
   const { mediaType } = request.state;
-  if (takesForms && FORM.test(mediaType)) return readForm(bytes, mediaType);
+  if (takesForms && FORM_TYPE.test(mediaType)) return readForm(bytes, mediaType);
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
   return readJson(bytes);
 };
 
-const FORM = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
+const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
 
 /** RFC 8259 §8.1: JSON is UTF-8. A body that names no type is taken for JSON. */
 const isJson = (mediaType: string): boolean => {
@@ -55,7 +55,7 @@ const isJson = (mediaType: string): boolean => {
 const readJson = (bytes: Buffer): unknown => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    refuseCrowdedJson(text);
+    limitJsonComplexity(text);
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;

@@ -2,7 +2,7 @@ const MAX_NAME_LENGTH = 100;
 
 /** The path says what the file holds: `/api/v1/jb/clients/:id/users/` of client 1 is `clients-1-users.csv`. */
 export const csvFileName = (url: string, params: Record<string, string>): string => {
-  const segments = url.split('/').filter((segment) => segment !== '' && !COMMON.has(segment));
+  const segments = url.split('/').filter((segment) => segment !== '' && !COMMON_SEGMENTS.has(segment));
   const named = segments.map((segment) =>
     segment.startsWith(':') ? (params[segment.slice(1)] ?? '') : segment,
   );
@@ -12,4 +12,4 @@ export const csvFileName = (url: string, params: Record<string, string>): string
 };
 
 /** Segments that all paths begin with. */
-const COMMON = new Set(['api', 'v1', 'jb', 'hashr']);
+const COMMON_SEGMENTS = new Set(['api', 'v1', 'jb', 'hashr']);

@@ -17,22 +17,23 @@ export type RestInput = {
  * changes one thing by the path and names another in the body.
  * @throws Problem `malformed-body` when the body has not the form that is due
  */
-export const restInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
+export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
   const { many, body: whole, query: queryKeys } = endpoint.rest;
   const isSafe = endpoint.method === 'GET';
   const queried = (isSafe ? Object.keys(endpoint.input.shape) : (queryKeys ?? [])).filter((key) =>
     Object.hasOwn(query, key),
   );
   const addressed = {
-    ...fromTexts(endpoint, queried, query),
-    ...fromTexts(endpoint, endpoint.pathKeys, params),
+    ...parseTexts(endpoint, queried, query),
+    ...parseTexts(endpoint, endpoint.pathKeys, params),
   };
   if (isSafe || endpoint.method === 'DELETE') return single(addressed);
 
   if (many !== undefined) {
     const isSingle = !Array.isArray(body);
     const items = isSingle ? [objectBody(body)] : body;
-    const errors = (fields: FieldErrors) => (isSingle ? ofOnly(fields, many) : byIndex(fields, many));
+    const errors = (fields: FieldErrors) =>
+      isSingle ? errorsOfSingle(fields, many) : errorsByIndex(fields, many);
     return { input: { ...addressed, [many]: items }, isSingle, errors };
   }
   const content = objectBody(body);
@@ -47,7 +48,7 @@ export const restInput = (endpoint: Endpoint, { params, query, body }: Parts): R
 const single = (input: Record<string, unknown>, prefix?: string): RestInput => ({
   input,
   isSingle: true,
-  errors: (fields) => errorsByField(prefix === undefined ? fields : without(fields, `${prefix}.`)),
+  errors: (fields) => errorsByField(prefix === undefined ? fields : withoutPrefix(fields, `${prefix}.`)),
 });
 
 const objectBody = (body: unknown): Record<string, unknown> => {
@@ -58,7 +59,7 @@ const objectBody = (body: unknown): Record<string, unknown> => {
 };
 
 /** The same faults by paths without this beginning. Two that meet in one path are both kept. */
-const without = (fields: FieldErrors, prefix: string): FieldErrors => {
+const withoutPrefix = (fields: FieldErrors, prefix: string): FieldErrors => {
   const bare: FieldErrors = {};
   for (const [path, messages] of Object.entries(fields)) {
     const key = path.startsWith(prefix) ? path.slice(prefix.length) : path;
@@ -67,14 +68,14 @@ const without = (fields: FieldErrors, prefix: string): FieldErrors => {
   return bare;
 };
 
-const ofOnly = (fields: FieldErrors, many: string): ErrorsMember =>
-  errorsByField(without(fields, `${many}.0.`));
+const errorsOfSingle = (fields: FieldErrors, many: string): ErrorsMember =>
+  errorsByField(withoutPrefix(fields, `${many}.0.`));
 
 /** Faults of an element stand under its index; those of the array itself under its key. */
-const byIndex = (fields: FieldErrors, many: string): ErrorsMember => {
+const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const elements: Record<string, FieldErrors> = {};
   const rest: FieldErrors = {};
-  for (const [path, messages] of Object.entries(without(fields, `${many}.`))) {
+  for (const [path, messages] of Object.entries(withoutPrefix(fields, `${many}.`))) {
     const [, index, inside] = /^(\d+)\.(.+)$/s.exec(path) ?? [];
     // What is wrong with the array itself: the key is the procedure's, and nothing the caller has sent.
     if (index === undefined || inside === undefined) rest[path === many ? 'body' : path] = messages;
@@ -88,42 +89,42 @@ const byIndex = (fields: FieldErrors, many: string): ErrorsMember => {
 };
 
 /** Only what stands in a URL is read from text; JSON values are taken as they are. */
-const fromTexts = (
+const parseTexts = (
   { input }: Endpoint,
   keys: readonly string[],
   texts: Record<string, unknown>,
 ): Record<string, unknown> =>
-  Object.fromEntries(keys.map((key) => [key, fromText(kindOf(input.shape[key]), texts[key])]));
+  Object.fromEntries(keys.map((key) => [key, parseText(schemaTypeOf(input.shape[key]), texts[key])]));
 
 type Schema = z.core.$ZodType | undefined;
 
 /** Defaults and options wrap the schema that says the kind, transforms follow it. */
 type Def = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
 
-const kindOf = (schema: Schema): string => {
+const schemaTypeOf = (schema: Schema): string => {
   const def: Def | undefined = schema?._zod.def;
   const inner = def?.innerType ?? def?.in;
-  return inner ? kindOf(inner) : (def?.type ?? 'unknown');
+  return inner ? schemaTypeOf(inner) : (def?.type ?? 'unknown');
 };
 
 /** A day, or a moment of it with its offset. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** What is no number, boolean or date stays text, and the schema says what is wrong with it. */
-const fromText = (kind: string, text: unknown): unknown => {
+const parseText = (kind: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
-  if (kind === 'number' && /^-?\d+$/.test(text)) return withinSafe(Number(text));
+  if (kind === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));
   if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-  if (kind === 'date' && ISO_8601.test(text) && isDay(text.slice(0, 10))) return new Date(text);
+  if (kind === 'date' && ISO_8601.test(text) && isCalendarDate(text.slice(0, 10))) return new Date(text);
   return text;
 };
 
 /** 2026-02-30 is none: `Date` would read it as the 2nd of March. */
-const isDay = (text: string): boolean => {
+const isCalendarDate = (text: string): boolean => {
   const day = new Date(text);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 };
 
 /** A number too large to be one exactly is too large for any id or count, and that is all it has to be. */
-const withinSafe = (number: number): number =>
+const clampToSafeInteger = (number: number): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));

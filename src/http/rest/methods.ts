@@ -28,7 +28,7 @@ export const refuseOtherMethods = (app: FastifyInstance, paths: MethodsByPath): 
 };
 
 /** What Node can parse and Fastify does not know of its own accord; `CONNECT` never reaches a route. */
-export const addRareMethods = (app: FastifyInstance): void => {
+export const addAllHttpMethods = (app: FastifyInstance): void => {
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }

@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
 /** The form for people: every answer that has a body has it, after those for programs. */
-export const PAGE_FORM = 'text/html';
-export const JSON_FORM = 'application/json';
+export const HTML_TYPE = 'text/html';
+export const JSON_TYPE = 'application/json';
 /** First choice first. Further forms of an answer are to be added here. */
-export const JSON_FORMS: readonly string[] = [JSON_FORM, PAGE_FORM];
-export const LIST_FORMS: readonly string[] = [JSON_FORM, 'text/csv', PAGE_FORM];
+export const JSON_TYPES: readonly string[] = [JSON_TYPE, HTML_TYPE];
+export const LIST_TYPES: readonly string[] = [JSON_TYPE, 'text/csv', HTML_TYPE];
 
 const API = /^\/api\//;
 
 /** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
-export const negotiate = async (app: FastifyInstance): Promise<void> => {
+export const registerNegotiation = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
   app.addHook('onRequest', (request, reply, done) => {
     // The second in small letters, as the library that compresses looks for it.
@@ -20,7 +20,7 @@ export const negotiate = async (app: FastifyInstance): Promise<void> => {
     const { headers } = request.raw;
     if (headers.accept !== undefined) {
       const accept = withoutParameters(headers.accept);
-      headers.accept = API.test(request.url) && isProgramDefault(accept) ? withoutPage(accept) : accept;
+      headers.accept = API.test(request.url) && isProgramDefault(accept) ? withoutHtml(accept) : accept;
     }
     done();
   });
@@ -46,7 +46,7 @@ const withoutParameters = (accept: string): string =>
 const isProgramDefault = (accept: string): boolean =>
   /text\/html/i.test(accept) && accept.includes('*/*') && !/application\/(xhtml\+xml|json)/i.test(accept);
 
-const withoutPage = (accept: string): string =>
+const withoutHtml = (accept: string): string =>
   accept
     .split(',')
     .filter((range) => !/^text\/html(;|$)/i.test(range))
@@ -67,18 +67,18 @@ const formatOf = ({ query }: FastifyRequest): string | undefined => {
 };
 
 /** Whether a failure is to be shown as a page. An unknown `?format=` is itself a failure: the header decides then. */
-export const wantsPage = (request: FastifyRequest, offers: readonly string[]): boolean => {
+export const prefersHtml = (request: FastifyRequest, offers: readonly string[]): boolean => {
   const types = FORMATS.get(formatOf(request) ?? '');
-  return types ? types.test(PAGE_FORM) : request.accepts().type([...offers]) === PAGE_FORM;
+  return types ? types.test(HTML_TYPE) : request.accepts().type([...offers]) === HTML_TYPE;
 };
 
 /**
  * The content type of the answer, by `?format=` or else by the `Accept` header.
  * @throws Problem `not-acceptable`
  */
-export const chooseForm = (request: FastifyRequest, offers: readonly string[]): string => {
+export const negotiateType = (request: FastifyRequest, offers: readonly string[]): string => {
   const format = formatOf(request);
-  if (format !== undefined) return formNamed(format, offers);
+  if (format !== undefined) return typeByFormat(format, offers);
   const { accept } = request.headers;
   const [first] = offers;
   // Most callers write nothing else, and are spared the parser.
@@ -89,19 +89,19 @@ export const chooseForm = (request: FastifyRequest, offers: readonly string[]): 
 };
 
 /** 406 rather than Django REST framework's 404, which here would mean that the object does not exist. */
-const formNamed = (format: string, offers: readonly string[]): string => {
+const typeByFormat = (format: string, offers: readonly string[]): string => {
   const offer = offers.find((type) => FORMATS.get(format)?.test(type));
   if (offer !== undefined) return offer;
-  const names = formatsOf(offers).join(', ');
+  const names = formatNames(offers).join(', ');
   throw new Problem('not-acceptable', { detail: `\`format\` must be one of: ${names}.` });
 };
 
 /** The documented values of `?format=` where these content types are on offer. */
-export const formatsOf = (offers: readonly string[]): string[] =>
+export const formatNames = (offers: readonly string[]): string[] =>
   ['json', 'csv', 'html'].filter((name) => offers.some((type) => FORMATS.get(name)?.test(type)));
 
 /** Says that the answer depends on these request headers as well. */
-export const varyBy = (reply: FastifyReply, ...names: string[]): void => {
+export const addVary = (reply: FastifyReply, ...names: string[]): void => {
   const known = String(reply.getHeader('vary') ?? '').split(',');
   const all = new Set([...known, ...names].map((name) => name.trim().toLowerCase()).filter(Boolean));
   reply.header('vary', [...all].join(', '));

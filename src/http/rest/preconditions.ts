@@ -4,7 +4,7 @@ import type { Context, Precondition } from '../../../routers/context.ts';
 import { appRouter } from '../../../routers/index.ts';
 import { fieldErrors } from '../../../routers/middleware/errors.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { etagOf, matchesStrongly, matchesWeakly, readTags } from '../middleware/etags.ts';
+import { etagOf, matchesStrongly, matchesWeakly, parseEtags } from '../middleware/etags.ts';
 import { endpointOf } from './endpoints.ts';
 
 const BATCH = 'Must not come with a batch: send this call alone.';
@@ -25,8 +25,8 @@ export const preconditionOf = (
   if (match === undefined && noneMatch === undefined) return null;
   const header = match === undefined ? 'If-None-Match' : 'If-Match';
   if (calls > 1) throw invalid({ [header]: [BATCH] });
-  const wanted = tagsOf('If-Match', match);
-  const unwanted = tagsOf('If-None-Match', noneMatch);
+  const wanted = parseHeader('If-Match', match);
+  const unwanted = parseHeader('If-None-Match', noneMatch);
 
   const check = (etag: string): void => {
     if (wanted && !matchesStrongly(wanted, etag)) throw new Problem('precondition-failed');
@@ -40,7 +40,7 @@ export const preconditionOf = (
         key,
         demand: async (actor, services) => {
           const seen = { ...context, openServices: () => services, authenticate: async () => actor };
-          const content = await answerOf(query, key, seen);
+          const content = await callQuery(query, key, seen);
           check(etagOf(content, JSON.stringify(content), endpointOf(query).rest.volatileFields));
         },
       };
@@ -48,9 +48,9 @@ export const preconditionOf = (
   };
 };
 
-const tagsOf = (name: string, header: string | undefined) => {
+const parseHeader = (name: string, header: string | undefined) => {
   if (header === undefined) return null;
-  const tags = readTags(header);
+  const tags = parseEtags(header);
   if (tags === null) throw invalid({ [name]: [NO_TAGS] });
   return tags;
 };
@@ -62,7 +62,7 @@ const keyOf = (query: string, input: unknown): Record<string, unknown> => {
   return data;
 };
 
-const answerOf = async (query: string, key: Record<string, unknown>, ctx: Context): Promise<object> =>
+const callQuery = async (query: string, key: Record<string, unknown>, ctx: Context): Promise<object> =>
   callTRPCProcedure({
     router: appRouter,
     path: query,

@@ -5,10 +5,10 @@ export const preferredReturn = ({ headers }: Pick<FastifyRequest, 'headers'>): s
   const { prefer } = headers;
   if (prefer === undefined) return null;
   for (const preference of String(prefer).split(',')) {
-    const [, value] = RETURN.exec(preference) ?? [];
+    const [, value] = RETURN_PREFERENCE.exec(preference) ?? [];
     if (value !== undefined) return value.toLowerCase();
   }
   return null;
 };
 
-const RETURN = /^\s*return\s*=\s*"?(representation|minimal)"?\s*(?:;|$)/i;
+const RETURN_PREFERENCE = /^\s*return\s*=\s*"?(representation|minimal)"?\s*(?:;|$)/i;

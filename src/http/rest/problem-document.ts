@@ -6,7 +6,7 @@ import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../../lib/
 export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
 
 /** Faults that Fastify finds before a route is reached, by its codes. */
-const FASTIFY_FAULTS: Record<string, ProblemCode> = {
+const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'malformed-path',
   FST_ERR_MAX_PARAM_LENGTH: 'path-too-long',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
@@ -50,7 +50,7 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
 
 const problemOfHttpError = (error: unknown): Problem => {
   if (error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500) {
-    const code = 'code' in error ? FASTIFY_FAULTS[String(error.code)] : undefined;
+    const code = 'code' in error ? FASTIFY_PROBLEMS[String(error.code)] : undefined;
     return new Problem(code ?? 'malformed-body', { cause: error });
   }
   return problemOf(error);

@@ -7,17 +7,17 @@ import { Problem } from '../../lib/problems.ts';
 import { inputForPage } from '../browsable/list-notes.ts';
 import { answerProblem, sendResult } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { readBody, takeOverBodies } from './body.ts';
-import { isKnown, locationOf, tagOf } from './conditional-requests.ts';
+import { parseBodiesAsBuffers, readBody } from './body.ts';
+import { isNotModified, locationOf, responseEtag } from './conditional-requests.ts';
 import { csvFileName } from './csv-file-name.ts';
 import { type Endpoint, restEndpoints } from './endpoints.ts';
-import { restInput } from './input.ts';
+import { readInput } from './input.ts';
 import { csvOf, isPages, jsonOf, sendPages } from './list-responses.ts';
 import { methodsByPath, refuseOtherMethods } from './methods.ts';
-import { JSON_FORM, PAGE_FORM } from './negotiation.ts';
+import { HTML_TYPE, JSON_TYPE } from './negotiation.ts';
 import { pageUrls, setPageHeaders } from './page-headers.ts';
 import { preferredReturn } from './prefer-header.ts';
-import { formFor } from './response-types.ts';
+import { responseTypeFor } from './response-types.ts';
 import { sendListText } from './streamed-list.ts';
 
 /** The paths on which a POST needs a CSRF token whichever way the caller logged in. */
@@ -28,24 +28,29 @@ const CSRF_PATHS = '/api/v1/hashr/';
  * segments before parameters, parameters decoded.
  */
 export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
-  takeOverBodies(app);
+  parseBodiesAsBuffers(app);
   const endpoints = restEndpoints();
   for (const endpoint of endpoints) {
     app.route({
       method: endpoint.method,
       url: endpoint.url,
       ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
-      onRequest: (request, reply) => admit(endpoint, request, reply, deps),
-      handler: (request, reply) => answer(endpoint, request, reply, deps),
+      onRequest: (request, reply) => checkHeaders(endpoint, request, reply, deps),
+      handler: (request, reply) => handleRequest(endpoint, request, reply, deps),
     });
   }
   refuseOtherMethods(app, methodsByPath(endpoints));
 };
 
 /** Whatever can be refused by the headers alone is refused before the body is read. */
-const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
-  if (endpoint.rest.status !== 204) formFor(endpoint, request);
-  if (endpoint.isPublic || isBareQuery(endpoint, request)) return;
+const checkHeaders = async (
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ContextDeps,
+) => {
+  if (endpoint.rest.status !== 204) responseTypeFor(endpoint, request);
+  if (endpoint.isPublic || canAuthenticateLater(endpoint, request)) return;
   if (!(await contextOf(request, deps).authenticate())) throw new Problem('unauthenticated');
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
   if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
@@ -53,13 +58,13 @@ const admit = async (endpoint: Endpoint, request: FastifyRequest, reply: Fastify
 };
 
 /** There is no body to be spared, and the procedure asks who calls: it may do something else meanwhile. */
-const isBareQuery = ({ method, url }: Endpoint, { headers }: FastifyRequest): boolean =>
+const canAuthenticateLater = ({ method, url }: Endpoint, { headers }: FastifyRequest): boolean =>
   method === 'GET' &&
   !url.startsWith(CSRF_PATHS) &&
   (headers['content-length'] ?? '0') === '0' &&
   headers['transfer-encoding'] === undefined;
 
-const answer = async (
+const handleRequest = async (
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -67,16 +72,16 @@ const answer = async (
 ) => {
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
-  const { input, isSingle, errors } = restInput(endpoint, { params, query, body });
+  const { input, isSingle, errors } = readInput(endpoint, { params, query, body });
   try {
     const result: unknown = await callTRPCProcedure({
       router: appRouter,
       path: endpoint.procedure,
       type: endpoint.type,
-      ctx: takesText(endpoint, request)
+      ctx: acceptsJsonStream(endpoint, request)
         ? { ...contextOf(request, deps), takesText: true }
         : contextOf(request, deps),
-      getRawInput: async () => (isForPage(endpoint, request) ? inputForPage(endpoint, input) : input),
+      getRawInput: async () => (isBrowsablePage(endpoint, request) ? inputForPage(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
     });
@@ -88,11 +93,11 @@ const answer = async (
   }
 };
 
-const takesText = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.csv !== null && formFor(endpoint, request) === JSON_FORM;
+const acceptsJsonStream = (endpoint: Endpoint, request: FastifyRequest): boolean =>
+  endpoint.csv !== null && responseTypeFor(endpoint, request) === JSON_TYPE;
 
-const isForPage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.method === 'GET' && formFor(endpoint, request) === PAGE_FORM;
+const isBrowsablePage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
+  endpoint.method === 'GET' && responseTypeFor(endpoint, request) === HTML_TYPE;
 
 const send = (
   endpoint: Endpoint,
@@ -103,20 +108,20 @@ const send = (
 ) => {
   const { status = 200, items } = endpoint.rest;
   if (status === 204) return sendNothing(request, reply, content);
-  const form = formFor(endpoint, request);
+  const form = responseTypeFor(endpoint, request);
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
-  if (form === PAGE_FORM) return sendResult(request, reply.code(status), { content, page, writer: items });
+  if (form === HTML_TYPE) return sendResult(request, reply.code(status), { content, page, writer: items });
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (content instanceof JsonStream) return sendListText(request, reply, content);
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);
   const text = textOf(content, form, endpoint);
-  const etag = tagOf(endpoint, status, content, text);
+  const etag = responseEtag(endpoint, status, content, text);
   if (etag !== null) {
     reply.header('etag', etag);
-    if (isKnown(request, etag)) return sendNotModified(request, reply, form, text);
+    if (isNotModified(request, etag)) return sendNotModified(request, reply, form, text);
   }
   if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
     reply.header('preference-applied', 'return=minimal');

@@ -8,29 +8,29 @@ import { Problem } from '../../lib/problems.ts';
 import { hasLargeBody } from '../middleware/body-budget.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
-import { refuseCrowdedJson } from '../rest/json-complexity.ts';
+import { limitJsonComplexity } from '../rest/json-complexity.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { calledProcedures } from './trpc-path.ts';
-import { takeOverAnswers, tellRefusals } from './trpc-responses.ts';
+import { proceduresInPath } from './trpc-path.ts';
+import { formatErrorsAsTrpc, sendFetchResponses } from './trpc-responses.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
  * without asking, must not reach a mutation.
  */
-export const serveRpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
+export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'string' },
     async (_request: unknown, text: string) => {
-      refuseCrowdedJson(text);
+      limitJsonComplexity(text);
       return text;
     },
   );
-  takeOverAnswers(app);
-  tellRefusals(app);
+  sendFetchResponses(app);
+  formatErrorsAsTrpc(app);
   authenticateLargeBodies(app, deps);
-  const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, deps);
+  const handler = (request: FastifyRequest, reply: FastifyReply) => handleRequest(request, reply, deps);
 
   // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
   app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
@@ -51,7 +51,7 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
   const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
   const types = new Map(endpoints.map(({ procedure, type }) => [procedure, type]));
   const authenticate = async (request: FastifyRequest) => {
-    const calls = calledProcedures(request.url).map((procedure) => types.get(procedure));
+    const calls = proceduresInPath(request.url).map((procedure) => types.get(procedure));
     if (calls.includes(undefined)) return;
     const context = contextOf(request, deps, {
       count: calls.length,
@@ -65,7 +65,7 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
   });
 };
 
-const answer = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
   refuseLongBatch(request.url);
   await fastifyRequestHandler({
     router: appRouter,
@@ -89,7 +89,7 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, deps: Contex
 
 /** Before tRPC does, which would not name the limit. */
 const refuseLongBatch = (url: string): void => {
-  const count = calledProcedures(url).length;
+  const count = proceduresInPath(url).length;
   if (count <= MAX_BATCH_SIZE) return;
   const detail = `A batch may hold at most ${MAX_BATCH_SIZE} calls, and this one has ${count}: set maxItems of the batch link to ${MAX_BATCH_SIZE}.`;
   throw new Problem('malformed-request', { detail });

@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { trpcErrorOf } from '../../../routers/middleware/errors.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { varyBy } from '../rest/negotiation.ts';
+import { addVary } from '../rest/negotiation.ts';
 import { prepareProblem } from '../rest/problem-document.ts';
 
 /**
  * Takes over the answers of tRPC, which are those of the Fetch API. Fastify would replace headers that were set before,
  * and send even the shortest text as a stream, of a length that nobody knows.
  */
-export const takeOverAnswers = (app: Pick<FastifyInstance, 'addHook'>): void => {
+export const sendFetchResponses = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('onSend', async (_request, reply, payload) => {
     if (!(payload instanceof Response)) return payload;
     reply.code(payload.status);
@@ -20,7 +20,7 @@ export const takeOverAnswers = (app: Pick<FastifyInstance, 'addHook'>): void => 
 };
 
 const addHeader = (reply: FastifyReply, name: string, value: string): void => {
-  if (name === 'vary') varyBy(reply, ...value.split(','));
+  if (name === 'vary') addVary(reply, ...value.split(','));
   else reply.header(name, value);
 };
 
@@ -31,15 +31,15 @@ const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-enc
  * Answers what was refused before tRPC was asked (too many requests, too large a body) in tRPC's error format, which its
  * links read: once, for all calls of a batch.
  */
-export const tellRefusals = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
-  app.setErrorHandler((error, request, reply) => sendRpcProblem(request, reply, error));
+export const formatErrorsAsTrpc = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
+  app.setErrorHandler((error, request, reply) => sendTrpcError(request, reply, error));
 };
 
-export const sendRpcProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
-  reply.type('application/json').send(rpcProblem(prepareProblem(request, reply, error)));
+export const sendTrpcError = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
+  reply.type('application/json').send(trpcErrorBody(prepareProblem(request, reply, error)));
 
 /** A failure in tRPC's error format. */
-export const rpcProblem = (problem: Problem): string => {
+export const trpcErrorBody = (problem: Problem): string => {
   const config = appRouter._def._config;
   const error = getTRPCErrorShape({
     config,
