@@ -18,7 +18,7 @@ export const rebuildRollups = (config: Config, slug?: string): Promise<number> =
     try {
       const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
       const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
-      if (slug !== undefined && apps.length === 0) throw notFound(`app as ${slug}`);
+      if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
       await rebuildEach(
         apps.map(({ id }) => id),
         (id) => rebuildUsage(orm.em.fork(), id, systemClock.now()),

@@ -14,8 +14,8 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   sites_domain_unique: { domain: ['There is a site of this domain already.'] },
   clients_name_unique: { name: ['There is a client of this name already.'] },
   clients_site_id_unique: { site: ['This site has a client already.'] },
-  clients_site_id_foreign: { site: ['There is no such site.'] },
-  memberships_client_id_foreign: { client: ['There is no such client.'] },
+  clients_site_id_foreign: { site: ['No such site.'] },
+  memberships_client_id_foreign: { client: ['No such client.'] },
   api_tokens_user_id_name: { name: ['You have a token of this name already.'] },
   saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
 };

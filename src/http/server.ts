@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
-import { Problem } from '../lib/problems.ts';
+import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { serveApiIndex } from './api-index.ts';
 import { serveAvatars } from './avatars.ts';
@@ -113,7 +113,7 @@ export const createServer = async (deps: ServerDeps) => {
   app.setNotFoundHandler((request, reply) =>
     prefersPage(request)
       ? notFoundPage(request, reply, { ...deps, csrf })
-      : answerProblem(request, reply, new Problem('not-found')),
+      : answerProblem(request, reply, notFound('path')),
   );
   addRequestState(app, deps.requestDeadlineMs);
   setSecurityHeaders(app, securityHeaders);

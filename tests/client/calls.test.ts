@@ -142,7 +142,7 @@ calls('refused before a procedure is reached fail by the same codes', async ({ a
   );
 
   assert.is(error.data.httpStatus, 413);
-  assert.is(error.message, 'The body is larger than this path takes.');
+  assert.is(error.message, 'The request body exceeds the limit of this path.');
 });
 
 calls.run();

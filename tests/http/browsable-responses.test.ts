@@ -65,9 +65,9 @@ answers('lead whoever is not logged in to the login, and back', async ({ app }) 
 
 answers('show failures the same way, with their own status', async ({ app }) => {
   for (const [line, status, words] of [
-    ['GET /jb/users/nobody@acme.test/', 404, 'There is no such user.'],
+    ['GET /jb/users/nobody@acme.test/', 404, 'No such user.'],
     ['GET /jb/apps/zylTKNVx/usage/?window=x', 400, '&quot;window&quot;: ['],
-    ['GET /jb/nowhere/', 404, 'There is no such thing here.'],
+    ['GET /jb/nowhere/', 404, 'No such path.'],
     ['DELETE /jb/sites/', 405, '&quot;status&quot;: 405'],
   ] as const) {
     const page = await open(app, line, ACME);

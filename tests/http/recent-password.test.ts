@@ -32,8 +32,8 @@ recent('is required of a session 15 minutes after the login, to create a token',
   assert.is(refused.statusCode, 403);
   const { type, title, detail } = refused.json();
   assert.is(type, 'urn:steward:problem:reauthentication-required');
-  assert.is(title, 'Password required again');
-  assert.match(detail, 'POST it to /api/v1/session/confirm/');
+  assert.is(title, 'Password confirmation required');
+  assert.match(detail, 'POST /api/v1/session/confirm/');
   assert.is((await script.send('GET /jb/tokens/')).statusCode, 200);
 });
 

@@ -71,7 +71,7 @@ answers('tells a failure as problem+json with every field at once', async ({ app
     type: 'urn:steward:problem:invalid-input',
     title: 'Invalid input',
     status: 400,
-    detail: 'Some of the input is not valid.',
+    detail: 'Some of the input is invalid.',
     instance: 'r1',
   });
   assert.equal(Object.keys(errors).sort(), ['apps', 'email', 'is_demo_user']);

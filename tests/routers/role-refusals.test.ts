@@ -48,7 +48,7 @@ refusals('tells a client admin why a user of theirs cannot be changed', async ({
 
   assert.is(staff.message, 'This needs the role superuser, as this user is a superuser or staff.');
   assert.is(other.message, 'This needs the role superuser, as this user administers other clients too.');
-  assert.is(foreign.message, 'There is no such user.');
+  assert.is(foreign.message, 'No such user.');
 });
 
 refusals.run();

@@ -59,7 +59,7 @@ const readJson = (bytes: Buffer): unknown => {
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    throw new Problem('malformed-body', { detail: 'The body is not valid JSON.', cause });
+    throw new Problem('malformed-body', { detail: 'The request body is not valid JSON.', cause });
   }
 };
 
@@ -73,6 +73,6 @@ const readForm = async (bytes: Buffer, mediaType: string): Promise<Record<string
     for (const [name, value] of form) if (typeof value === 'string') fields[name] = value;
     return fields;
   } catch (cause) {
-    throw new Problem('malformed-body', { detail: 'The body is not a valid form.', cause });
+    throw new Problem('malformed-body', { detail: 'The request body is not a valid form.', cause });
   }
 };

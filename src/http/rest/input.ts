@@ -53,7 +53,7 @@ const single = (input: Record<string, unknown>, prefix?: string): RestInput => (
 
 const objectBody = (body: unknown): Record<string, unknown> => {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Problem('malformed-body', { detail: 'The body must be a JSON object.' });
+    throw new Problem('malformed-body', { detail: 'The request body must be a JSON object.' });
   }
   return { ...body };
 };
