@@ -61,35 +61,122 @@ const databaseUrl = z.string().transform((url, context) => {
   }
 });
 
-const Settings = z.object({
-  PORT: wholeNumber(0, 65_535, 8000),
-  HOST: z.string().default('127.0.0.1'),
-  WORKERS: wholeNumber(1, 64, 1),
-  BASE_URL: httpUrl.optional(),
-  TRUST_PROXY: trustedProxies,
-  APP_URL: appUrl.optional(),
-  CORS_ORIGINS: originList.default([]),
-  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0),
-  DATABASE_URL: databaseUrl.optional(),
-  PREPARED_STATEMENTS: flag(true),
-  DATA_DIR: z.string().default('.steward'),
-  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
-  ADMIN_EMAIL: emailAddress.default('admin@localhost'),
-  ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
-  DEMO: flag(false),
-  DEMO_PASSWORD: z.string().min(8, 'must have at least 8 characters').default('steward-demo-1'),
-  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90),
-  SESSION_MAX_DAYS: wholeNumber(1, 400, 30),
-  INVITATION_DAYS: wholeNumber(1, 3650, 14),
-  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400),
-  SMTP_URL: smtpUrl.optional(),
-  MAIL_FROM: emailAddress.optional(),
-  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0),
-  ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()),
+/**
+ * Every setting. `npm run docs` writes the table of docs/settings.md from the metadata: `description`, and where the schema
+ * does not say it, `valueType` and `defaultText`.
+ */
+export const Settings = z.object({
+  PORT: wholeNumber(0, 65_535, 8000).meta({ description: 'Port to listen on; `0` picks a free port' }),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'Address to listen on', valueType: 'IP address or host name' }),
+  WORKERS: wholeNumber(1, 64, 1).meta({
+    description: 'Number of processes that serve requests: see [workers.md](workers.md)',
+  }),
+  BASE_URL: httpUrl.optional().meta({
+    description: 'Public address of the service, used in links and in page headers',
+    defaultText: '`http://localhost:PORT`',
+  }),
+  TRUST_PROXY: trustedProxies.meta({
+    description:
+      'Reverse proxies whose `X-Forwarded-*` headers are trusted. Required behind a proxy that changes `Host`: otherwise forms are refused',
+    valueType: 'number of proxies, or their addresses',
+    defaultText: 'none',
+  }),
+  APP_URL: appUrl.optional().meta({
+    description: 'Address template of an app, used by the app cards on `/`',
+    valueType: 'URL or path with `{slug}` or `{id}`',
+    defaultText: 'the app in the API',
+  }),
+  CORS_ORIGINS: originList.default([]).meta({
+    description:
+      'Other sites whose scripts may call the API with a token: see [http.md](http.md#cross-origin-requests)',
+    valueType: 'origins separated by commas, or `*`',
+    defaultText: 'none',
+  }),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0).meta({
+    description:
+      'Requests that each token, session or address may make in a minute, summed over all instances; `0` disables the limit',
+  }),
+  DATABASE_URL: databaseUrl.optional().meta({
+    description: 'PostgreSQL server to use: see [database.md](database.md)',
+    valueType: 'PostgreSQL connection URI',
+    defaultText: 'the embedded database',
+  }),
+  PREPARED_STATEMENTS: flag(true).meta({
+    description:
+      '`0` disables named prepared statements, for PgBouncer before 1.21 in transaction mode: see [database.md](database.md#behind-pgbouncer)',
+  }),
+  DATA_DIR: z.string().default('.steward').meta({
+    description: 'Folder of the embedded database, the secret key, packages and compiled code',
+    valueType: 'folder',
+  }),
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional().meta({
+    description:
+      'Key that signs links and CSRF tokens and encrypts stored responses; required with `DATABASE_URL`',
+    valueType: 'string of 32 characters or more',
+    defaultText: 'generated once, kept in `DATA_DIR/secret-key`',
+  }),
+  ADMIN_EMAIL: emailAddress
+    .default('admin@localhost')
+    .meta({ description: 'Email address of the first superuser, created when the database has none' }),
+  ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional().meta({
+    description: 'Password of the first superuser',
+    valueType: 'string of 8 characters or more',
+    defaultText: 'random, printed once',
+  }),
+  DEMO: flag(false).meta({ description: '`1` fills an empty database with demo data' }),
+  DEMO_PASSWORD: z
+    .string()
+    .min(8, 'must have at least 8 characters')
+    .default('steward-demo-1')
+    .meta({ description: 'Password of all demo users', valueType: 'string of 8 characters or more' }),
+  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90).meta({
+    description: 'Days without use after which an API token expires; `0` means never',
+  }),
+  SESSION_MAX_DAYS: wholeNumber(1, 400, 30).meta({
+    description: 'Days after login at which a browser session ends; 14 days without use end it earlier',
+  }),
+  INVITATION_DAYS: wholeNumber(1, 3650, 14).meta({
+    description: 'Days that an invitation link is valid, counted from its last mail',
+  }),
+  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400).meta({
+    description:
+      'Days that usage entries are kept; older ones are removed by whole months. Entries older than this are refused',
+  }),
+  SMTP_URL: smtpUrl.optional().meta({
+    description:
+      'Mail server. Passwords are sent over TLS only. Without this setting, mails are stored and not sent',
+    valueType: '`smtp://user:password@host:port` or `smtps://…`',
+    defaultText: 'none',
+  }),
+  MAIL_FROM: emailAddress.optional().meta({
+    description: 'Sender of mails for clients without a `default_from_email`',
+    defaultText: '`steward@` and the host of `BASE_URL`',
+  }),
+  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0).meta({
+    description: 'Mails sent in a minute, summed over all instances; `0` disables the limit',
+  }),
+  ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()).meta({
+    description: 'Passwords hashed at the same time',
+    defaultText: 'number of cores',
+  }),
   ...storeSettings,
-  ENVIRONMENT: z.string().max(255).default('development'),
-  UPLOAD_BUCKET_NAME: z.string().max(255).default('steward-uploads'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  ENVIRONMENT: z
+    .string()
+    .max(255)
+    .default('development')
+    .meta({ description: '`environment` in the response of `/jb/env/`' }),
+  UPLOAD_BUCKET_NAME: z
+    .string()
+    .max(255)
+    .default('steward-uploads')
+    .meta({ description: '`upload_bucket_name` in the response of `/jb/env/`' }),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .meta({ description: 'Least severe level that is logged' }),
 });
 
 /** Settings that cannot be used: one line for each, all at once. Values are never repeated. */

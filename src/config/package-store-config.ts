@@ -52,20 +52,34 @@ const isPlainAddress = (text: string): boolean => {
 };
 
 const Settings = z.object({
-  APP_STORE: place.optional(),
+  APP_STORE: place.optional().meta({
+    description: 'Package store of apps: see [app-packages.md](app-packages.md)',
+    valueType: '`file:FOLDER` or `s3://BUCKET/PREFIX`',
+    defaultText: '`file:DATA_DIR/packages`',
+  }),
   APP_STORE_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
     .refine(isPlainAddress, 'must not hold a user, a password or a query')
-    .optional(),
+    .optional()
+    .meta({
+      description: 'Address of an S3 server other than AWS',
+      defaultText: '`AWS_ENDPOINT_URL_S3`, else AWS',
+    }),
   APP_STORE_REGION: z
     .string()
     .regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region')
-    .optional(),
+    .optional()
+    .meta({ description: 'Region of the bucket', defaultText: '`AWS_REGION`, else `us-east-1`' }),
   APP_STORE_PATH_STYLE: z
     .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
     .transform((text) => text === '1' || text === 'true')
-    .optional(),
-  // These are the AWS client's own: it judges them.
+    .optional()
+    .meta({
+      description: '`1` puts the bucket name into the path, `0` into the host name',
+      valueType: '`1` or `0`',
+      defaultText: '`1` with an endpoint, else `0`',
+    }),
+  // The AWS client validates its own settings; they are not part of docs/settings.md.
   AWS_REGION: z.string().optional(),
   AWS_DEFAULT_REGION: z.string().optional(),
   AWS_ENDPOINT_URL: z.string().optional(),

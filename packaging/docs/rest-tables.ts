@@ -1,0 +1,98 @@
+import type { Role } from '../../routers/trpc.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { cell } from './markdown.ts';
+
+type BodySchema = {
+  $ref?: string;
+  oneOf?: BodySchema[];
+  properties?: Record<string, unknown>;
+  required?: string[];
+};
+type RequestBody = { content: Record<string, { schema: BodySchema }> };
+type Operation = {
+  summary: string;
+  parameters?: { name: string; in: string; required: boolean }[];
+  requestBody?: RequestBody;
+};
+/** The parts of the OpenAPI document that the tables show. */
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, BodySchema> };
+};
+
+const PAGING = ['page', 'page_size', 'cursor', 'limit'];
+const API_PREFIX = '/api/v1';
+const HEAD = ['| Request | Input | Role | tRPC | Does |', '|---|---|---|---|---|'];
+
+const CALLERS: Record<Role, string> = {
+  viewer: 'client admin, staff, superuser',
+  admin: 'client admin, superuser',
+  staff: 'staff, superuser',
+  superuser: 'superuser',
+};
+
+/** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions. */
+export const restTables = (): string => {
+  const document: Document = JSON.parse(JSON.stringify(openApiDocument('')));
+  const rows = (isExtension: boolean): string[] =>
+    restEndpoints()
+      .filter(({ rest }) => (rest.extension ?? false) === isExtension)
+      .map((endpoint) => rowOf(endpoint, document));
+  return [
+    '### Paths of the interface document',
+    '',
+    ...HEAD,
+    ...rows(false),
+    '',
+    '### Extensions of Steward',
+    '',
+    ...HEAD,
+    ...rows(true),
+  ].join('\n');
+};
+
+const rowOf = (endpoint: Endpoint, document: Document): string => {
+  const { method, url, procedure } = endpoint;
+  const path = url.replaceAll(/:(\w+)/g, '{$1}');
+  const operation = document.paths[path]?.[method.toLowerCase()];
+  if (!operation) throw new Error(`${method} ${path} is not in the OpenAPI document.`);
+  const columns = [
+    `\`${method} ${path.slice(API_PREFIX.length)}\``,
+    inputOf(operation, document),
+    callersOf(endpoint),
+    `\`${procedure}\``,
+    operation.summary,
+  ];
+  return `| ${columns.map(cell).join(' | ')} |`;
+};
+
+const callersOf = ({ isPublic, role }: Endpoint): string => {
+  if (isPublic) return 'public';
+  return role ? CALLERS[role] : 'any user';
+};
+
+/** Query parameters as `?name`, then the fields of the body. Required ones are bold. */
+const inputOf = ({ parameters = [], requestBody }: Operation, document: Document): string => {
+  const query = parameters.filter((parameter) => parameter.in === 'query' && parameter.name !== 'format');
+  const hasPages = PAGING.every((key) => query.some(({ name }) => name === key));
+  const names = query
+    .filter(({ name }) => !(hasPages && PAGING.includes(name)))
+    .map(({ name, required }) => named(`?${name}`, required));
+  return [...names, ...(hasPages ? ['pages'] : []), ...bodyFields(requestBody, document)].join(', ') || '–';
+};
+
+const bodyFields = (requestBody: RequestBody | undefined, document: Document): string[] => {
+  const schema = resolved(requestBody?.content['application/json']?.schema, document);
+  const [single] = schema.oneOf ?? [];
+  const { properties = {}, required = [] } = single ? resolved(single, document) : schema;
+  const fields = Object.keys(properties).map((name) => named(name, required.includes(name)));
+  return single ? [...fields, 'or an array of these objects'] : fields;
+};
+
+const resolved = (schema: BodySchema = {}, document: Document): BodySchema => {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : (document.components.schemas[name] ?? {});
+};
+
+const named = (name: string, isRequired: boolean): string => (isRequired ? `**\`${name}\`**` : `\`${name}\``);
