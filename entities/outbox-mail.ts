@@ -18,7 +18,7 @@ export const OutboxMailSchema = defineEntity({
     {
       // Somebody waits at a screen for a password mail; it does not queue behind a bulk of invitations.
       name: 'outbox_mails_due',
-      expression: `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and gave_up_at is null`,
+      expression: `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
     },
     {
       name: 'outbox_mails_invited',
@@ -58,7 +58,7 @@ export const OutboxMailSchema = defineEntity({
     /** What the mail server last answered, or why it could not be asked. */
     lastError: p.string().length(500).nullable(),
     sentAt: instant().nullable(),
-    gaveUpAt: instant().nullable(),
+    failedAt: instant().nullable(),
   },
 });
 

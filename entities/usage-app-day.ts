@@ -15,10 +15,10 @@ export const UsageAppDaySchema = defineEntity({
      * these are all of them. The number of different people in a window of up to 90 days is the sum over its days,
      * each at the place that counts from the beginning of the window.
      */
-    newcomers: p
+    retentionHistogram: p
       .array((text) => Number(text))
       .columnType('int[]')
-      .check('cardinality(newcomers) = 90'),
+      .check('cardinality(retention_histogram) = 90'),
   },
 });
 

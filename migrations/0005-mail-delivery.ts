@@ -12,7 +12,7 @@ export class MailDelivery extends Migration {
         add column last_attempt_at timestamptz(3) null,
         add column next_attempt_at timestamptz(3) not null default now(),
         add column last_error varchar(500) null,
-        add column gave_up_at timestamptz(3) null,
+        add column failed_at timestamptz(3) null,
         drop constraint outbox_mails_kind_check,
         add constraint outbox_mails_kind_check check (kind in ('invitation', 'password-setup', 'password-reset')),
         add constraint outbox_mails_password_link_id_foreign foreign key (password_link_id) references password_links (id) on delete set null`);
@@ -22,7 +22,7 @@ export class MailDelivery extends Migration {
     this.addSql(`create index outbox_mails_password_link_id_index on outbox_mails (password_link_id)`);
     this.addSql(`create index outbox_mails_last_attempt_at_index on outbox_mails (last_attempt_at)`);
     this.addSql(
-      `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and gave_up_at is null`,
+      `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
     );
 
     this.addSql(`

@@ -56,14 +56,14 @@ export class UsageRollups extends Migration {
         app_id varchar(8) not null,
         day date not null,
         actions bigint not null,
-        newcomers int[] not null,
+        retention_histogram int[] not null,
         primary key (app_id, day),
         constraint usage_app_days_actions_check check (actions >= 0),
-        constraint usage_app_days_newcomers_check check (cardinality(newcomers) = 30),
+        constraint usage_app_days_retention_histogram_check check (cardinality(retention_histogram) = 30),
         constraint usage_app_days_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
       )`);
     this.addSql(`
-      insert into usage_app_days (app_id, day, actions, newcomers)
+      insert into usage_app_days (app_id, day, actions, retention_histogram)
       select app_id, day, sum(actions), array[${PLACES.join(', ')}]
       from (
         select app_id, day, actions,

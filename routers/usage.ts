@@ -127,7 +127,7 @@ export const usageRouter = router({
       rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, handlesIdempotency: true, extension },
     })
     .input(z.object({ app_id: AppKey, entries: usageReports(MAX_ENTRIES) }))
-    .output(z.object({ recorded: z.int(), repeated: z.int() }))
+    .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
       liftDeadlineOfBulk(input.entries.times.length);
       return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.once());

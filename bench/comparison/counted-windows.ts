@@ -3,7 +3,7 @@ import type { Place } from '../usage/place.ts';
 const columnsOf = (days: number): string => {
   const isIn = `today - day < ${days}`;
   return `coalesce(sum(actions) filter (where ${isIn}), 0)::int as actions${days},
-    coalesce(sum(newcomers[${days} - (today - day)]) filter (where ${isIn}), 0)::int as users${days}`;
+    coalesce(sum(retention_histogram[${days} - (today - day)]) filter (where ${isIn}), 0)::int as users${days}`;
 };
 
 /**

@@ -21,7 +21,7 @@ const PAIRS: Record<string, [counted: string, kept: string]> = {
   ],
   usage_app_days: [
     `select day, sum(actions)::int, array[${NEWCOMERS.join(', ')}] from (${ABSENCES}) as absences group by day`,
-    'select day, actions, newcomers from usage_app_days where app_id = $1',
+    'select day, actions, retention_histogram from usage_app_days where app_id = $1',
   ],
   usage_windows: [
     `select ${[30, 60, 90]

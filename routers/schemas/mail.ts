@@ -22,7 +22,7 @@ export const MailView = z.object({
   /** Null once it is sent or given up. */
   next_attempt_at: Instant.nullable(),
   sent_at: Instant.nullable(),
-  gave_up_at: Instant.nullable(),
+  failed_at: Instant.nullable(),
 });
 
 /** With its words as they go out; a link that the caller may not see is replaced. */
@@ -42,9 +42,9 @@ export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
   attempts: mail.attempts,
   last_error: mail.last_error,
   created_at: mail.created_at,
-  next_attempt_at: mail.sent_at || mail.gave_up_at ? null : mail.next_attempt_at,
+  next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
   sent_at: mail.sent_at,
-  gave_up_at: mail.gave_up_at,
+  failed_at: mail.failed_at,
 });
 
 export const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({

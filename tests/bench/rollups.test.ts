@@ -81,7 +81,7 @@ rollups('count what was done in a stack on a day', async (context) => {
 });
 
 rollups('count for each day of an app who was not there on the days before', async (context) => {
-  const newcomers = Array.from(
+  const histogram = Array.from(
     { length: 90 },
     (_, index) => `(count(*) filter (where before is null or day - before > ${index}))::int`,
   );
@@ -94,10 +94,10 @@ rollups('count for each day of an app who was not there on the days before', asy
       select *, (select max(day) from days earlier
         where app_id = days.app_id and email = days.email and day < days.day) as before
       from days)
-    select app_id, day, array[${newcomers.join(', ')}], sum(actions)::int
+    select app_id, day, array[${histogram.join(', ')}], sum(actions)::int
     from absences
     group by app_id, day`;
-  const kept = 'select app_id, day, newcomers, actions from usage_app_days';
+  const kept = 'select app_id, day, retention_histogram, actions from usage_app_days';
 
   assert.equal(await differences(context, counted, kept), []);
 });

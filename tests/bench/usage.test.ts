@@ -39,7 +39,7 @@ usage('finds rollups to be what the log says', async ({ database, appId }) => {
 for (const [table, change] of [
   ['usage_days', 'actions = actions + 1'],
   ['usage_stack_days', 'actions = actions + 1'],
-  ['usage_app_days', 'newcomers[30] = newcomers[30] + 1'],
+  ['usage_app_days', 'retention_histogram[30] = retention_histogram[30] + 1'],
   ['usage_windows', 'users90 = users90 + 1'],
 ] as const) {
   usage(`notices what is wrong in ${table}`, async ({ database, appId }) => {

@@ -91,7 +91,7 @@ calls('named by a key go alone, and are done once', async ({ app }) => {
   const [first, second, other] = await Promise.all([record('one'), record('one'), record('two')]);
 
   assert.equal(
-    [first, second, other].map(({ recorded }) => recorded),
+    [first, second, other].map(({ inserted }) => inserted),
     [1, 1, 1],
   );
   const rows = await app

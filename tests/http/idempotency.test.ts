@@ -18,7 +18,7 @@ idempotency('gives a repeat the first answer, also twenty at once', async ({ app
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, 'once', [report, report])));
 
   for (const answer of answers) {
-    assert.equal([answer.statusCode, answer.json()], [201, { recorded: 2, repeated: 0 }]);
+    assert.equal([answer.statusCode, answer.json()], [201, { inserted: 2, duplicates: 0 }]);
   }
   assert.is(await countOf(app), before + 2);
 });
@@ -26,7 +26,7 @@ idempotency('gives a repeat the first answer, also twenty at once', async ({ app
 idempotency('takes the same key in quotes for the same', async ({ app }) => {
   await send(app, 'quoted', report);
   const before = await countOf(app);
-  assert.equal((await send(app, '"quoted"', report)).json(), { recorded: 1, repeated: 0 });
+  assert.equal((await send(app, '"quoted"', report)).json(), { inserted: 1, duplicates: 0 });
   assert.is(await countOf(app), before);
 });
 

@@ -52,7 +52,7 @@ generated('compiles under strict settings and makes ten calls', async ({ app }) 
     'two@guest.test false',
     'true',
     'true',
-    '1 recorded',
+    '1 inserted',
     'urn:steward:problem:not-found',
   ]);
 });

@@ -46,7 +46,7 @@ export const tenCalls = async (baseUrl: string, username: string, password: stri
     ...invitations.map(({ email: invitee, is_demo_user }) => `${invitee} ${is_demo_user}`),
     `${apps.data?.[0]?.usage['30']?.actions !== undefined}`,
     `${firstActivity !== undefined}`,
-    `${recorded.data?.recorded} recorded`,
+    `${recorded.data?.inserted} inserted`,
     `${missing.error?.type}`,
   ];
 };

@@ -56,7 +56,7 @@ stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) =
   assert.is(tried.length, 5);
   for (const mail of tried) {
     assert.is(typeof mail.last_error, 'string');
-    assert.is(mail.gave_up_at, null);
+    assert.is(mail.failed_at, null);
     // Put off by a minute or so, not held for the rest of its lease.
     assert.ok(mail.next_attempt_at.getTime() - app.clock.now().getTime() < 2 * 60_000);
   }

@@ -119,7 +119,7 @@ workers('gives up a mail whose recipient is refused, and says why', async (conte
   await worker.stop();
   const mail = await mailTo(app, email);
 
-  assert.ok(mail.gave_up_at);
+  assert.ok(mail.failed_at);
   assert.is(mail.attempts, 1);
   assert.match(mail.last_error ?? '', 'No such mailbox here');
 });
@@ -129,7 +129,7 @@ workers('is woken by somebody who wants a mail tried again', async ({ app, smtp 
   smtp.faults.recipient = () => ({ status: 550 });
   const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
   worker.start();
-  await until('it is given up', async () => (await mailTo(app, email)).gave_up_at !== null);
+  await until('it is given up', async () => (await mailTo(app, email)).failed_at !== null);
   delete smtp.faults.recipient;
 
   await app.as(ACME).mail.retry({ id: (await mailTo(app, email)).id });

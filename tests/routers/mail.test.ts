@@ -70,7 +70,7 @@ mails('say what became of each', async ({ app }) => {
     created_at: app.clock.now(),
     next_attempt_at: null,
     sent_at: null,
-    gave_up_at: app.clock.now(),
+    failed_at: app.clock.now(),
   });
 });
 

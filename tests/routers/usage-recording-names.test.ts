@@ -12,7 +12,7 @@ const ENTRY = { email: EDSGER, action: 'NAMED' };
 const nameFilledIn = async (app: TestApp, who: string, entry: object): Promise<string | undefined> => {
   const payload = { ...ENTRY, ...entry };
   const answer = await app.send(`POST /jb/apps/${SALES}/usage/`, { as: who, payload });
-  assert.equal(answer.json(), { recorded: 1, repeated: 0 });
+  assert.equal(answer.json(), { inserted: 1, duplicates: 0 });
   app.clock.advance(1);
   const { items } = await app.as(ROOT).usage.list({ app_id: SALES, email: payload.email, limit: 1 });
   return items[0]?.full_name;

@@ -34,9 +34,9 @@ recording('takes one entry or an array of them', async ({ app }) => {
   const many = await app.send(PATH, { as: ACME, payload: [report(), report({ email: GRACE })] });
   const none = await app.send(PATH, { as: STAFF, payload: [] });
 
-  assert.equal([one.statusCode, one.json()], [201, { recorded: 1, repeated: 0 }]);
-  assert.equal([many.statusCode, many.json()], [201, { recorded: 2, repeated: 0 }]);
-  assert.equal([none.statusCode, none.json()], [201, { recorded: 0, repeated: 0 }]);
+  assert.equal([one.statusCode, one.json()], [201, { inserted: 1, duplicates: 0 }]);
+  assert.equal([many.statusCode, many.json()], [201, { inserted: 2, duplicates: 0 }]);
+  assert.equal([none.statusCode, none.json()], [201, { inserted: 0, duplicates: 0 }]);
   assert.is(await countOf(app), before + 3);
 });
 
@@ -69,7 +69,7 @@ recording('is for superusers, staff and admins of the client', async ({ app }) =
   await rejectsWith(app.as(null).usage.record({ app_id: SALES, entries }), 'unauthenticated');
   await rejectsWith(app.as(STAFF).usage.record({ app_id: 'nothing0', entries }), 'not-found');
   for (const who of [ROOT, STAFF, ACME]) {
-    assert.equal(await app.as(who).usage.record({ app_id: SALES, entries }), { recorded: 1, repeated: 0 });
+    assert.equal(await app.as(who).usage.record({ app_id: SALES, entries }), { inserted: 1, duplicates: 0 });
   }
 });
 
@@ -92,7 +92,7 @@ recording('takes what is late, up to the retention, and refuses the future', asy
   const at = (when: Date) => report({ timestamp: when.toISOString() });
   const taken = [at(ago(-5 * MINUTE_MS)), at(ago(400 * DAY_MS))];
   const answer = await app.send(PATH, { as: STAFF, payload: taken });
-  assert.equal(answer.json(), { recorded: 2, repeated: 0 });
+  assert.equal(answer.json(), { inserted: 2, duplicates: 0 });
 
   const errors = await refused(app, [at(NOON), at(ago(-5 * MINUTE_MS - 1)), at(ago(400 * DAY_MS + 1))]);
   assert.equal(errors, {
@@ -107,7 +107,7 @@ recording('takes 10,000 entries at once and no more', async ({ app }) => {
   const taken = await app.as(STAFF).usage.record({ app_id: SALES, entries: entries.slice(1) });
 
   assert.match(String(tooMany.body), /10000/);
-  assert.equal(taken, { recorded: 10_000, repeated: 0 });
+  assert.equal(taken, { inserted: 10_000, duplicates: 0 });
 });
 
 recording('writes an entry with an id once, in one array, again, or at once', async ({ app }) => {
@@ -116,10 +116,10 @@ recording('writes an entry with an id once, in one array, again, or at once', as
   const send = (entries: object[]) =>
     app.send(PATH, { as: STAFF, payload: entries }).then((answer) => answer.json());
 
-  assert.equal(await send([first, first]), { recorded: 1, repeated: 1 });
+  assert.equal(await send([first, first]), { inserted: 1, duplicates: 1 });
   const answers = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
   assert.is(
-    answers.reduce((sum, { recorded }) => sum + recorded, 0),
+    answers.reduce((sum, { inserted }) => sum + inserted, 0),
     1,
   );
 });
@@ -132,7 +132,7 @@ recording('knows an entry without a time by its id alone', async ({ app }) => {
   const later = await app.send(PATH, { as: STAFF, payload: timeless });
   app.clock.advance(-DAY_MS / 24);
 
-  assert.equal(later.json(), { recorded: 0, repeated: 1 });
+  assert.equal(later.json(), { inserted: 0, duplicates: 1 });
   assert.is(await countOf(app), before + 1);
 });
 
@@ -144,9 +144,9 @@ recording('takes an id with a time, and the same without one beside it, for one 
   }
 
   assert.equal(answers, [
-    { recorded: 1, repeated: 1 },
-    { recorded: 0, repeated: 2 },
-    { recorded: 0, repeated: 1 },
+    { inserted: 1, duplicates: 1 },
+    { inserted: 0, duplicates: 2 },
+    { inserted: 0, duplicates: 1 },
   ]);
 });
 

@@ -16,7 +16,7 @@ export const invitationFacts = (changes: Partial<MailFacts> = {}): MailFacts => 
   next_attempt_at: NOON,
   last_error: null,
   sent_at: null,
-  gave_up_at: null,
+  failed_at: null,
   client_name: 'Acme Analytics',
   invitation_subject: '',
   obsolete: null,

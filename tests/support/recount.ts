@@ -22,7 +22,7 @@ export const rollupFaults = async (
           select count(*) from people p where p.day = d.day and not exists (
             select from people q where q.email = p.email and q.day < p.day and q.day > p.day - place)
         ) order by place) from generate_series(1, 90) as place
-      ) as newcomers from people d group by day
+      ) as retention_histogram from people d group by day
     ),
     stacks as (select day, stack, count(*) as actions from log where stack is not null group by day, stack),
     windows as (
@@ -36,9 +36,9 @@ export const rollupFaults = async (
     full join people b on a.email = b.email and a.day = b.day where a.actions is distinct from b.actions
     union all
     select 'day', to_json(a), to_json(b)
-    from (select day, actions, newcomers from usage_app_days where app_id = ${appId}) a
+    from (select day, actions, retention_histogram from usage_app_days where app_id = ${appId}) a
     full join days b using (day)
-    where a.actions is distinct from b.actions or a.newcomers::bigint[] is distinct from b.newcomers
+    where a.actions is distinct from b.actions or a.retention_histogram::bigint[] is distinct from b.retention_histogram
     union all
     select 'stack', to_json(a), to_json(b)
     from (select day, stack, actions from usage_stack_days where app_id = ${appId}) a

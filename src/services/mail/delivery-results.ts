@@ -21,7 +21,7 @@ export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invita
     with locked as materialized (
       select id from invitations where id = ${claim.invitation_id}::int for no key update),
     sent as (
-      update outbox_mails set sent_at = ${now}::timestamptz, gave_up_at = null, last_error = null
+      update outbox_mails set sent_at = ${now}::timestamptz, failed_at = null, last_error = null
       where id = ${claim.id}::bigint and sent_at is null and (select count(*) from locked) >= 0
       returning invitation_id)
     update invitations set email_count = email_count + 1,
@@ -42,13 +42,13 @@ export const recordFailure = (
     .set({
       last_error: reason,
       next_attempt_at: new Date(now.getTime() + backoffMs(claim.attempts, baseMs)),
-      gave_up_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - GIVE_UP_MS)}::timestamptz
+      failed_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - GIVE_UP_MS)}::timestamptz
         then ${now}::timestamptz end`,
     })
     .execute();
 
 export const recordRefusal = (em: SqlEntityManager, claim: Claim, reason: string, now: Date) =>
-  unsettled(em, claim).set({ last_error: reason, gave_up_at: now }).execute();
+  unsettled(em, claim).set({ last_error: reason, failed_at: now }).execute();
 
 /** Gives back a mail that was claimed and not tried. */
 export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>
@@ -64,10 +64,10 @@ export const giveUpObsolete = async (
 ): Promise<void> => {
   if (mails.length === 0) return;
   await sql`
-    update outbox_mails set gave_up_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
+    update outbox_mails set failed_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
     from unnest(${mails.map(({ id }) => id)}::bigint[], ${mails.map(({ reason }) => reason)}::text[])
       as ended (id, reason)
-    where outbox_mails.id = ended.id and sent_at is null and gave_up_at is null`.execute(tables(tx));
+    where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(tables(tx));
 };
 
 const unsettled = (em: SqlEntityManager, { id, attempts }: Claim) =>

@@ -32,7 +32,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
     )
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
-    .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.gave_up_at'])
+    .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
     .select(['client.name as client_name', 'client.invitation_subject'])
     .select(whyObsolete(terms).as('obsolete'));
 

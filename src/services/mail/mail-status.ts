@@ -9,19 +9,19 @@ export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-type Tried = Pick<MailRow, 'sent_at' | 'gave_up_at' | 'attempts' | 'last_error'>;
+type Tried = Pick<MailRow, 'sent_at' | 'failed_at' | 'attempts' | 'last_error'>;
 
-export const mailStatusOf = ({ sent_at, gave_up_at, attempts, last_error }: Tried): MailStatus => {
+export const mailStatusOf = ({ sent_at, failed_at, attempts, last_error }: Tried): MailStatus => {
   if (sent_at) return 'sent';
-  if (gave_up_at) return 'failed';
+  if (failed_at) return 'failed';
   return attempts > 1 || last_error !== null ? 'retrying' : 'queued';
 };
 
 /** The same as SQL, over the alias `mail`. */
 export const hasMailStatus = (status: MailStatus) => {
   if (status === 'sent') return sql<boolean>`mail.sent_at is not null`;
-  if (status === 'failed') return sql<boolean>`(mail.sent_at is null and mail.gave_up_at is not null)`;
+  if (status === 'failed') return sql<boolean>`(mail.sent_at is null and mail.failed_at is not null)`;
   const hasFailed = sql`(mail.attempts > 1 or mail.last_error is not null)`;
-  return sql<boolean>`(mail.sent_at is null and mail.gave_up_at is null and
+  return sql<boolean>`(mail.sent_at is null and mail.failed_at is null and
     ${hasFailed} = ${status === 'retrying'})`;
 };

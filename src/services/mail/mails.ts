@@ -135,7 +135,7 @@ const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): P
 
 /** Between its claim and what comes of it, a mail has no error of its own yet. */
 const isBeingSent = (row: MailRow, now: Date): boolean =>
-  row.gave_up_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
+  row.failed_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
 
 /** Tried twice in a minute, it would count once. */
 const soonest = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
@@ -144,7 +144,7 @@ const soonest = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: numbe
 const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void> => {
   await tables(tx)
     .updateTable('outbox_mails')
-    .set({ next_attempt_at: at, gave_up_at: null })
+    .set({ next_attempt_at: at, failed_at: null })
     .where('id', '=', id)
     .execute();
   await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));

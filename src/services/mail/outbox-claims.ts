@@ -33,7 +33,7 @@ export const takeDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<
   const { rows } = await sql<{ id: number }>`
     with due as materialized (
       select id from outbox_mails
-      where sent_at is null and gave_up_at is null and next_attempt_at <= ${now}::timestamptz
+      where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
         and not ${isUnlinked} and ${isRested}
       order by (kind = 'invitation'), next_attempt_at, id
       limit ${room}
@@ -51,9 +51,9 @@ export const nextDue = async (em: SqlEntityManager): Promise<Date | null> => {
   const { rows } = await sql<{ due: Date | null }>`
     select least(
       (select min(next_attempt_at) from outbox_mails
-        where sent_at is null and gave_up_at is null and (kind = 'invitation') is false),
+        where sent_at is null and failed_at is null and (kind = 'invitation') is false),
       (select min(next_attempt_at) from outbox_mails
-        where sent_at is null and gave_up_at is null and (kind = 'invitation') is true)) as due`.execute(
+        where sent_at is null and failed_at is null and (kind = 'invitation') is true)) as due`.execute(
     tables(em),
   );
   return rows[0]?.due ?? null;

@@ -12,7 +12,7 @@ const BATCH = 100;
  * Password mails of which nobody has looked yet whom they are for, or which have no link so far. Whether they are
  * invitations is asked in the words of the index of due mails.
  */
-export const isUnlinked = sql<boolean>`(sent_at is null and gave_up_at is null and (kind = 'invitation') is false
+export const isUnlinked = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
 
 export const isAnyUnlinked = async (em: SqlEntityManager): Promise<boolean> =>

@@ -17,7 +17,7 @@ export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void
   await repeated(() =>
     sql`
       delete from outbox_mails where id in (
-        select id from outbox_mails where coalesce(sent_at, gave_up_at) < ${before}::timestamptz
+        select id from outbox_mails where coalesce(sent_at, failed_at) < ${before}::timestamptz
         order by id limit ${BATCH} for update skip locked)`.execute(tables(em)),
   );
   await repeated(() =>
@@ -30,7 +30,7 @@ export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void
 
 /** Ends unsent mails that no longer make sense, where nobody does by trying to send them. */
 export const endObsolete = async (em: SqlEntityManager, terms: Terms): Promise<void> => {
-  const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.gave_up_at', 'is', null);
+  const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)
     .selectFrom(open.as('open'))
     .select(['id', 'obsolete as reason'])

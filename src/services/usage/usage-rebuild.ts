@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { lockUsage } from './usage-log.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-partitions.ts';
-import { awayBefore, newcomersOf } from './usage-rollups.ts';
+import { awayBefore, retentionHistogram } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
 
 /**
@@ -34,10 +34,10 @@ export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Pr
       from usage_entries where app_id = ${appId} group by 1, 2, 3`.execute(db);
     // Days by person go further back than a short log: the first days of it still know who was there before.
     await sql`
-      insert into usage_app_days (app_id, day, actions, newcomers)
-      select ${appId}, day, sum(actions), ${newcomersOf}
+      insert into usage_app_days (app_id, day, actions, retention_histogram)
+      select ${appId}, day, sum(actions), ${retentionHistogram}
       from (
-        -- Grouped first: newcomers looks at each row 90 times.
+        -- Grouped first: retention_histogram looks at each row 90 times.
         select day, away, sum(actions) as actions, count(*) as people from (
           select day, actions,
             ${awayBefore(sql`day`, sql`lag(day) over (partition by email order by day)`)} as away

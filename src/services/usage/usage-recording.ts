@@ -10,8 +10,8 @@ import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
 import type { UsageReports } from './usage-reports.ts';
 import type { UsageWriteLimiter } from './write-limiter.ts';
 
-/** `repeated` were in the log already. */
-export type Recorded = { recorded: number; repeated: number };
+/** `duplicates` were already in the log. */
+export type RecordingResult = { inserted: number; duplicates: number };
 
 /** Clocks of platforms go a little ahead of ours. */
 const MAX_AHEAD_MS = 5 * MINUTE_MS;
@@ -48,28 +48,33 @@ export const createUsageRecording = ({
       appId: string,
       reports: UsageReports,
       once: IdempotencyKey | null,
-    ): Promise<Recorded> => {
+    ): Promise<RecordingResult> => {
       await overseenApp(em, actor, appId);
       if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
       const operation = `usage.record ${appId}`;
       const request = once && { once, operation, input: textOf(reports) };
       const count = reports.times.length;
-      const recordBy = async (write: typeof writeColumns, unit: SqlEntityManager): Promise<Recorded> => {
+      const recordBy = async (
+        write: typeof writeColumns,
+        unit: SqlEntityManager,
+      ): Promise<RecordingResult> => {
         const now = clock.now();
         // Not before: a repeat gets the first answer, however old its entries have become.
         const faults = faultsOf(reports, now, usageRetentionDays);
         if (Object.keys(faults).length > 0) throw invalid(faults);
         const columns = await completed(unit, { actor, appId, now }, reports);
-        const recorded = await write(unit, appId, columns, now);
-        return { recorded, repeated: count - recorded };
+        const inserted = await write(unit, appId, columns, now);
+        return { inserted, duplicates: count - inserted };
       };
       // A key is claimed, and the time of a repeat is read, in the transaction that writes.
       if (request === null && !hasTimeless(reports) && !em.isInTransaction()) {
         return writers.within(appId, count, () => recordBy(writeAtOnce, em));
       }
       return writers.within(appId, count, () =>
-        idempotency.once<Recorded>(actor, request, (write) => write((tx) => recordBy(writeColumns, tx))),
+        idempotency.once<RecordingResult>(actor, request, (write) =>
+          write((tx) => recordBy(writeColumns, tx)),
+        ),
       );
     },
   };

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 
-/** `newcomers` looks back as far as the longest window, see entities/usage-app-day.ts. */
+/** `retention_histogram` looks back as far as the longest window, see entities/usage-app-day.ts. */
 export const LONGEST_WINDOW_DAYS = 90;
 
 const PLACES = Array.from({ length: LONGEST_WINDOW_DAYS }, (_, index) => index + 1);
@@ -12,8 +12,8 @@ const LONGEST = sql.lit(LONGEST_WINDOW_DAYS);
 export const awayBefore = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
   sql`coalesce(least(${day} - ${before}, ${LONGEST}), ${LONGEST})`;
 
-/** `newcomers` of rows that hold how many `people` had been `away` for how many days. */
-export const newcomersOf = sql`array[${sql.join(
+/** `retention_histogram` of rows that hold how many `people` had been `away` for how many days. */
+export const retentionHistogram = sql`array[${sql.join(
   PLACES.map((place) => sql`coalesce(sum(people) filter (where away >= ${sql.lit(place)}), 0)::int`),
 )}]`;
 
@@ -75,15 +75,15 @@ export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => 
       ) as changes group by day, away
     ),
     into_app_days as (
-      insert into usage_app_days (app_id, day, actions, newcomers)
+      insert into usage_app_days (app_id, day, actions, retention_histogram)
       select ${appId}, coalesce(counted.day, met.day), coalesce(counted.actions, 0),
-        coalesce(met.newcomers, array_fill(0, array[${LONGEST}]))
+        coalesce(met.retention_histogram, array_fill(0, array[${LONGEST}]))
       from (select day, sum(actions) as actions from days group by day) as counted
-      full join (select day, ${newcomersOf} as newcomers from absences group by day) as met using (day)
+      full join (select day, ${retentionHistogram} as retention_histogram from absences group by day) as met using (day)
       on conflict (app_id, day) do update set
         actions = usage_app_days.actions + excluded.actions,
-        newcomers = array(
-          select a + b from unnest(usage_app_days.newcomers, excluded.newcomers) with ordinality as sums (a, b, place)
+        retention_histogram = array(
+          select a + b from unnest(usage_app_days.retention_histogram, excluded.retention_histogram) with ordinality as sums (a, b, place)
           order by place)
     ),
     into_stack_days as (

@@ -80,7 +80,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
 });
 
 const ofApp = (appId: string) => sql`
-  select day, sum(actions) as actions, sum(newcomers[1]) as users from usage_app_days where app_id = ${appId}`;
+  select day, sum(actions) as actions, sum(retention_histogram[1]) as users from usage_app_days where app_id = ${appId}`;
 
 const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days

@@ -40,7 +40,7 @@ const countedWindows = (appIds: readonly string[], now: Date) => sql`
   select apps.app_id, today, ${sql.join(
     WINDOW_DAYS.flatMap((window) =>
       // A person counts on the first of their days in the window. On its first day that is everyone who was there.
-      [sql`days.actions`, sql`days.newcomers[${sql.lit(window)} - (today - days.day)]`].map(
+      [sql`days.actions`, sql`days.retention_histogram[${sql.lit(window)} - (today - days.day)]`].map(
         (counted) => sql`coalesce(sum(${counted}) filter (where today - days.day < ${sql.lit(window)}), 0)`,
       ),
     ),

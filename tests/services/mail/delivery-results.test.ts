@@ -42,7 +42,7 @@ results('count with the invitation, which lasts anew from then', async ({ app })
 
   assert.is(invitation.email_count, 1);
   assert.is(invitation.expires_at.getTime(), app.clock.now().getTime() + INVITATION_DAYS * DAY_MS);
-  assert.equal([sent.sent_at, sent.last_error, sent.gave_up_at], [app.clock.now(), null, null]);
+  assert.equal([sent.sent_at, sent.last_error, sent.failed_at], [app.clock.now(), null, null]);
 });
 
 results(
@@ -109,7 +109,7 @@ results(
       await outboxOf(app).settle(await claimOnly(app), FAILED);
       const mail = await mailTo(app, email);
       assert.is(mail.last_error, FAILED.reason);
-      if (mail.gave_up_at) break;
+      if (mail.failed_at) break;
       const waitMs = mail.next_attempt_at.getTime() - app.clock.now().getTime();
       waits.push(waitMs / MINUTE_MS);
       app.clock.advance(waitMs);
@@ -132,9 +132,9 @@ results(
 results('give a refused mail up at once', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   await outboxOf(app).settle(await claimOnly(app), REFUSED);
-  const { gave_up_at, last_error, sent_at } = await mailTo(app, email);
+  const { failed_at, last_error, sent_at } = await mailTo(app, email);
 
-  assert.equal([gave_up_at, last_error, sent_at], [app.clock.now(), REFUSED.reason, null]);
+  assert.equal([failed_at, last_error, sent_at], [app.clock.now(), REFUSED.reason, null]);
   app.clock.advance(DAY_MS);
   assert.is((await outboxOf(app).claim(5)).found, 0);
 });
@@ -170,7 +170,7 @@ results('give up mails of invitations that are closed, and addresses that are no
       'The address is not one that mail can be sent to.',
     ],
   );
-  assert.ok(mails.every((mail) => mail.gave_up_at && !mail.sent_at));
+  assert.ok(mails.every((mail) => mail.failed_at && !mail.sent_at));
 });
 
 results.run();

@@ -124,7 +124,7 @@ claims('find the due ones by their index, whichever number waits for later', asy
       const { sql } = await import('kysely');
       await sql`set local enable_seqscan = off`.execute(tx);
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select id from outbox_mails where sent_at is null and gave_up_at is null
+      explain select id from outbox_mails where sent_at is null and failed_at is null
         and next_attempt_at <= now() order by (kind = 'invitation'), next_attempt_at, id limit 5
         for update skip locked`.execute(tx);
       return rows.map((row) => row['QUERY PLAN']).join('\n');

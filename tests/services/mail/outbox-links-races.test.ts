@@ -58,7 +58,7 @@ races('make nobody wait who ends the links of the same user at that moment', asy
     .db()
     .selectFrom('outbox_mails')
     .select('id')
-    .where('gave_up_at', 'is not', null)
+    .where('failed_at', 'is not', null)
     .execute();
 
   assert.is(mails.length, 1);

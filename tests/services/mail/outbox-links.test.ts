@@ -92,7 +92,7 @@ links('are made without sending too, so that the mail can be read', async ({ app
   assert.is(await outboxOf(app).makeReadable(), 0);
   const mail = await mailTo(app, email);
 
-  assert.equal([mail.attempts, mail.sent_at, mail.gave_up_at], [0, null, null]);
+  assert.equal([mail.attempts, mail.sent_at, mail.failed_at], [0, null, null]);
   assert.equal(
     (await linksOf(app, email)).map(({ id }) => id),
     [mail.password_link_id],
@@ -115,7 +115,7 @@ links('are not made anew once they are used, nor for a password that was set mea
 
   for (const mail of mails) {
     assert.is(mail.last_error, 'The link has been used or replaced.');
-    assert.equal(mail.gave_up_at, app.clock.now());
+    assert.equal(mail.failed_at, app.clock.now());
   }
   assert.is((await linksOf(app, email)).length, 0);
 });

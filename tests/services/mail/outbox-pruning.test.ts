@@ -52,12 +52,12 @@ pruning('ends unsent mails that no longer make sense where nobody sends', async 
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', revoked).execute();
 
   await outboxOf(app).prune({ isSent: true });
-  assert.is((await mailTo(app, revoked)).gave_up_at, null);
+  assert.is((await mailTo(app, revoked)).failed_at, null);
   await outboxOf(app).prune({ isSent: false });
 
   assert.is((await mailTo(app, revoked)).last_error, 'The invitation has been revoked.');
-  assert.equal((await mailTo(app, revoked)).gave_up_at, app.clock.now());
-  assert.is((await mailTo(app, pending)).gave_up_at, null);
+  assert.equal((await mailTo(app, revoked)).failed_at, app.clock.now());
+  assert.is((await mailTo(app, pending)).failed_at, null);
 });
 
 pruning.run();

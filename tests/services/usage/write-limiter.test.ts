@@ -67,7 +67,7 @@ busy('holds up nobody else', async ({ app }) => {
   assert.is((await app.send('GET /jb/apps/', { as: EDSGER })).statusCode, 200);
   await rebuild.query('rollback');
   await rebuild.end();
-  for (const answer of await Promise.all(waiting)) assert.equal(answer, { recorded: 1, repeated: 0 });
+  for (const answer of await Promise.all(waiting)) assert.equal(answer, { inserted: 1, duplicates: 0 });
 });
 
 busy.run();
