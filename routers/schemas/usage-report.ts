@@ -3,12 +3,11 @@ import { type KeptExtra, keptExtra } from '../../src/services/usage/usage-extra.
 import { reportsOf, type UsageElement } from '../../src/services/usage/usage-reports.ts';
 import { fieldErrors } from '../middleware/errors.ts';
 import { Email, Instant, Text } from './fields.ts';
-import { ACTION, MAX_LENGTHS, usualReport } from './usage-fast-path.ts';
 
 const Action = z
   .string()
-  .max(MAX_LENGTHS.action)
-  .regex(ACTION, 'Must be upper-case words, such as STACK_ACCESS.');
+  .max(64)
+  .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
 
 /** A `Date` over tRPC, ISO 8601 with its offset over REST. */
 const Moment = z
@@ -32,26 +31,24 @@ const UsageExtra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
 
-/** `null` is what many serializers send for what there is not. */
+/** Many serializers send `null` for a missing value. */
 export const UsageReport = z.object({
-  /** The platform's own id of it: sent again with the same timestamp, it is not written again. */
-  id: Text(MAX_LENGTHS.id).min(1).nullable().default(null),
+  /** The platform's own id. An entry with the same id and timestamp is written once. */
+  id: Text(128).min(1).nullable().default(null),
   email: Email,
-  /** Absent: the name that the user has now. */
-  full_name: Text(MAX_LENGTHS.full_name).nullable().default(null),
-  /** Absent: now. */
+  /** Default: the user's current name. */
+  full_name: Text(301).nullable().default(null),
+  /** Default: now. */
   timestamp: Moment.nullable().default(null),
   action: Action,
-  action_description: Text(MAX_LENGTHS.action_description)
+  action_description: Text(10_000)
     .nullish()
     .transform((text) => text ?? ''),
   extra: UsageExtra,
 });
 
-/** A bad element does not hide the faults of the others: they are told together, each by its index. */
+/** Validates elements one by one, so that errors of all elements are reported together, by index. */
 const readElement = (element: unknown): UsageElement => {
-  const usual = usualReport(element);
-  if (usual !== null) return { value: usual, faults: null };
   const { data, error } = UsageReport.safeParse(element);
   return data ? { value: data, faults: null } : { value: null, faults: fieldErrors(error) };
 };
