@@ -1,6 +1,7 @@
-import { roleRequired } from '../../lib/problems.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
+import { Problem, roleRequired } from '../../lib/problems.ts';
 
-/** The login that a call came with. */
+/** The token or session that authenticates a call. */
 export type Credential = {
   kind: 'token' | 'session';
   id: number;
@@ -8,7 +9,7 @@ export type Credential = {
   authenticatedAt: Date | null;
 };
 
-/** Who is calling, and what they may see and change. Read once for each call. */
+/** The authenticated caller and their roles, read once per call. */
 export type Actor = {
   readonly id: number;
   readonly email: string;
@@ -16,29 +17,34 @@ export type Actor = {
   readonly isStaff: boolean;
   /** Ids of the clients they administer. */
   readonly adminOf: readonly number[];
-  /** Null when the operator acts in a user's name. */
+  /** Null when the operator acts as a user from the command line. */
   readonly credential: Credential | null;
 };
 
-export const canViewAll = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+type Roles = Pick<Actor, 'isSuperuser' | 'isStaff' | 'adminOf'>;
+
+export const canViewAll = ({ isSuperuser, isStaff }: Pick<Roles, 'isSuperuser' | 'isStaff'>): boolean =>
+  isSuperuser || isStaff;
 
 /** Client admins, staff and superusers may list; members may not. */
 export const canList = (actor: Actor): boolean => canViewAll(actor) || actor.adminOf.length > 0;
 
-/** Staff look and load, but change nothing. */
+/** Staff read everything and load packages, but change nothing else. */
 export const canManage = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
 
 export const canOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
 
-/** The client that goes without saying: the one they administer, when it is one. */
+/** The default client of a new user or invitation: the only client that the actor administers, if it is exactly one. */
 export const soleAdminClient = (actor: Actor): number | undefined =>
   actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
 
-export const administersClient = (actor: Actor, clientId: number): boolean =>
-  actor.isSuperuser || actor.adminOf.includes(clientId);
+export const administersClient = (
+  { isSuperuser, adminOf }: Pick<Roles, 'isSuperuser' | 'adminOf'>,
+  clientId: number,
+): boolean => isSuperuser || adminOf.includes(clientId);
 
 /**
- * Requires a role that may change a client, and what belongs to it. Call it only for a client that the caller may see.
+ * Requires a role that may change a client and its apps and members. Call it only for a client that the actor may see.
  * @throws Problem `forbidden`
  */
 export const requireClientAdmin = (actor: Actor, clientId: number): void => {
@@ -46,7 +52,7 @@ export const requireClientAdmin = (actor: Actor, clientId: number): void => {
     throw roleRequired(`client admin of client ${clientId}, or superuser`);
 };
 
-/** The roles behind each predicate, as an error names them. */
+/** The roles that pass each check, as error messages name them. */
 export const LISTING_ROLES = 'client admin, staff or superuser';
 export const CHANGING_ROLES = 'client admin or superuser';
 export const OPERATING_ROLES = 'staff or superuser';
@@ -54,4 +60,36 @@ export const OPERATING_ROLES = 'staff or superuser';
 /** @throws Problem `forbidden` */
 export const requireLister = (actor: Actor): void => {
   if (!canList(actor)) throw roleRequired(LISTING_ROLES);
+};
+
+/** The roles of a user who is about to be changed. */
+export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
+
+/**
+ * Requires that the actor holds every role of the user whose access they change.
+ * @throws Problem `forbidden`
+ */
+export const requireUserAdmin = (
+  actor: Actor,
+  { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles,
+): void => {
+  if (actor.isSuperuser) return;
+  if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
+  const administersAny = clientIds.some((id) => administersClient(actor, id));
+  if (!administersAny) throw roleRequired('client admin of a client of this user, or superuser');
+  if (!adminOf.every((id) => administersClient(actor, id)))
+    throw roleRequired('superuser, as this user administers other clients too');
+};
+
+const MAX_PASSWORD_AGE_MS = 15 * MINUTE_MS;
+
+/**
+ * Requires a recently entered password for actions that would outlast a stolen or unattended browser session, such as
+ * creating a token. API tokens are exempt: their callers have no password to enter.
+ * @throws Problem `reauthentication-required`
+ */
+export const requireRecentPassword = ({ credential }: Actor, now: Date): void => {
+  const enteredAt = credential?.authenticatedAt;
+  if (enteredAt && now.getTime() - enteredAt.getTime() > MAX_PASSWORD_AGE_MS)
+    throw new Problem('reauthentication-required');
 };

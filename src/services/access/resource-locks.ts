@@ -2,11 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isSeenApp } from '../apps/app-rows.ts';
 import { lockPending } from '../invitations/pending-invitation.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
-import { clientVisibleTo } from './visibility.ts';
+import { appVisibleTo, clientVisibleTo } from './visibility.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock };
 /** As the query that shows the resource takes it, and has checked it. */
@@ -38,7 +37,7 @@ export const createResourceLocks = ({ em, clock }: Deps) => ({
       .selectFrom('apps')
       .select('id')
       .where('id', '=', String(id))
-      .where(isSeenApp(actor))
+      .where(appVisibleTo(actor))
       .forNoKeyUpdate()
       .execute();
   },

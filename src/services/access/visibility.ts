@@ -1,10 +1,59 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, canViewAll } from './actor.ts';
 
-/** SQL that holds for the rows whose client the actor may see. */
-export const clientVisibleTo = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
-  canViewAll(actor) ? sql`true` : sql`${clientId} = any(${actor.adminOf}::int[])`;
+/**
+ * The visibility policy: SQL conditions on what a viewer may see and change. Every list and every single read uses
+ * them; none of these rules is repeated in TypeScript.
+ */
+export type Viewer = Pick<Actor, 'id' | 'isSuperuser' | 'isStaff' | 'adminOf'>;
+export type Manager = Pick<Actor, 'isSuperuser' | 'adminOf'>;
 
-/** SQL that holds for the rows whose client the actor may change. */
-export const clientManagedBy = (actor: Actor, clientId: RawBuilder<number>): RawBuilder<boolean> =>
-  actor.isSuperuser ? sql`true` : sql`${clientId} = any(${actor.adminOf}::int[])`;
+/** A viewer of everything, for queries that many such viewers share. `id` 0 is no user. */
+export const VIEWS_ALL: Viewer = { id: 0, isSuperuser: false, isStaff: true, adminOf: [] };
+
+type Condition = RawBuilder<boolean>;
+
+const ALWAYS: Condition = sql`true`;
+
+/** Rows of a client that the viewer may see. */
+export const clientVisibleTo = (viewer: Viewer, clientId: RawBuilder<number>): Condition =>
+  canViewAll(viewer) ? ALWAYS : isOneOf(clientId, viewer.adminOf);
+
+/** Rows of a client that the manager may change. */
+export const clientManagedBy = (manager: Manager, clientId: RawBuilder<number>): Condition =>
+  manager.isSuperuser ? ALWAYS : isOneOf(clientId, manager.adminOf);
+
+/** Rows of `users` that the viewer may see: their own, and the members of clients that they administer. */
+export const userVisibleTo = (viewer: Viewer): Condition =>
+  canViewAll(viewer)
+    ? ALWAYS
+    : sql`(users.id = ${viewer.id} or exists (select from memberships m
+        where m.user_id = users.id and ${isOneOf(sql`m.client_id`, viewer.adminOf)}))`;
+
+/** What links a user to a client, such as an app grant or a role: visible to that user and to viewers of the client. */
+export const userClientVisibleTo = (
+  viewer: Viewer,
+  userId: RawBuilder<number>,
+  clientId: RawBuilder<number>,
+): Condition => sql`(${userId} = ${viewer.id} or ${clientVisibleTo(viewer, clientId)})`;
+
+/** Rows of `apps` that the viewer may see: those of clients that they administer, and those granted to them. */
+export const appVisibleTo = (viewer: Viewer): Condition =>
+  canViewAll(viewer)
+    ? ALWAYS
+    : sql`(${isOneOf(sql`apps.client_id`, viewer.adminOf)} or exists (
+        select from app_grants g where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
+
+/** Rows of `sites` that the viewer may see: those of clients whose members they are. */
+export const siteVisibleTo = (viewer: Viewer): Condition =>
+  canViewAll(viewer)
+    ? ALWAYS
+    : sql`exists (select from clients c join memberships m on m.client_id = c.id
+        where c.site_id = sites.id and m.user_id = ${viewer.id})`;
+
+/** Rows of `audit_entries` that concern a client of the manager. */
+export const auditEntryVisibleTo = (manager: Manager): Condition =>
+  manager.isSuperuser ? ALWAYS : sql`client_ids && ${[...manager.adminOf]}::int[]`;
+
+const isOneOf = (clientId: RawBuilder<number>, clientIds: readonly number[]): Condition =>
+  sql`${clientId} = any(${clientIds}::int[])`;

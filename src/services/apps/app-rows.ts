@@ -1,24 +1,17 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { prepared } from '../../db/compiled-query.ts';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
-
-/** SQL that holds for the apps an actor may see: those of their offices, and those they were granted. */
-export const isSeenApp = (actor: Actor) =>
-  canViewAll(actor)
-    ? sql<boolean>`true`
-    : sql<boolean>`(apps.client_id = any(${actor.adminOf}::int[]) or exists (
-        select from app_grants g where g.app_id = apps.id and g.user_id = ${actor.id}))`;
+import type { Actor } from '../access/actor.ts';
+import { preparedForViewer } from '../access/viewer-query.ts';
+import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
 /** Apps as an actor sees them, by age; `shows_usage` tells whether they may see how much it is used. */
 export const appRows = (em: SqlEntityManager, actor: Actor) => appRowsIn(tables(em), actor);
 
-export const appRowsIn = (db: Kysely<Database>, actor: Actor) =>
+export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
   db
     .selectFrom('apps')
     .select([
@@ -37,7 +30,7 @@ export const appRowsIn = (db: Kysely<Database>, actor: Actor) =>
     // As text: whoever passes it on need not parse it.
     .select(sql<string>`apps.package_info::text`.as('package_info'))
     .select(clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'))
-    .where(isSeenApp(actor))
+    .where(appVisibleTo(actor))
     .orderBy('apps.created_at')
     .orderBy('apps.id');
 
@@ -67,45 +60,35 @@ export const appsBehind = async (em: SqlEntityManager, actor: Actor, cursor: str
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
 export const appRow = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> => {
-  const [row] = await (canViewAll(actor) ? ANY_APP : APP_OF_OFFICE)(em, {
-    userId: actor.id,
-    adminOf: actor.adminOf,
-    id,
-  });
+  const [row] = await APP.run(em, actor, { id });
   if (!row) throw notFound('app');
   return row;
 };
 
-type Sought = { userId: number; adminOf: readonly number[]; id: string };
-
-const appSeenBy = (isStaff: boolean) =>
-  prepared((db, { userId, adminOf, id }: Sought) =>
-    appRowsIn(db, { id: userId, adminOf, isStaff, isSuperuser: false, email: '', credential: null }).where(
-      'apps.id',
-      '=',
-      id,
-    ),
-  );
-
-const ANY_APP = appSeenBy(true);
-const APP_OF_OFFICE = appSeenBy(false);
+const APP = preparedForViewer((db, viewer, { id }: { id: string }) =>
+  appRowsIn(db, viewer).where('apps.id', '=', id),
+);
 
 /**
- * As `appRow`, for what only those who administer or oversee the app's client may see.
+ * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.
  * @throws Problem `not-found`, `forbidden`
  */
-export const overseenApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> =>
-  requireOverseen(await appRow(em, actor, id));
+export const requireViewableApp = async (em: SqlEntityManager, actor: Actor, id: string): Promise<AppRow> =>
+  requireViewable(await appRow(em, actor, id));
 
-const requireOverseen = (row: AppRow | undefined): AppRow => {
+const requireViewable = (row: AppRow | undefined): AppRow => {
   if (!row) throw notFound('app');
   if (!row.shows_usage) throw roleRequired(`client admin of client ${row.client_id}, staff or superuser`);
   return row;
 };
 
 /**
- * The id behind a slug that filters a list of people.
+ * The id of the app with this slug, to filter users or invitations by.
  * @throws Problem `not-found`, `forbidden`
  */
-export const overseenAppId = async (em: SqlEntityManager, actor: Actor, slug: string): Promise<string> =>
-  requireOverseen(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;
+export const requireViewableAppId = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  slug: string,
+): Promise<string> =>
+  requireViewable(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;

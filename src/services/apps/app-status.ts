@@ -3,13 +3,16 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { isSeenApp } from './app-rows.ts';
+import { appVisibleTo } from '../access/visibility.ts';
 
 /** What a platform asks before it shows an app: often, so in one cheap statement. */
 export const createAppStatus = ({ em }: { em: SqlEntityManager }) => ({
   /** @throws Problem `not-found` */
   get: async (actor: Actor, id: string): Promise<AppStatus> => {
-    const status = await statusRows(em).where('apps.id', '=', id).where(isSeenApp(actor)).executeTakeFirst();
+    const status = await statusRows(em)
+      .where('apps.id', '=', id)
+      .where(appVisibleTo(actor))
+      .executeTakeFirst();
     if (!status) throw notFound('app');
     return status;
   },

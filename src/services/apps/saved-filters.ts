@@ -5,9 +5,9 @@ import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pag
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { appVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
-import { isSeenApp } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
@@ -140,7 +140,7 @@ const isUsableStack = async (
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
     .select('stacks.is_offered')
     .where('stacks.id', '=', stackId)
-    .where(isSeenApp(actor))
+    .where(appVisibleTo(actor))
     .executeTakeFirst();
   return stack !== undefined && (stack.is_offered || stackId === presentId);
 };

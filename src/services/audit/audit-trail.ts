@@ -2,7 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import { type Actor, administersClient } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { auditEntryVisibleTo, clientManagedBy } from '../access/visibility.ts';
 import type { AuditAction } from './actions.ts';
 
 export type AuditFilter = {
@@ -23,16 +24,16 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
    * @throws Problem `invalid-input` on `cursor`
    */
   list: async (actor: Actor, filter: AuditFilter, part: PageRequest): Promise<AuditRow[]> => {
-    const readable = auditRows(em).where(isReadable(actor));
+    const readable = auditRows(em).where(auditEntryVisibleTo(actor));
     let rows = readable;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined) rows = rows.where('actor_email', '=', filter.actor);
     if (filter.target !== undefined) rows = rows.where('target', '=', filter.target);
     // Other clients that an entry concerns are not shown, so they are not filtered by either.
     if (filter.client !== undefined)
-      rows = rows.where(
-        administersClient(actor, filter.client) ? concerns([filter.client]) : sql<boolean>`false`,
-      );
+      rows = rows
+        .where(sql<boolean>`client_ids && ${[filter.client]}::int[]`)
+        .where(clientManagedBy(actor, sql`${filter.client}::int`));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.cursor !== undefined) {
@@ -52,7 +53,3 @@ const auditRows = (em: SqlEntityManager) =>
     .orderBy('id', 'desc');
 
 export type AuditRow = Awaited<ReturnType<ReturnType<typeof auditRows>['execute']>>[number];
-
-const concerns = (clientIds: readonly number[]) => sql<boolean>`client_ids && ${[...clientIds]}::int[]`;
-
-const isReadable = (actor: Actor) => (actor.isSuperuser ? sql<boolean>`true` : concerns(actor.adminOf));

@@ -5,11 +5,10 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
-import { requireRecentPassword } from './recent-password.ts';
 
 const MAX_NAMED_TOKENS = 50;
 

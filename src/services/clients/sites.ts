@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { siteVisibleTo } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
@@ -46,10 +46,5 @@ const seenSites = (em: SqlEntityManager, actor: Actor) =>
   tables(em)
     .selectFrom('sites')
     .select(['sites.id', 'sites.domain', 'sites.name'])
-    .where(
-      canViewAll(actor)
-        ? sql<boolean>`true`
-        : sql<boolean>`exists (select from clients c join memberships m on m.client_id = c.id
-            where c.site_id = sites.id and m.user_id = ${actor.id})`,
-    )
+    .where(siteVisibleTo(actor))
     .orderBy('sites.id');

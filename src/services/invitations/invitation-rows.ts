@@ -2,7 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { isSeenUser, type UserRow, userRows } from '../users/user-rows.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import { type UserRow, userRows } from '../users/user-rows.ts';
 
 export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
 
@@ -67,7 +68,7 @@ export const withInviters = async (
 ): Promise<InvitationRow[]> => {
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
   const inviters = await userRows(em, actor)
-    .select(isSeenUser(actor).as('is_seen'))
+    .select(userVisibleTo(actor).as('is_seen'))
     .where(sql<boolean>`users.id = any(${ids}::int[])`)
     .execute();
   const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));

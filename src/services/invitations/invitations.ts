@@ -6,7 +6,7 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { overseenAppId } from '../apps/app-rows.ts';
+import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { clientRow } from '../clients/clients.ts';
 import { writtenRows } from './inserted-invitations.ts';
@@ -177,7 +177,7 @@ const asSingle = (error: unknown): never => {
 };
 
 const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {
-  const appId = await overseenAppId(em, actor, slug);
+  const appId = await requireViewableAppId(em, actor, slug);
   return sql<boolean>`exists (select from invitation_apps ia
     where ia.invitation_id = invitations.id and ia.app_id = ${appId})`;
 };

@@ -4,7 +4,7 @@ import type { PackageInfo } from '../../../entities/app.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
-import { overseenApp } from '../apps/app-rows.ts';
+import { requireViewableApp } from '../apps/app-rows.ts';
 
 /** Rolling back and forth makes many; the audit trail has all of them. */
 const MAX_LOADS = 20;
@@ -18,7 +18,7 @@ export const createAppVersions = ({ em }: { em: SqlEntityManager }) => ({
    * @throws Problem `not-found`, `forbidden`
    */
   list: async (actor: Actor, appId: string, part: CursorPageRequest) => {
-    const app = await overseenApp(em, actor, appId);
+    const app = await requireViewableApp(em, actor, appId);
     const running: PackageInfo = JSON.parse(app.package_info);
     const versions = await readPage(versionRows(em, app.slug, part.cursor), 'version.id', part);
     const hashes = versions.map(({ sha256 }) => sha256);

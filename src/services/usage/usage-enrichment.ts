@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Actor } from '../access/actor.ts';
-import { isSeenUser } from '../users/user-rows.ts';
+import { userVisibleTo } from '../access/visibility.ts';
 import type { UsageColumns } from './usage-columns.ts';
 import { lockUsage } from './usage-log.ts';
 import { ensureMonths } from './usage-partitions.ts';
@@ -44,7 +44,7 @@ const namesOf = async (
     .selectFrom('users')
     .select(['email', 'first_name', 'last_name'])
     .where(sql<boolean>`email = any(${[...nameless]}::varchar[])`)
-    .where(isSeenUser(actor))
+    .where(userVisibleTo(actor))
     .execute();
   return new Map(people.map((person) => [person.email, `${person.first_name} ${person.last_name}`.trim()]));
 };

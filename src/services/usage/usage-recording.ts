@@ -3,7 +3,7 @@ import type { Transact } from '../../db/pipelined-transaction.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { overseenApp } from '../apps/app-rows.ts';
+import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { completed, hasTimeless } from './usage-enrichment.ts';
 import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
@@ -49,7 +49,7 @@ export const createUsageRecording = ({
       reports: UsageReports,
       once: IdempotencyKey | null,
     ): Promise<RecordingResult> => {
-      await overseenApp(em, actor, appId);
+      await requireViewableApp(em, actor, appId);
       if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
       const operation = `usage.record ${appId}`;

@@ -5,9 +5,9 @@ import type { PageRequest } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
-import { overseenApp } from '../apps/app-rows.ts';
-import { isSeenUser, userRow } from '../users/user-rows.ts';
+import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { requireViewableApp } from '../apps/app-rows.ts';
+import { userRow } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** One UTC day; `day` is `YYYY-MM-DD`. */
@@ -33,7 +33,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
     if (appId === undefined && email === undefined) {
       throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
     }
-    if (appId !== undefined) await overseenApp(em, actor, appId);
+    if (appId !== undefined) await requireViewableApp(em, actor, appId);
     if (email !== undefined) await userRow(em, actor, email);
     const counted =
       appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
@@ -58,7 +58,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
     windowDays: number,
     limit: number,
   ): Promise<{ users: TopUser[]; stacks: TopStack[] }> => {
-    await overseenApp(em, actor, appId);
+    await requireViewableApp(em, actor, appId);
     const inWindow = sql`app_id = ${appId} and day <= ${dayOf(clock.now())}::date
       and day > ${dayOf(clock.now())}::date - ${windowDays}::int`;
     const users = await sql<TopUser>`
@@ -66,7 +66,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
       from (
         select email, sum(actions)::bigint as actions, count(*) as days from usage_days
         where ${inWindow} group by email order by actions desc, email limit ${limit}
-      ) as top left join users on users.email = top.email and ${isSeenUser(actor)}
+      ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
       order by actions desc, top.email`.execute(tables(em));
     const stacks = await sql<TopStack>`
       select stack, coalesce(label, stack) as label, actions

@@ -6,7 +6,7 @@ import { currentDeadline } from '../../lib/deadline.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
-import { overseenApp } from '../apps/app-rows.ts';
+import { requireViewableApp } from '../apps/app-rows.ts';
 import { actorAgain } from '../auth/identity.ts';
 import { userRow } from '../users/user-rows.ts';
 import type { UsageTexts } from './usage-json.ts';
@@ -37,7 +37,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       appId: string,
       windowDays: number,
     ): Promise<AsyncIterable<UsageRow[]>> => {
-      await overseenApp(em, actor, appId);
+      await requireViewableApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, since: since(windowDays) }));
     },
 
@@ -48,7 +48,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
     ofAppText: (actor: Actor, appId: string, windowDays: number, texts: UsageTexts): Promise<JsonStream> => {
       const filter = { appId, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
-        await overseenApp(em, reader, appId);
+        await requireViewableApp(em, reader, appId);
         return texts(em, filter);
       };
       return listText({ em, readRows, actor, prepare });
@@ -59,7 +59,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
      * @throws Problem `not-found`, `forbidden`
      */
     page: async (actor: Actor, appId: string, { limit, ...filter }: UsagePageInput) => {
-      await overseenApp(em, actor, appId);
+      await requireViewableApp(em, actor, appId);
       return usagePage(em, { ...filter, appId }, limit, MAX_PAGE_CHARACTERS);
     },
 
@@ -69,7 +69,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
      */
     latestOfUser: async (actor: Actor, email: string, appId: string): Promise<UsageRow> => {
       await userRow(em, actor, email);
-      await overseenApp(em, actor, appId);
+      await requireViewableApp(em, actor, appId);
       const row = await usageRows(em, { appId, email }).limit(1).executeTakeFirst();
       if (!row) throw notFound('usage entry');
       return row;
@@ -83,7 +83,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       windowDays: number,
     ): Promise<AsyncIterable<UsageRow[]>> => {
       await userRow(em, actor, email);
-      await overseenApp(em, actor, appId);
+      await requireViewableApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, email, since: since(windowDays) }));
     },
 
@@ -99,7 +99,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       const filter = { appId, email, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
         await userRow(em, reader, email);
-        await overseenApp(em, reader, appId);
+        await requireViewableApp(em, reader, appId);
         return texts(em, filter);
       };
       return listText({ em, readRows, actor, prepare });
@@ -123,7 +123,7 @@ async function* whileAllowed<T>(
     if (performance.now() - askedAt > ASKED_AGAIN_MS) {
       const again = await actorAgain(em, actor);
       if (!again) throw new Problem('unauthenticated');
-      await overseenApp(em, again, appId);
+      await requireViewableApp(em, again, appId);
       askedAt = performance.now();
     }
     // A reader takes the rest as slowly as they like.

@@ -1,11 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { prepared } from '../../db/compiled-query.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
+import type { Actor, TargetRoles } from '../access/actor.ts';
+import { preparedForViewer } from '../access/viewer-query.ts';
 import type { KnownApp } from './app-access.ts';
-import type { TargetRoles } from './user-locks.ts';
-import { rowsSeenBy, type UserRow } from './user-rows.ts';
+import { type UserRow, userRowsIn } from './user-rows.ts';
 
 /** All that decides about a change of a user. */
 export type UserFacts = {
@@ -26,7 +25,7 @@ export const userFacts = async (
   email: string,
   appIds: readonly string[],
 ): Promise<UserFacts> => {
-  const [found] = await readFor(actor)(tx, soughtBy(actor, email, appIds));
+  const [found] = await READ.run(tx, actor, { email, appIds });
   if (!found) throw notFound('user');
   return factsOf(found);
 };
@@ -37,7 +36,7 @@ export const factsStatement = (
   actor: Actor,
   email: string,
   appIds: readonly string[],
-) => readFor(actor).bound(em, soughtBy(actor, email, appIds));
+) => READ.bound(em, actor, { email, appIds });
 
 export const factsOf = (found: FactsRow): UserFacts => {
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...row } = found;
@@ -45,20 +44,9 @@ export const factsOf = (found: FactsRow): UserFacts => {
   return { row, standing, apps: known_apps };
 };
 
-const readFor = (actor: Actor) => (canViewAll(actor) ? OF_ANY : BY_OFFICE);
-
-const soughtBy = ({ id, adminOf }: Actor, email: string, appIds: readonly string[]): Sought => ({
-  id,
-  adminOf,
-  email,
-  appIds: [...appIds],
-});
-
-type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string; appIds: string[] };
-
-const factsSeenBy = (isStaff: boolean) =>
-  prepared((db, { id, adminOf, email, appIds }: Sought) =>
-    rowsSeenBy(db, { id, adminOf, isStaff, isSuperuser: false, email: '', credential: null })
+const READ = preparedForViewer(
+  (db, viewer, { email, appIds }: { email: string; appIds: readonly string[] }) =>
+    userRowsIn(db, viewer)
       .select(['users.is_superuser', 'users.is_staff'])
       .select([
         sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id
@@ -74,9 +62,6 @@ const factsSeenBy = (isStaff: boolean) =>
             union all select unnest(${appIds}::varchar[])))`.as('known_apps'),
       ])
       .where('users.email', '=', email),
-  );
+);
 
-const OF_ANY = factsSeenBy(true);
-const BY_OFFICE = factsSeenBy(false);
-
-type FactsRow = Awaited<ReturnType<typeof OF_ANY>>[number];
+type FactsRow = Awaited<ReturnType<typeof READ.run>>[number];

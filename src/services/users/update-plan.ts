@@ -1,13 +1,12 @@
 import { sql } from 'kysely';
 import { prepared } from '../../db/compiled-query.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/changes.ts';
 import { replacement } from './app-access.ts';
 import { eventsByClient } from './app-grant-events.ts';
 import type { UserFacts } from './update-context.ts';
-import { requireChangeable } from './user-locks.ts';
 import type { UserRow } from './user-rows.ts';
 
 export type UserChanges = {
@@ -24,7 +23,7 @@ const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as c
 
 /** @throws Problem `forbidden`, `client-admin-locked` */
 export const requireUpdatable = (actor: Actor, { standing }: UserFacts): void => {
-  requireChangeable(actor, standing);
+  requireUserAdmin(actor, standing);
   if (standing.adminOf.length > 0) throw new Problem('client-admin-locked');
 };
 

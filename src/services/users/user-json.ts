@@ -5,8 +5,9 @@ import type { Columns, ColumnWriter } from '../../db/json-stream/column-encoders
 import { objectOf } from '../../db/json-stream/column-encoders.ts';
 import type { Actor } from '../access/actor.ts';
 import { mostRows } from '../access/json-list-stream.ts';
+import { userClientVisibleTo } from '../access/visibility.ts';
 import type { usersMatching } from './user-lists.ts';
-import { isSeenOf, type UserRow } from './user-rows.ts';
+import type { UserRow } from './user-rows.ts';
 import { seenApps } from './visible-apps.ts';
 
 export type UserColumn = Exclude<keyof UserRow, 'id'>;
@@ -74,5 +75,5 @@ const grantsBehind = (after: number) => sql<{ user_id: number }>`(
 
 const administeredClientsAfter = (actor: Actor, after: number) => sql<{ user_id: number }>`(
   select m.user_id, array_agg(m.client_id order by m.client_id) as clientadmin_of from memberships m
-  where m.is_admin and m.user_id > ${after} and ${isSeenOf(actor, sql`m.user_id`, sql`m.client_id`)}
+  where m.is_admin and m.user_id > ${after} and ${userClientVisibleTo(actor, sql`m.user_id`, sql`m.client_id`)}
   group by m.user_id)`;

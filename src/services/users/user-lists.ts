@@ -4,7 +4,8 @@ import { tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import type { Actor } from '../access/actor.ts';
-import { isSeenUser, userRows } from './user-rows.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import { userRows } from './user-rows.ts';
 
 export type UserFilter = {
   /** Words, each of them part of the address or of a name. */
@@ -32,5 +33,5 @@ export const usersMatching = async (em: SqlEntityManager, actor: Actor, filter: 
 const idOf = async (em: SqlEntityManager, actor: Actor, email: string | undefined) => {
   if (email === undefined) return undefined;
   const users = tables(em).selectFrom('users').select('users.id').where('users.email', '=', email);
-  return (await cursorRow(users.where(isSeenUser(actor)))).id;
+  return (await cursorRow(users.where(userVisibleTo(actor)))).id;
 };

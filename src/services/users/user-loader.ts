@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Read } from '../../db/batched-reads.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { anyUsers, found, type UserRow, userRow, userSeen } from './user-rows.ts';
+import { anyUsers, requireUser, type UserRow, userRow, visibleUser } from './user-rows.ts';
 
 /** Reads one user as whoever sees all of everybody: what is asked for at the same time is read by one statement. */
 export type ReadAnyUser = (email: string) => Promise<UserRow | undefined>;
@@ -31,10 +31,10 @@ export const createUserReading = ({ em, read, readAnyUser }: Deps) => {
     /** @throws Problem `not-found`, also for a user the actor may not see */
     read: async (actor: Actor, email: string): Promise<UserRow> => {
       if (em.isInTransaction()) return userRow(em, actor, email);
-      if (!canViewAll(actor)) return found((await read(userSeen(em, actor, email)))[0]);
+      if (!canViewAll(actor)) return requireUser((await read(visibleUser(em, actor, email)))[0]);
       const row = begun?.email === email ? begun.row : readAnyUser(email);
       begun = undefined; // whoever asks again wants to know how it is then
-      return found(await row);
+      return requireUser(await row);
     },
   };
 };

@@ -1,12 +1,12 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { prepared } from '../../db/compiled-query.ts';
 import { tables } from '../../db/kysely.ts';
-import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireUserAdmin } from '../access/actor.ts';
+import { preparedForViewer } from '../access/viewer-query.ts';
+import { userVisibleTo } from '../access/visibility.ts';
 import { endCredentials } from '../auth/credentials.ts';
-import { isSeenUser } from './user-rows.ts';
 
 /** A user locked for change, and the clients that say who may change it. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
@@ -29,7 +29,7 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
     clientIds: memberships.map((row) => row.client_id),
     adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
   };
-  requireChangeable(actor, { isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
+  requireUserAdmin(actor, { isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
   return locked;
 };
 
@@ -38,32 +38,24 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  const { id, adminOf } = actor;
-  const [locked] = await lockFor(actor)(tx, { id, adminOf, email });
+  const [locked] = await LOCK_ORDINARY.run(tx, actor, { email });
   return locked ? locked.id : lockSuperuser(tx, actor, email);
 };
 
 /** Locks a user that the actor may see, and answers their id; nobody, where that is a superuser. */
 export const ordinaryLock = (em: SqlEntityManager, actor: Actor, email: string) =>
-  lockFor(actor).bound(em, { id: actor.id, adminOf: actor.adminOf, email });
+  LOCK_ORDINARY.bound(em, actor, { email });
 
-type Sought = Pick<Actor, 'id' | 'adminOf'> & { email: string };
-
-/** One who is no superuser: those have an order in which they are locked. */
-const lockOrdinary = (isStaff: boolean) =>
-  prepared((db, { id, adminOf, email }: Sought) =>
-    db
-      .selectFrom('users')
-      .select('id')
-      .where('email', '=', email)
-      .where('is_superuser', '=', false)
-      .where(isSeenUser({ id, adminOf, isStaff, isSuperuser: false, email: '', credential: null }))
-      .forUpdate(),
-  );
-
-const LOCK_ANY = lockOrdinary(true);
-const LOCK_OF_OFFICE = lockOrdinary(false);
-const lockFor = (actor: Actor) => (canViewAll(actor) ? LOCK_ANY : LOCK_OF_OFFICE);
+/** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
+const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string }) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .where('is_superuser', '=', false)
+    .where(userVisibleTo(viewer))
+    .forUpdate(),
+);
 
 /**
  * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take keyedMutex,
@@ -75,7 +67,7 @@ const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string):
     .selectFrom('users')
     .select(['id', 'is_superuser'])
     .where('email', '=', email)
-    .where(isSeenUser(actor))
+    .where(userVisibleTo(actor))
     .executeTakeFirst();
   if (!seen) throw notFound('user');
   if (seen.is_superuser) await lockSuperusers(tx, actor);
@@ -93,25 +85,6 @@ export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<
     .forUpdate()
     .executeTakeFirst();
   return locked !== undefined;
-};
-
-/** What says who may change a user. */
-export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
-
-/**
- * Nobody ends or alters the access of somebody who holds an office that they do not hold themselves.
- * @throws Problem `forbidden`
- */
-export const requireChangeable = (
-  actor: Actor,
-  { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles,
-): void => {
-  if (actor.isSuperuser) return;
-  if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
-  const administersAny = clientIds.some((id) => administersClient(actor, id));
-  if (!administersAny) throw roleRequired('client admin of a client of this user, or superuser');
-  if (!adminOf.every((id) => administersClient(actor, id)))
-    throw roleRequired('superuser, as this user administers other clients too');
 };
 
 /** @throws Problem `unauthenticated` when the actor was one, and was ended while this waited for the lock */

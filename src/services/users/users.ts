@@ -9,7 +9,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
-import { overseenAppId } from '../apps/app-rows.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { findGrantable, grantApps, joinClients, unknownApp } from './app-access.ts';
 import { appEvents } from './app-grant-events.ts';
@@ -19,7 +20,7 @@ import { type UserColumns, userReading } from './user-json.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
 import type { createUserReading } from './user-loader.ts';
 import { endAccess, lockUser } from './user-locks.ts';
-import { isSeenUser, type UserRow, userRow } from './user-rows.ts';
+import { type UserRow, userRow } from './user-rows.ts';
 import { updateOrdinaryUser, updateUser } from './user-update.ts';
 
 export type UserInput = {
@@ -138,9 +139,9 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
 });
 
 const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
-  const rows = (await usersMatching(em, actor, filter)).where(isSeenUser(actor));
+  const rows = (await usersMatching(em, actor, filter)).where(userVisibleTo(actor));
   if (filter.app === undefined) return rows;
-  const appId = await overseenAppId(em, actor, filter.app);
+  const appId = await requireViewableAppId(em, actor, filter.app);
   const ofApp = rows
     .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
     .where('app_grants.app_id', '=', appId);
@@ -174,5 +175,5 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
 
 const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {
   const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
-  return (await holder.where(isSeenUser(actor)).executeTakeFirst()) !== undefined;
+  return (await holder.where(userVisibleTo(actor)).executeTakeFirst()) !== undefined;
 };
