@@ -28,7 +28,7 @@ export const appPackagesRouter = router({
         ctx.actor,
         input.app_slug,
         input.app_version,
-        ctx.once(),
+        ctx.idempotencyKey(),
       );
       return { message: `Loaded ${slug} version ${version}` };
     }),

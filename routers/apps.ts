@@ -13,7 +13,7 @@ import {
   appWriter,
 } from './schemas/apps.ts';
 import { Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
-import { numberedPage, partOf, partOfList } from './schemas/paging.ts';
+import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
@@ -26,12 +26,12 @@ const tags = ['Apps'];
 export const appsRouter = router({
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
-    .input(z.object(partOfList(AppKey)).prefault({}))
+    .input(z.object(pagingFields(AppKey)).prefault({}))
     .output(listOf(AppView))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
       if (isWantedAsText(ctx, input)) return apps.listText(ctx.actor, input.cursor, appText);
-      return (await apps.list(ctx.actor, partOf(ctx, input))).map(appView);
+      return (await apps.list(ctx.actor, toPageRequest(ctx, input))).map(appView);
     }),
 
   get: protectedProcedure
@@ -54,10 +54,10 @@ export const appsRouter = router({
 
   stacks: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/stacks/', tags }, rest: { extension: true } })
-    .input(z.object({ app_id: AppKey, ...partOfList(Text(255)) }))
+    .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackView))
     .query(async ({ ctx, input }) => {
-      const stacks = await ctx.services.appStacks.list(ctx.actor, input.app_id, partOf(ctx, input));
+      const stacks = await ctx.services.appStacks.list(ctx.actor, input.app_id, toPageRequest(ctx, input));
       return stacks.map(appStackView);
     }),
 
@@ -67,10 +67,10 @@ export const appsRouter = router({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
       rest: { extension: true },
     })
-    .input(z.object({ app_id: AppKey, ...numberedPage, cursor: LongIdKey.optional(), limit: Limit }))
+    .input(z.object({ app_id: AppKey, ...pageNumberFields, cursor: LongIdKey.optional(), limit: Limit }))
     .output(z.array(AppVersionView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const versions = await ctx.services.appVersions.list(ctx.actor, input.app_id, part);
       return versions.map((version) => appVersionView(version, ctx.actor));
     }),

@@ -3,7 +3,7 @@ import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/actions.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas/fields.ts';
-import { numberedPage, partOf } from './schemas/paging.ts';
+import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 export const AuditView = z.object({
@@ -45,7 +45,7 @@ export const auditRouter = router({
           client: Id.optional(),
           from: InstantKey.optional(),
           to: InstantKey.optional(),
-          ...numberedPage,
+          ...pageNumberFields,
           cursor: LongIdKey.optional(),
           limit: Limit,
         })
@@ -53,7 +53,7 @@ export const auditRouter = router({
     )
     .output(z.array(AuditView))
     .query(async ({ ctx, input }) => {
-      const entries = await ctx.services.auditTrail.list(ctx.actor, input, partOf(ctx, input));
+      const entries = await ctx.services.auditTrail.list(ctx.actor, input, toPageRequest(ctx, input));
       return entries.map((entry) => auditView(entry, ctx.actor));
     }),
 });

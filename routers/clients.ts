@@ -4,7 +4,7 @@ import { AppSummaryView, appSummaryView } from './schemas/apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
 import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
-import { partOf, partOfList } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { clientUserColumns } from './schemas/user-json.ts';
@@ -18,10 +18,10 @@ const OneClient = z.object({ id: IdKey });
 export const clientsRouter = router({
   list: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/', tags } })
-    .input(z.object(partOfList(IdCursor)).prefault({}))
+    .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(ClientView))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.clients.list(ctx.actor, partOf(ctx, input))).map(clientView),
+      (await ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))).map(clientView),
     ),
 
   get: viewerProcedure
@@ -55,16 +55,16 @@ export const clientsRouter = router({
       if (isWantedAsText(ctx, input)) {
         return ctx.services.clients.usersText(ctx.actor, input.id, input, clientUserColumns(ctx.baseUrl));
       }
-      const users = await ctx.services.clients.users(ctx.actor, input.id, input, partOf(ctx, input));
+      const users = await ctx.services.clients.users(ctx.actor, input.id, input, toPageRequest(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));
     }),
 
   apps: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
-    .input(OneClient.extend(partOfList(AppKey)))
+    .input(OneClient.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       return (await ctx.services.apps.ofClient(ctx.actor, input.id, part)).map(appSummaryView);
     }),
 
@@ -73,7 +73,7 @@ export const clientsRouter = router({
     .input(OneClient.extend(invitationFilter))
     .output(listOf(ClientInvitationView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, part);
       return invitations.map((invitation) => clientInvitationView(invitation, ctx.baseUrl));
     }),

@@ -12,7 +12,7 @@ export type Context = {
    * Whether a query may begin to read before the caller is known: only where the caller is expected to see all users. For any
    * other, the time that it takes would reveal users whom the caller may not see.
    */
-  mayPrefetch: (services: Services) => boolean;
+  canPrefetch: (services: Services) => boolean;
   /** The browser's session, which logging in and out changes. */
   browser: Browser;
   /** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */
@@ -21,7 +21,7 @@ export type Context = {
    * What the caller has named the request by, so that it is done once: `Idempotency-Key`, or null.
    * @throws Problem `invalid-input` when it is no such key
    */
-  once: () => IdempotencyKey | null;
+  idempotencyKey: () => IdempotencyKey | null;
   /**
    * What the caller has seen before they change it: `If-Match`, `If-None-Match`, or null.
    * @throws Problem `invalid-input` when it is no such condition
@@ -30,7 +30,7 @@ export type Context = {
   /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
   setPagination: (page: Pagination) => void;
   /** Whether the answer goes out as JSON text, so that a list may be made as text in the first place. */
-  takesText?: boolean | undefined;
+  acceptsJsonStream?: boolean | undefined;
   /** Address of the service itself, without a trailing slash. */
   baseUrl: string;
   /** The host that the caller asked for, with its port: it names a site. */
@@ -47,7 +47,7 @@ export type Precondition = {
    * The resource that a query shows to the caller, by the input of what is to change it.
    * @throws Problem `invalid-input`
    */
-  resource: (query: string, input: unknown) => Resource;
+  resolveResource: (query: string, input: unknown) => Resource;
 };
 
 export type Resource = {
@@ -57,7 +57,7 @@ export type Resource = {
    * Holds the resource against the condition, as these services see it.
    * @throws Problem `precondition-failed`, and whatever the query throws
    */
-  demand: (actor: Actor, services: Services) => Promise<void>;
+  check: (actor: Actor, services: Services) => Promise<void>;
 };
 
 export type Browser = {

@@ -9,7 +9,7 @@ import {
   invitationDetailsView,
   invitationPageView,
 } from './schemas/invitations.ts';
-import { numberedPage, partOf, Search } from './schemas/paging.ts';
+import { pageNumberFields, Search, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { userView } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
@@ -21,7 +21,7 @@ const OneInvitation = z.object({ id: IdKey });
 const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
 
 /** What becomes of an invitation after it was made: for those who invite, and for the one who was invited. */
-export const invitationCare = {
+export const invitationLifecycle = {
   /** The newest first; `cursor` is the id of the last one of the page before. */
   search: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
@@ -31,7 +31,7 @@ export const invitationCare = {
           status: InvitationStatusFilter,
           client: Id.optional(),
           search: Search.optional(),
-          ...numberedPage,
+          ...pageNumberFields,
           cursor: IdCursor.optional(),
           limit: Limit,
         })
@@ -39,7 +39,11 @@ export const invitationCare = {
     )
     .output(listOf(InvitationDetailsView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitationCare.search(ctx.actor, input, partOf(ctx, input));
+      const invitations = await ctx.services.invitationCare.search(
+        ctx.actor,
+        input,
+        toPageRequest(ctx, input),
+      );
       return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));
     }),
 

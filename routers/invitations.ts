@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
-import { invitationCare } from './invitation-lifecycle.ts';
+import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
 import {
@@ -11,7 +11,7 @@ import {
   invitationView,
   invitationWriter,
 } from './schemas/invitations.ts';
-import { partOf } from './schemas/paging.ts';
+import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -41,7 +41,7 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
 const tags = ['Invitations'];
 
 export const invitationsRouter = router({
-  ...invitationCare,
+  ...invitationLifecycle,
 
   list: viewerProcedure
     .meta({
@@ -51,7 +51,7 @@ export const invitationsRouter = router({
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitations.list(ctx.actor, input, partOf(ctx, input));
+      const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, Limit, LongIdKey } from './schemas/fields.ts';
 import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './schemas/mail.ts';
-import { numberedPage, partOf } from './schemas/paging.ts';
+import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const rest = { extension: true };
@@ -17,7 +17,7 @@ export const mailRouter = router({
         .object({
           status: MailStatusFilter,
           client: Id.optional(),
-          ...numberedPage,
+          ...pageNumberFields,
           cursor: LongIdKey.optional(),
           limit: Limit,
         })
@@ -25,7 +25,7 @@ export const mailRouter = router({
     )
     .output(z.array(MailView))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.mails.list(ctx.actor, input, partOf(ctx, input))).map(mailView),
+      (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailView),
     ),
 
   get: viewerProcedure

@@ -22,7 +22,7 @@ export const passwordsRouter = router({
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
-      ctx.services.passwords.change(ctx.actor, input.password, input.new_password, ctx.once()),
+      ctx.services.passwords.change(ctx.actor, input.password, input.new_password, ctx.idempotencyKey()),
     ),
 
   /** For a password that is too old to log in with. */

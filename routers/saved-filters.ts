@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { Instant, Name, Text } from './schemas/fields.ts';
-import { partOf, partOfList } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
 export const SavedFilterView = z.object({
@@ -37,20 +37,20 @@ const tags = ['Saved global filters'];
 export const savedFiltersRouter = router({
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path, tags } })
-    .input(z.object(partOfList(HashKey)).prefault({}))
+    .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.list(ctx.actor, part);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
   listByStack: protectedProcedure
     .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
-    .input(z.object({ stack_id: Text(255), ...partOfList(HashKey) }))
+    .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, part);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),

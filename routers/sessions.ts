@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
 import type { SessionRow } from '../src/services/auth/sessions.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
-import { partOf, partOfList } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -78,14 +78,16 @@ export const sessionsRouter = router({
     })
     .input(z.object({ password: Login.password }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.sessions.confirm(ctx.actor, input.password, ctx.once())),
+    .mutation(({ ctx, input }) =>
+      ctx.services.sessions.confirm(ctx.actor, input.password, ctx.idempotencyKey()),
+    ),
 
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
-    .input(z.object(partOfList(LongIdKey)).prefault({}))
+    .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const currentId = ctx.actor.credential?.kind === 'session' ? ctx.actor.credential.id : undefined;
       const sessions = await ctx.services.sessions.list(ctx.actor, part);
       return sessions.map((session) => sessionView(session, currentId));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SiteRow } from '../src/services/clients/sites.ts';
 import { IdCursor, IdKey, Name, Text } from './schemas/fields.ts';
-import { partOf, partOfList } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
@@ -20,10 +20,10 @@ const Domain = Text(255)
 export const sitesRouter = router({
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
-    .input(z.object(partOfList(IdCursor)).prefault({}))
+    .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteView))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.sites.list(ctx.actor, partOf(ctx, input))).map(siteView),
+      (await ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))).map(siteView),
     ),
 
   get: protectedProcedure

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
 import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
-import { partOf, partOfList } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 /** Forms take time in the square of their size to read, and anybody may send them. */
@@ -56,10 +56,10 @@ export const tokensRouter = router({
 
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest: { extension: true } })
-    .input(z.object(partOfList(LongIdKey)).prefault({}))
+    .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
-      const part = partOf(ctx, input);
+      const part = toPageRequest(ctx, input);
       const currentId = ctx.actor.credential?.kind === 'token' ? ctx.actor.credential.id : undefined;
       const tokens = await ctx.services.apiTokens.list(ctx.actor, part);
       return tokens.map((token) => tokenView(token, currentId));

@@ -101,7 +101,7 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
     const call = async () => {
       const caller = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      if (meta?.prefetch && context.mayPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
+      if (meta?.prefetch && context.canPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
       const actor = await caller;
       if (!actor) throw new Problem('unauthenticated');
       if (!may(actor)) throw roleRequired(roles);

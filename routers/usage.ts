@@ -3,7 +3,7 @@ import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
 import { EmailKey, InstantKey } from './schemas/fields.ts';
-import { numberedPage, partOf } from './schemas/paging.ts';
+import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, viewPages } from './schemas/streamed-items.ts';
 import {
   UsageCursorKey,
@@ -43,7 +43,7 @@ export const usageRouter = router({
     .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input: { app_id: appId, window } }) => {
       const { usage } = ctx.services;
-      if (ctx.takesText) return usage.ofAppText(ctx.actor, appId, window, usageText);
+      if (ctx.acceptsJsonStream) return usage.ofAppText(ctx.actor, appId, window, usageText);
       return viewPages(await usage.listByApp(ctx.actor, appId, window), usageEntryView);
     }),
 
@@ -59,7 +59,7 @@ export const usageRouter = router({
       if (window === undefined) {
         return usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId));
       }
-      if (ctx.takesText) {
+      if (ctx.acceptsJsonStream) {
         const subject = { email, appId, windowDays: window };
         return ctx.services.usage.ofUserText(ctx.actor, subject, usageText);
       }
@@ -98,14 +98,14 @@ export const usageRouter = router({
           app_id: AppKey.optional(),
           email: EmailKey.optional(),
           window: Window,
-          ...numberedPage,
+          ...pageNumberFields,
         })
         .prefault({}),
     )
     .output(z.array(UsageDayView))
     .query(({ ctx, input }) => {
       const subject = { appId: input.app_id, email: input.email };
-      return ctx.services.usageCharts.series(ctx.actor, subject, input.window, partOf(ctx, input));
+      return ctx.services.usageCharts.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
   /** Who used an app the most, and which of its stacks were. */
@@ -130,6 +130,6 @@ export const usageRouter = router({
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
       liftDeadlineOfBulk(input.entries.times.length);
-      return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.once());
+      return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey());
     }),
 });

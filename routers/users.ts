@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { prefetchWith } from './middleware/prefetch.ts';
 import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
-import { partOf } from './schemas/paging.ts';
+import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { userColumns } from './schemas/user-json.ts';
@@ -20,7 +20,7 @@ export const usersRouter = router({
       if (isWantedAsText(ctx, input)) {
         return ctx.services.users.listText(ctx.actor, input, userColumns(ctx.baseUrl));
       }
-      const users = await ctx.services.users.list(ctx.actor, input, partOf(ctx, input));
+      const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),
 

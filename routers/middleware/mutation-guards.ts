@@ -36,7 +36,7 @@ type Call<R extends Outcome> = {
 export const withMutationGuards = async <R extends Outcome>(call: Call<R>): Promise<R> => {
   const { ctx, actor, meta, proceed } = call;
   const precondition = ctx.precondition();
-  const once = meta.handlesIdempotency ? null : ctx.once();
+  const once = meta.handlesIdempotency ? null : ctx.idempotencyKey();
   const settled = precondition ? (services: Services) => demand(call, precondition, services) : proceed;
   if (!once) return precondition ? ctx.inTransaction(settled) : proceed(ctx.services);
 
@@ -62,12 +62,12 @@ const doOnce = async <R extends Outcome>(
 
 const demand = async <R extends Outcome>(
   { actor, isChange, meta, rawInput, proceed }: Call<R>,
-  { header, resource }: Precondition,
+  { header, resolveResource: resource }: Precondition,
   services: Services,
 ): Promise<R> => {
   if (!isChange || !meta.resource)
     throw invalid({ [header]: ['Is not taken here: there is no ETag of what this changes.'] });
-  const { key, demand } = resource(meta.resource, await rawInput());
+  const { key, check: demand } = resource(meta.resource, await rawInput());
   await services.resourceLocks[meta.resource](actor, key);
   await demand(actor, services);
   return committed(await proceed(services));

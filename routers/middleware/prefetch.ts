@@ -4,7 +4,7 @@ import type { Services } from '../../src/services/index.ts';
 type RawInput = () => Promise<unknown>;
 
 /**
- * Begins what a query is going to read, while its caller is looked up: they get it if they may have it. See `mayPrefetch` of
+ * Begins what a query is going to read, while its caller is looked up: they get it if they may have it. See `canPrefetch` of
  * the context.
  */
 export type Prefetch = (services: Services, rawInput: RawInput) => void;

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { normalizeEmail } from '../../src/lib/email-address.ts';
 import { findJsonProblem, isJsonObject } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
-import { wordingOf } from './zod-messages.ts';
+import { describeIssue } from './zod-messages.ts';
 
-z.config({ customError: wordingOf });
+z.config({ customError: describeIssue });
 
 export { Email, EmailAddress } from '../../src/lib/email-address.ts';
 

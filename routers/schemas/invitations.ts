@@ -6,7 +6,7 @@ import type { InvitationDetails } from '../../src/services/invitations/invitatio
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import { AnyObject, IdCursor, Instant } from './fields.ts';
-import { partOfList, Search } from './paging.ts';
+import { pagingFields, Search } from './paging.ts';
 import type { ItemWriter } from './streamed-items.ts';
 import { UserView, userView } from './users.ts';
 
@@ -22,7 +22,7 @@ export const invitationFilter = {
   status: InvitationStatusFilter,
   /** Words, each of them part of the address. */
   search: Search.optional(),
-  ...partOfList(IdCursor),
+  ...pagingFields(IdCursor),
 };
 
 /** As the endpoints of a client show an invitation. */

@@ -13,11 +13,11 @@ const MAX_WORDS = 10;
 const Size = z.int().min(1).max(MAX_PAGE_SIZE);
 
 /** A page by its number, from 1. */
-export const numberedPage = { page: z.int().min(1).max(MAX_PAGE).optional(), page_size: Size.optional() };
+export const pageNumberFields = { page: z.int().min(1).max(MAX_PAGE).optional(), page_size: Size.optional() };
 
 /** Of a list that is complete unless asked otherwise; `cursor` names the last element of the page before. */
-export const partOfList = <C extends z.ZodType>(cursor: C) => ({
-  ...numberedPage,
+export const pagingFields = <C extends z.ZodType>(cursor: C) => ({
+  ...pageNumberFields,
   cursor: cursor.optional(),
   limit: Size.optional(),
 });
@@ -28,7 +28,7 @@ export const Search = Text(254).refine(
   `Must have at most ${MAX_WORDS} words.`,
 );
 
-type PartInput<C> = {
+type PagingInput<C> = {
   page?: number | undefined;
   page_size?: number | undefined;
   cursor?: C | undefined;
@@ -39,14 +39,14 @@ type PartInput<C> = {
  * What is asked for by these keys: a page by number goes before `limit`.
  * @throws Problem `invalid-input` on `cursor` along with a page by number
  */
-export const partOf = <C>(
-  { setPagination: tellPage }: Pick<Context, 'setPagination'>,
-  input: PartInput<C>,
+export const toPageRequest = <C>(
+  { setPagination }: Pick<Context, 'setPagination'>,
+  input: PagingInput<C>,
 ): PageRequest & { cursor?: C | undefined } => {
   if (input.page === undefined && input.page_size === undefined) {
     return { limit: input.limit, cursor: input.cursor };
   }
   if (input.cursor !== undefined) throw invalid({ cursor: ['Must not come with page or page_size.'] });
   const page = { number: input.page ?? 1, size: input.page_size ?? DEFAULT_PAGE_SIZE };
-  return { page: { ...page, tellCount: (count) => tellPage({ ...page, count }) } };
+  return { page: { ...page, tellCount: (count) => setPagination({ ...page, count }) } };
 };

@@ -5,8 +5,14 @@ import type { Context } from '../context.ts';
 type PartKeys = { page?: unknown; page_size?: unknown; limit?: unknown };
 
 /** Whether a list is to be answered as text: all of it, to a caller who takes text. */
-export const isWantedAsText = ({ takesText }: Pick<Context, 'takesText'>, part: PartKeys): boolean =>
-  takesText === true && part.page === undefined && part.page_size === undefined && part.limit === undefined;
+export const isWantedAsText = (
+  { acceptsJsonStream }: Pick<Context, 'acceptsJsonStream'>,
+  part: PartKeys,
+): boolean =>
+  acceptsJsonStream === true &&
+  part.page === undefined &&
+  part.page_size === undefined &&
+  part.limit === undefined;
 
 /** Holds the first item of what was read together against the schema of the items, as is done with lists of objects. */
 export const checkedText = (item: z.ZodType, { chunks: pieces }: JsonStream): JsonStream =>

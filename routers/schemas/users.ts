@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import { AnyObject, EmailKey, Instant } from './fields.ts';
-import { partOfList, Search } from './paging.ts';
+import { pagingFields, Search } from './paging.ts';
 
 export const UserView = z.object({
   email: z.string(),
@@ -30,7 +30,7 @@ export const userFilter = {
   /** Words, each of them part of the address, the first or the last name. */
   search: Search.optional(),
   is_active: z.boolean().optional(),
-  ...partOfList(EmailKey),
+  ...pagingFields(EmailKey),
 };
 
 /** The first letter or digit, which is what the service draws. */

@@ -13,7 +13,7 @@ const KINDS: Record<string, string> = {
 };
 
 /** One wording for the faults of all inputs, in the words of callers rather than of the library. */
-export const wordingOf = (issue: Issue): string | undefined => {
+export const describeIssue = (issue: Issue): string | undefined => {
   if (issue.input === undefined && issue.code !== 'custom') return 'This field is required.';
   if (issue.code === 'invalid_type') return `Must be ${KINDS[issue.expected] ?? issue.expected}.`;
   if (issue.code === 'too_big')

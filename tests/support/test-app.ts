@@ -100,10 +100,10 @@ export const startTestApp = async (
       createCaller({
         openServices: () => app.openServices(IN_PROCESS),
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
-        mayPrefetch: () => false,
+        canPrefetch: () => false,
         browser: NO_BROWSER,
         inTransaction: (work) => app.inTransaction(IN_PROCESS, work),
-        once: () => null,
+        idempotencyKey: () => null,
         precondition: () => null,
         setPagination: () => {},
         baseUrl: config.baseUrl,

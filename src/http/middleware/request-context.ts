@@ -88,12 +88,12 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
       }
       return actor;
     },
-    mayPrefetch: ({ identity }) => {
+    canPrefetch: ({ identity }) => {
       const secret = readToken(request) ?? readSession(request, isHttps(deps.baseUrl));
       return secret !== null && identity.sawAllLastTime(secret);
     },
     browser: browserOf(request, deps),
-    once: () => readIdempotencyKey(request, calls.count),
+    idempotencyKey: () => readIdempotencyKey(request, calls.count),
     precondition: () => preconditionOf(request, calls.count, context),
     setPagination: (page) => {
       request.state.page = page;

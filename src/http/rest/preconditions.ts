@@ -34,11 +34,11 @@ export const preconditionOf = (
   };
   return {
     header,
-    resource: (query, input) => {
+    resolveResource: (query, input) => {
       const key = keyOf(query, input);
       return {
         key,
-        demand: async (actor, services) => {
+        check: async (actor, services) => {
           const seen = { ...context, openServices: () => services, authenticate: async () => actor };
           const content = await callQuery(query, key, seen);
           check(etagOf(content, JSON.stringify(content), endpointOf(query).rest.volatileFields));

@@ -79,7 +79,7 @@ const handleRequest = async (
       path: endpoint.procedure,
       type: endpoint.type,
       ctx: acceptsJsonStream(endpoint, request)
-        ? { ...contextOf(request, deps), takesText: true }
+        ? { ...contextOf(request, deps), acceptsJsonStream: true }
         : contextOf(request, deps),
       getRawInput: async () => (isBrowsablePage(endpoint, request) ? inputForPage(endpoint, input) : input),
       signal: undefined,
