@@ -24,7 +24,7 @@ export const AuditEntrySchema = defineEntity({
       timing: 'before',
       events: ['update', 'delete'],
       forEach: 'statement',
-      body: `raise exception 'The audit trail is only ever added to.'`,
+      body: `raise exception 'The audit trail is append-only.'`,
     },
   ],
   properties: {

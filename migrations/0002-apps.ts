@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Apps, who may open them, their packages, usage and saved filters. */
+/** Apps, app grants, stacks, packages and saved filters. */
 export class Apps extends Migration {
   override up(): void {
     this.addSql(`
@@ -24,8 +24,7 @@ export class Apps extends Migration {
         constraint apps_slug_check check (slug ~ '^[a-z0-9_-]{1,64}$'),
         constraint apps_client_id_foreign foreign key (client_id) references clients (id) on delete restrict
       )`);
-    this.addSql(`
-      create index apps_client_id_index on apps (client_id)`);
+    this.addSql(`create index apps_client_id_index on apps (client_id)`);
 
     this.addSql(`
       create table app_grants (
@@ -35,8 +34,7 @@ export class Apps extends Migration {
         constraint app_grants_user_id_foreign foreign key (user_id) references users (id) on delete cascade,
         constraint app_grants_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
       )`);
-    this.addSql(`
-      create index app_grants_app_id_index on app_grants (app_id)`);
+    this.addSql(`create index app_grants_app_id_user_id_index on app_grants (app_id, user_id)`);
 
     this.addSql(`
       create table stacks (
@@ -53,44 +51,30 @@ export class Apps extends Migration {
 
     this.addSql(`
       create table fetched_packages (
+        id bigserial primary key,
         slug varchar(64) not null,
         version varchar(128) not null,
         sha256 varchar(64) not null,
         size_bytes bigint not null,
         manifest json not null,
         fetched_at timestamptz(3) not null,
-        primary key (slug)
+        fetched_by varchar(254) not null default ''
       )`);
+    this.addSql(`create index fetched_packages_slug_id_index on fetched_packages (slug, id)`);
 
     this.addSql(`
-      create table usage_entries (
-        id bigserial not null,
-        occurred_at timestamptz(3) not null,
+      create table loaded_packages (
+        id bigserial primary key,
         app_id varchar(8) not null,
-        email varchar(254) not null,
-        full_name varchar(301) not null default '',
-        action varchar(64) not null,
-        action_description text not null default '',
-        extra json not null default '{}',
-        primary key (id, occurred_at),
-        constraint usage_entries_action_check check (action ~ '^[A-Z][A-Z0-9_]*$'),
-        constraint usage_entries_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
-      ) partition by range (occurred_at)`);
-    this.addSql(`
-      create index usage_entries_app_id_occurred_at_id_index on usage_entries (app_id, occurred_at, id)`);
-    this.addSql(`
-      create index usage_entries_email_app_id_occurred_at_index on usage_entries (email, app_id, occurred_at)`);
-
-    this.addSql(`
-      create table usage_days (
-        app_id varchar(8) not null,
-        day date not null,
-        email varchar(254) not null,
-        actions int not null,
-        primary key (app_id, day, email),
-        constraint usage_days_actions_check check (actions > 0),
-        constraint usage_days_app_id_foreign foreign key (app_id) references apps (id) on delete cascade
+        package_id bigint not null,
+        loaded_at timestamptz(3) not null,
+        loaded_by varchar(254) not null default '',
+        is_rollback boolean not null default false,
+        constraint loaded_packages_app_id_foreign foreign key (app_id) references apps (id) on delete cascade,
+        constraint loaded_packages_package_id_foreign foreign key (package_id) references fetched_packages (id) on delete restrict
       )`);
+    this.addSql(`create index loaded_packages_app_id_id_index on loaded_packages (app_id, id)`);
+    this.addSql(`create index loaded_packages_package_id_index on loaded_packages (package_id)`);
 
     this.addSql(`
       create table saved_filters (
@@ -107,7 +91,6 @@ export class Apps extends Migration {
         constraint saved_filters_user_id_foreign foreign key (user_id) references users (id) on delete cascade,
         constraint saved_filters_stack_id_foreign foreign key (stack_id) references stacks (id) on delete cascade
       )`);
-    this.addSql(`
-      create index saved_filters_stack_id_index on saved_filters (stack_id)`);
+    this.addSql(`create index saved_filters_stack_id_index on saved_filters (stack_id)`);
   }
 }

@@ -9,7 +9,7 @@ health('tells that the process answers and that the database is ready', async ({
 });
 
 health('is not ready while a migration is missing', async ({ app }) => {
-  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0003-invitations'`);
+  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
   const response = await app.send('GET !/readyz');
 
   assert.is(response.statusCode, 503);

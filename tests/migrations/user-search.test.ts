@@ -8,7 +8,7 @@ import { administer } from '../support/test-server.ts';
 
 type Server = Awaited<ReturnType<typeof startExternalDatabase>>;
 
-const migration = suite<{ server: Server }>('migration of the search of users');
+const migration = suite<{ server: Server }>('migrations: index for the search of users');
 
 migration.before(async (context) => {
   context.server = await startExternalDatabase();
@@ -23,32 +23,32 @@ const hasIndex = async (connection: Connection): Promise<boolean> => {
   return rowCount === 1;
 };
 
-migration('makes its index where pg_trgm can be installed', async ({ server }) => {
+migration('is created if pg_trgm can be installed', async ({ server }) => {
   const { connection } = await server.makeDatabase();
   await migrateDatabase(connection);
 
   assert.ok(await hasIndex(connection));
 });
 
-migration('finds pg_trgm in whatever schema it is', async ({ server }) => {
+migration('is created if pg_trgm is installed in another schema', async ({ server }) => {
   const { connection } = await server.makeDatabase();
-  await administer(connection, 'create schema "Its own"', 'create extension pg_trgm schema "Its own"');
+  await administer(connection, 'create schema "Extensions"', 'create extension pg_trgm schema "Extensions"');
   await migrateDatabase(connection);
 
   assert.ok(await hasIndex(connection));
 });
 
-migration('goes without where it may not be installed', async ({ server }) => {
+migration('is skipped if pg_trgm must not be installed', async ({ server }) => {
   const { connection } = await server.makeDatabase();
   await administer(
-    // The service's own role may not create roles.
+    // The role of the service must not create roles.
     { ...connection, user: 'postgres' },
     `create role tenant login password 'tenant'`,
     'grant create on schema public to tenant',
   );
   const names = await migrateDatabase({ ...connection, user: 'tenant', password: 'tenant' });
 
-  assert.ok(names.includes('0010-user-search'));
+  assert.ok(names.includes('0001-clients-and-users'));
   assert.not.ok(await hasIndex(connection));
 });
 

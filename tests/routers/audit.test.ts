@@ -199,7 +199,7 @@ audit('can only be added to', async ({ app }) => {
         () => null,
         (reason: Error) => reason,
       );
-    assert.match(error?.message ?? '', /only ever added to/, statement);
+    assert.match(error?.message ?? '', /append-only/, statement);
   }
 });
 

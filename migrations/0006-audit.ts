@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Who did what to whom, when and from where: rows that are added and never changed. */
-export class AuditTrail extends Migration {
+/** The append-only audit trail. */
+export class Audit extends Migration {
   override up(): void {
     this.addSql(`
       create table audit_entries (
@@ -24,11 +24,11 @@ export class AuditTrail extends Migration {
 
     this.addSql(`
       create function audit_entries_append_only_fn() returns trigger language plpgsql as $$
-      begin raise exception 'The audit trail is only ever added to.'; end $$`);
+      begin raise exception 'The audit trail is append-only.'; end $$`);
     this.addSql(`
       create trigger append_only before update or delete on audit_entries
       for each statement execute function audit_entries_append_only_fn()`);
-    // Apart from the other, as the ORM does not know triggers of this event.
+    // A separate trigger, because the ORM does not support this event.
     this.addSql(`
       create trigger append_only_truncate before truncate on audit_entries
       for each statement execute function audit_entries_append_only_fn()`);

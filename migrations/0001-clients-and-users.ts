@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Sites, clients, users, who belongs where, and how they log in. */
-export class People extends Migration {
+/** Sites, clients, users and memberships. */
+export class ClientsAndUsers extends Migration {
   override up(): void {
     this.addSql(`
       create table sites (
@@ -37,7 +37,7 @@ export class People extends Migration {
         upload_bucket_name varchar(255) null,
         constraint clients_site_id_unique unique (site_id),
         constraint clients_name_unique unique (name),
-        constraint clients_password_min_length_check check (password_min_length >= 1 and password_min_length <= 128),
+        constraint clients_password_min_length_check check (password_min_length >= 8 and password_min_length <= 128),
         constraint clients_password_expiration_days_check check (password_expiration_days >= 0 and password_expiration_days <= 3650),
         constraint clients_site_id_foreign foreign key (site_id) references sites (id) on delete restrict
       )`);
@@ -67,6 +67,31 @@ export class People extends Migration {
         constraint users_email_check check (email = lower(email) and email <> ''),
         constraint users_profile_color_check check (profile_color ~ '^[0-9a-f]{6}$')
       )`);
+    // Kinds of password hashes in use: a hash without its salt and digest has few distinct values.
+    this.addSql(String.raw`
+      create index users_password_hash_kind on users ((
+        substring(
+          regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1')
+          from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)'
+        )
+      )) where is_active and password_hash is not null`);
+
+    // `pg_trgm` is optional: without it, the search of users falls back to a sequential scan.
+    this.addSql(`
+      do $$
+      declare
+        extension_schema name;
+      begin
+        create extension if not exists pg_trgm;
+        -- The extension may already exist in another schema.
+        select nspname into strict extension_schema from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
+        where extname = 'pg_trgm';
+        execute format('create index users_search on users using gin
+          (lower(email || '' '' || first_name || '' '' || last_name) %I.gin_trgm_ops)', extension_schema);
+      exception
+        when insufficient_privilege or feature_not_supported or undefined_file then
+          raise notice 'Creating no index for the search of users, because pg_trgm cannot be installed: %', sqlerrm;
+      end $$`);
 
     this.addSql(`
       create table memberships (
@@ -77,29 +102,7 @@ export class People extends Migration {
         constraint memberships_client_id_foreign foreign key (client_id) references clients (id) on delete cascade,
         constraint memberships_user_id_foreign foreign key (user_id) references users (id) on delete cascade
       )`);
-    this.addSql(`
-      create index memberships_user_id_index on memberships (user_id)`);
-
-    this.addSql(`
-      create table api_tokens (
-        id bigserial primary key,
-        user_id int not null,
-        digest varchar(64) not null,
-        created_at timestamptz(3) not null,
-        last_used timestamptz(3) not null,
-        constraint api_tokens_digest_unique unique (digest),
-        constraint api_tokens_user_id_foreign foreign key (user_id) references users (id) on delete cascade
-      )`);
-    this.addSql(`
-      create index api_tokens_user_id_created_at_index on api_tokens (user_id, created_at)`);
-
-    this.addSql(`
-      create table rate_limits (
-        key varchar(255) not null,
-        points int not null default 0,
-        expire bigint null,
-        primary key (key)
-      )`);
-    this.addSql(`create index rate_limits_expire_index on rate_limits (expire)`);
+    this.addSql(`create index memberships_user_id_index on memberships (user_id)`);
+    this.addSql(`create index memberships_admins on memberships (user_id, client_id) where is_admin`);
   }
 }
