@@ -62,7 +62,7 @@ client('depends on tRPC and superjson alone, and has the version of the service'
   assert.is(manifest.version, serverManifest.version);
 });
 
-client('runs the example of docs/client.md', async ({ app }) => {
+client('runs docs/examples/people.ts', async ({ app }) => {
   const env = { ...process.env, STEWARD_URL: await addressOf(app), STEWARD_PASSWORD: DEMO_PASSWORD };
   const { stdout } = await run(process.execPath, ['people.ts', 'packed@acme.test'], {
     cwd: installed.app,
