@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { passwordRules } from '../src/services/passwords/password-policy.ts';
+import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, PersonName } from './schemas/fields.ts';
 import {
   AcceptedView,

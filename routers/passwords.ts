@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { passwordRules } from '../src/services/passwords/password-policy.ts';
-import { MAX_PASSWORD_LENGTH } from '../src/services/passwords/password-rules.ts';
+import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/password-rules.ts';
 import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 

@@ -112,7 +112,7 @@ passwords(
 
     assert.equal([wrong.status, weak.status, stale.status, done.status], [400, 400, 403, 200]);
     assert.match(wrong.body, 'id="password-error">This is not your current password.</p>');
-    assert.match(weak.body, 'class="broken">Nothing of your name or email address');
+    assert.match(weak.body, 'class="broken">Must not contain your name or email address');
     assert.match(stale.text, 'This form has expired. Please try again.');
     assert.match(done.text, 'Everywhere else you are logged out.');
     assert.is((await visitor.get('/')).status, 200);

@@ -4,7 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { tokenDigest } from './identity.ts';
 
-/** The most logins of one kind that a user has at a time; the oldest go. Tokens made by name are not among them. */
+/** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named tokens are not counted. */
 const LOGINS_PER_USER = 50;
 const MAX_USER_AGENT_LENGTH = 255;
 
@@ -36,7 +36,7 @@ export const addSession = async (tx: SqlEntityManager, input: NewSession): Promi
   const { userId, secret, now, address, maxDays } = input;
   const times = { created_at: now, last_used: now, authenticated_at: now };
   const row = { ...times, user_id: userId, last_address: address };
-  const userAgent = printable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
+  const userAgent = toPrintable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
   await tables(tx)
     .insertInto('sessions')
     .values({ ...row, digest: tokenDigest(secret), user_agent: userAgent, expires_at: daysFromNow(maxDays) })
@@ -46,11 +46,29 @@ export const addSession = async (tx: SqlEntityManager, input: NewSession): Promi
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
 };
 
-/** By the database's clock, which all instances share. */
+/** Uses the database clock, which all instances share. */
 const daysFromNow = (days: number) => sql<Date>`now() + ${days}::int * interval '1 day'`;
 
-/** Ends the logins of a user, but for the one that is to stay, and whatever links could give them a new password. */
-export const endCredentials = async (
+type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };
+
+/**
+ * Sets a password and revokes all credentials of the user except `kept`. Bound by Kysely, because MikroORM puts values
+ * into the text of its statements, where logs would show the hash.
+ */
+export const setPassword = async (
+  tx: SqlEntityManager,
+  { userId, hash, now, kept = null }: NewPassword,
+): Promise<void> => {
+  await tables(tx)
+    .updateTable('users')
+    .set({ password_hash: hash, last_password_set: now })
+    .where('id', '=', userId)
+    .execute();
+  await revokeCredentials(tx, userId, kept);
+};
+
+/** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
+export const revokeCredentials = async (
   tx: SqlEntityManager,
   userId: number,
   kept: Credential | null = null,
@@ -70,17 +88,14 @@ export const endCredentials = async (
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
 };
 
-/** Whether the login that a call came with has not been ended meanwhile. */
-export const isStillLoggedIn = async (
-  tx: SqlEntityManager,
-  { id, credential: via }: Actor,
-): Promise<boolean> => {
-  if (via === null) return true;
+/** Whether the credential of the call still exists. */
+export const isStillLoggedIn = async (tx: SqlEntityManager, { id, credential }: Actor): Promise<boolean> => {
+  if (credential === null) return true;
   const { rows } = await sql`
-    select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')}
-    where id = ${via.id} and user_id = ${id}`.execute(tables(tx));
+    select from ${sql.table(credential.kind === 'token' ? 'api_tokens' : 'sessions')}
+    where id = ${credential.id} and user_id = ${id}`.execute(tables(tx));
   return rows.length > 0;
 };
 
-/** Headers come as Latin-1, any byte included. */
-const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');
+/** Headers are Latin-1 and may contain any byte. */
+const toPrintable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

@@ -9,7 +9,7 @@ import type { Audit, AuditEvent } from '../audit/audit.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { isUnexpired } from './credential-lookup.ts';
-import { endCredentials, isStillLoggedIn } from './credentials.ts';
+import { isStillLoggedIn, revokeCredentials } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
 import { asWrongPassword, type PasswordVerification } from './password-verification.ts';
 
@@ -83,7 +83,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   revokeAll: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const { user, clientIds } = await lockUser(tx, actor, email);
-      await endCredentials(tx, user.id, user.id === actor.id ? actor.credential : null);
+      await revokeCredentials(tx, user.id, user.id === actor.id ? actor.credential : null);
       await audit.record(tx, [
         { action: 'user.revoke-sessions', actor, target: user.email, clients: clientIds },
       ]);

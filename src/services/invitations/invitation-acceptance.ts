@@ -10,8 +10,8 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { addSession } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { refuseWeak } from '../passwords/password-policy.ts';
-import { policyOfClients } from '../passwords/password-setting.ts';
+import { readPolicyOfClients } from '../passwords/password-policy.ts';
+import { rejectWeakPassword } from '../passwords/password-rules.ts';
 import { type MailedInvitation, mailedInvitation } from './invitation-by-link.ts';
 import { addInvitee, extendInvitee } from './invitee.ts';
 
@@ -45,8 +45,8 @@ export const createInvitationAcceptance = (deps: Deps) => {
   const hashOf = async (invitation: MailedInvitation, { password, ...names }: Acceptance) => {
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
-    const policy = await policyOfClients(em, [invitation.client_id]);
-    await refuseWeak(policy, password, person, commonPasswords);
+    const policy = await readPolicyOfClients(em, [invitation.client_id]);
+    await rejectWeakPassword(policy, password, person, commonPasswords);
     return hasher.hash(password);
   };
 
@@ -85,7 +85,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
       const invitation = await mailedInvitation(em, links, { key, signature, now: clock.now() });
-      const policy = await policyOfClients(em, [invitation.client_id]);
+      const policy = await readPolicyOfClients(em, [invitation.client_id]);
       return { invitation, needs: needsOf(invitation, actor), policy };
     },
 

@@ -5,7 +5,7 @@ import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { tables } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
-import { setPassword } from '../passwords/password-setting.ts';
+import { setPassword } from '../auth/credentials.ts';
 import { grantApps, joinClients } from '../users/app-access.ts';
 import { addUser } from '../users/new-user.ts';
 import type { MailedInvitation } from './invitation-by-link.ts';

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
+import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
 /** How long the link of a mail is good, from the mail's making: SQL over the table or alias `mail`. */
 export const linkLifetime = (invitationDays: number): RawBuilder<string> =>

@@ -1,4 +1,4 @@
-import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
+import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailFacts } from './mail-context.ts';
 import type { Letter } from './mail-layout.ts';
 import { oneLine, plainText } from './mail-lines.ts';

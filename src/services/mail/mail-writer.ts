@@ -1,7 +1,7 @@
 import type { Mail } from '../../adapters/smtp/mailer.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { RESET_LINK_MINUTES } from '../passwords/password-links.ts';
+import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailFacts } from './mail-context.ts';
 import { htmlOf, textOf } from './mail-layout.ts';
 import { isMailAddress } from './mail-lines.ts';

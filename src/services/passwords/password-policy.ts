@@ -1,9 +1,6 @@
-import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { invalid } from '../../lib/problems.ts';
-import type { Person } from './password-owner.ts';
-import { rulesOf } from './password-rules.ts';
-
-export type { Person };
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
 
 export type PasswordPolicy = {
   minLength: number;
@@ -12,24 +9,11 @@ export type PasswordPolicy = {
   requireUpper: boolean;
   requireLower: boolean;
   requireSpecial: boolean;
-  /** 0: never */
+  /** 0: passwords never expire. */
   expirationDays: number;
 };
 
-export type PasswordRule =
-  | 'min_length'
-  | 'max_length'
-  | 'numeric'
-  | 'upper'
-  | 'lower'
-  | 'special'
-  | 'common'
-  | 'personal'
-  | 'characters';
-
-export type CheckedRule = { rule: PasswordRule; message: string; passed: boolean };
-
-/** What a new client starts with, and what holds for people of no client. */
+/** The policy of a new client, and of users without a client. */
 const DEFAULT_POLICY: PasswordPolicy = {
   minLength: 8,
   allowCommon: false,
@@ -40,52 +24,57 @@ const DEFAULT_POLICY: PasswordPolicy = {
   expirationDays: 0,
 };
 
-/** The policy that meets all of these: what somebody who belongs to several clients has to keep. */
-export const strictest = (policies: readonly PasswordPolicy[]): PasswordPolicy =>
-  policies.length === 0 ? DEFAULT_POLICY : policies.reduce(stricter);
+/** Combines policies into one that satisfies all of them, for users of several clients. */
+export const strictestPolicy = (policies: readonly PasswordPolicy[]): PasswordPolicy =>
+  policies.length === 0 ? DEFAULT_POLICY : policies.reduce(stricterPolicy);
 
-const stricter = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy => ({
+const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy => ({
   minLength: Math.max(a.minLength, b.minLength),
   allowCommon: a.allowCommon && b.allowCommon,
   requireNumeric: a.requireNumeric || b.requireNumeric,
   requireUpper: a.requireUpper || b.requireUpper,
   requireLower: a.requireLower || b.requireLower,
   requireSpecial: a.requireSpecial || b.requireSpecial,
-  expirationDays: sooner(a.expirationDays, b.expirationDays),
+  expirationDays: earlierExpiration(a.expirationDays, b.expirationDays),
 });
 
-const sooner = (a: number, b: number): number => (a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b));
+const earlierExpiration = (a: number, b: number): number =>
+  a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 
-type Common = Pick<CommonPasswords, 'has'>;
-
-/** What the policy asks for, to be shown before anything is typed. */
-export const passwordRules = (policy: PasswordPolicy): { rule: PasswordRule; message: string }[] =>
-  rulesOf(policy).map(({ rule, message }) => ({ rule, message }));
-
-/**
- * Every rule that the policy has, kept or not, in one order. The password is judged as it will be hashed, which is
- * as typed; only the comparisons with words and names look past case and accents.
- */
-export const checkPassword = (
-  policy: PasswordPolicy,
-  password: string,
-  person: Person,
-  common: Common,
-): CheckedRule[] =>
-  rulesOf(policy).map(({ rule, message, isKept }) => ({
-    rule,
-    message,
-    passed: isKept({ policy, password, person, common }),
-  }));
-
-/** @throws Problem `invalid-input` on `field`, with the messages of all rules that the password breaks */
-export const refuseWeak = (
-  policy: PasswordPolicy,
-  password: string,
-  person: Person,
-  common: Common,
-  field = 'password',
-): void => {
-  const broken = checkPassword(policy, password, person, common).filter(({ passed }) => !passed);
-  if (broken.length > 0) throw invalid({ [field]: broken.map(({ message }) => message) });
+/** Reads the policy for members of these clients. */
+export const readPolicyOfClients = async (
+  em: SqlEntityManager,
+  clientIds: readonly number[],
+): Promise<PasswordPolicy> => {
+  const rows = await policyRows(em)
+    .where(sql<boolean>`id = any(${[...clientIds]}::int[])`)
+    .execute();
+  return strictestPolicy(rows.map(toPolicy));
 };
+
+/** Reads the policy for a user, from all clients that they belong to. */
+export const readPolicyOfUser = async (em: SqlEntityManager, userId: number): Promise<PasswordPolicy> => {
+  const rows = await policyRows(em)
+    .where(sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`)
+    .execute();
+  return strictestPolicy(rows.map(toPolicy));
+};
+
+const policyRows = (em: SqlEntityManager) =>
+  tables(em)
+    .selectFrom('clients')
+    .select(['password_min_length', 'password_allow_common', 'password_require_numeric'])
+    .select(['password_require_upper', 'password_require_lower', 'password_require_special'])
+    .select('password_expiration_days');
+
+type PolicyRow = Awaited<ReturnType<ReturnType<typeof policyRows>['execute']>>[number];
+
+const toPolicy = (row: PolicyRow): PasswordPolicy => ({
+  minLength: row.password_min_length,
+  allowCommon: row.password_allow_common,
+  requireNumeric: row.password_require_numeric,
+  requireUpper: row.password_require_upper,
+  requireLower: row.password_require_lower,
+  requireSpecial: row.password_require_special,
+  expirationDays: row.password_expiration_days,
+});

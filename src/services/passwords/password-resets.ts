@@ -5,14 +5,17 @@ import { clientIdsOf, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Audit, Origin } from '../audit/audit.ts';
+import { setPassword } from '../auth/credentials.ts';
 import type { LoginThrottle } from '../auth/login-throttle.ts';
 import type { ResetThrottle } from '../auth/reset-throttle.ts';
-import type { SignedLinks } from '../auth/signed-links.ts';
+import { readPasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { consumePasswordLink, openPasswordLink } from './password-links.ts';
-import { type PasswordPolicy, refuseWeak } from './password-policy.ts';
-import { policyOfUser, setPassword } from './password-setting.ts';
+import { type PasswordPolicy, readPolicyOfUser } from './password-policy.ts';
+import { rejectWeakPassword } from './password-rules.ts';
+
+/** Minutes for which the link to reset a password is valid. */
+export const RESET_LINK_MINUTES = 60;
 
 type Deps = {
   em: SqlEntityManager;
@@ -26,13 +29,13 @@ type Deps = {
   origin: Origin;
 };
 
-/** Setting a password by a link in a mail: forgotten ones, and the first one of a new user. */
+/** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, throttle, resetThrottle, links, audit, origin } = deps;
   return {
     /**
-     * Owes a mail to the address, if it keyedMutex out to be a user's. That is found out by whoever sends it: here
-     * nobody looks, so that neither the answer nor its time can tell.
+     * Enqueues a mail to the address as given. The mail worker looks up the account and discards the mail if there is
+     * none; no lookup happens here, so neither the response nor its timing reveals whether the account exists.
      * @throws Problem `throttled`
      */
     request: async (email: string): Promise<void> => {
@@ -47,22 +50,25 @@ export const createPasswordResets = (deps: Deps) => {
       });
     },
 
-    /** Whose password the link would set, and what it has to meet. @throws Problem `invalid-link` */
+    /**
+     * Returns the address whose password the link sets, and the policy that applies.
+     * @throws Problem `invalid-link`
+     */
     open: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
-      const { email, userId } = await openPasswordLink(em, links, token, clock.now());
-      return { email, policy: await policyOfUser(em, userId) };
+      const { email, userId } = await findPasswordLink(em, links, token, clock.now());
+      return { email, policy: await readPolicyOfUser(em, userId) };
     },
 
     /**
-     * Sets the password, and ends all logins of the user. A weak password leaves the link as it is.
+     * Sets the password and revokes all credentials of the user. After a weak password the link stays valid.
      * @throws Problem `invalid-link`, `invalid-input` on `password`, `overloaded`
      */
     reset: async (token: string, password: string): Promise<void> => {
-      const link = await openPasswordLink(em, links, token, clock.now());
-      await refuseWeak(await policyOfUser(em, link.userId), password, link, commonPasswords);
+      const link = await findPasswordLink(em, links, token, clock.now());
+      rejectWeakPassword(await readPolicyOfUser(em, link.userId), password, link, commonPasswords);
       const hash = await hasher.hash(password);
       await em.transactional(async (tx) => {
-        // The user before the link, as whoever ends a user's access takes them.
+        // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
         if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('invalid-link');
         const now = clock.now();
@@ -75,3 +81,33 @@ export const createPasswordResets = (deps: Deps) => {
     },
   };
 };
+
+/**
+ * Returns the link of this token and its user.
+ * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
+ */
+const findPasswordLink = async (em: SqlEntityManager, links: SignedLinks, token: string, now: Date) => {
+  const parsed = readPasswordToken(token);
+  const row = parsed && (await linkRow(em, parsed.id, now));
+  if (!row) throw new Problem('invalid-link');
+  const link = { id: row.id, userId: row.user_id, createdAt: row.created_at };
+  if (!links.isPasswordLinkSigned(link, parsed.signature)) throw new Problem('invalid-link');
+  return { ...link, email: row.email, firstName: row.first_name, lastName: row.last_name };
+};
+
+/** Returns true for only one of several concurrent uses. */
+const consumePasswordLink = async (tx: SqlEntityManager, id: number): Promise<boolean> => {
+  const used = await tables(tx).deleteFrom('password_links').where('id', '=', id).executeTakeFirst();
+  return used.numDeletedRows > 0n;
+};
+
+const linkRow = (em: SqlEntityManager, id: number, now: Date) =>
+  tables(em)
+    .selectFrom('password_links')
+    .innerJoin('users', 'users.id', 'password_links.user_id')
+    .select(['password_links.id', 'password_links.user_id', 'password_links.created_at'])
+    .select(['users.email', 'users.first_name', 'users.last_name'])
+    .where('password_links.id', '=', id)
+    .where('password_links.expires_at', '>', now)
+    .where('users.is_active', '=', true)
+    .executeTakeFirst();

@@ -1,88 +1,126 @@
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { folded, namesOwner, type Person } from './password-owner.ts';
-import type { PasswordPolicy, PasswordRule } from './password-policy.ts';
+import { invalid } from '../../lib/problems.ts';
+import type { PasswordPolicy } from './password-policy.ts';
+import { containsPersonalData, countCodePoints, foldText, type Person } from './personal-data.ts';
 
-/** In code points, as the login counts: nobody may set what they cannot log in with. */
+/** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
 
-type Subject = {
-  policy: PasswordPolicy;
-  password: string;
-  person: Person;
-  common: Pick<CommonPasswords, 'has'>;
-};
+export type PasswordRule =
+  | 'min_length'
+  | 'max_length'
+  | 'numeric'
+  | 'upper'
+  | 'lower'
+  | 'special'
+  | 'common'
+  | 'personal'
+  | 'characters';
+
+export type CheckedRule = { rule: PasswordRule; message: string; passed: boolean };
+
+type Common = Pick<CommonPasswords, 'has'>;
+type Candidate = { policy: PasswordPolicy; password: string; person: Person; common: Common };
 
 type Rule = {
   rule: PasswordRule;
-  /** Reads right before anything is typed and after it was refused; false where the policy does not have the rule. */
+  /** Shown before and after a password is entered; false if the policy does not include the rule. */
   message: (policy: PasswordPolicy) => string | false;
-  isKept: (subject: Subject) => boolean;
+  isMet: (candidate: Candidate) => boolean;
 };
 
-/** In the order in which they are told. */
+/** In display order. */
 const RULES: readonly Rule[] = [
   {
     rule: 'min_length',
     message: ({ minLength }) => `At least ${minLength} ${minLength === 1 ? 'character' : 'characters'}.`,
-    isKept: ({ policy, password }) => codePointsOf(password) >= policy.minLength,
+    isMet: ({ policy, password }) => countCodePoints(password) >= policy.minLength,
   },
   {
     rule: 'max_length',
     message: () => `At most ${MAX_PASSWORD_LENGTH} characters.`,
-    isKept: ({ password }) => codePointsOf(password) <= MAX_PASSWORD_LENGTH,
+    isMet: ({ password }) => countCodePoints(password) <= MAX_PASSWORD_LENGTH,
   },
   {
     rule: 'numeric',
     message: ({ requireNumeric }) => requireNumeric && 'At least one digit.',
-    isKept: ({ password }) => /\p{Nd}/u.test(password),
+    isMet: ({ password }) => /\p{Nd}/u.test(password),
   },
   {
     rule: 'upper',
     message: ({ requireUpper }) => requireUpper && 'At least one upper-case letter.',
-    isKept: ({ password }) => /\p{Lu}/u.test(password),
+    isMet: ({ password }) => /\p{Lu}/u.test(password),
   },
   {
     rule: 'lower',
     message: ({ requireLower }) => requireLower && 'At least one lower-case letter.',
-    isKept: ({ password }) => /\p{Ll}/u.test(password),
+    isMet: ({ password }) => /\p{Ll}/u.test(password),
   },
   {
     rule: 'special',
     message: ({ requireSpecial }) =>
       requireSpecial && 'At least one special character, such as ! or # (spaces do not count).',
-    // Spaces are welcome but do not count: at an end nobody sees them, and clients trim them. Nor does anything
-    // else that cannot be seen: \p{C} is control, format, private use, unassigned and half a pair.
-    isKept: ({ password }) => /[^\p{L}\p{M}\p{Nd}\p{Z}\p{C}]/u.test(password),
+    // Spaces are allowed but do not count: they are invisible at the end, and clients trim them. Other invisible
+    // characters do not count either: \p{C} is control, format, surrogate, private use and unassigned.
+    isMet: ({ password }) => /[^\p{L}\p{M}\p{Nd}\p{Z}\p{C}]/u.test(password),
   },
   {
     rule: 'common',
     message: ({ allowCommon }) =>
-      !allowCommon && 'Not a password that many people use, nor one with a few digits or signs added.',
-    isKept: ({ password, common }) => !common.has(folded(beginningOf(password))),
+      !allowCommon && 'Must not be a common password, even with digits or symbols added.',
+    isMet: ({ password, common }) => !common.has(foldText(truncate(password))),
   },
   {
     rule: 'personal',
     message: ({ allowCommon }) =>
-      !allowCommon && 'Nothing of your name or email address, forwards or backwards.',
-    isKept: ({ password, person }) => !namesOwner(beginningOf(password), person),
+      !allowCommon && 'Must not contain your name or email address, even reversed.',
+    isMet: ({ password, person }) => !containsPersonalData(truncate(password), person),
   },
   {
     rule: 'characters',
-    message: () => 'No NUL and no broken characters.',
-    // UTF-8 has no halves of surrogate pairs: all would be hashed as the same replacement.
-    isKept: ({ password }) => password.isWellFormed() && !password.includes('\0'),
+    message: () => 'Must not contain NUL or invalid characters.',
+    // UTF-8 has no lone surrogates: all would be hashed as the same replacement character.
+    isMet: ({ password }) => password.isWellFormed() && !password.includes('\0'),
   },
 ];
 
-/** The rules that a policy has, each with its sentence. */
-export const rulesOf = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message: string })[] =>
+/** Lists the rules of a policy, to be shown before a password is entered. */
+export const passwordRules = (policy: PasswordPolicy): { rule: PasswordRule; message: string }[] =>
+  activeRules(policy).map(({ rule, message }) => ({ rule, message }));
+
+/**
+ * Checks a password against every rule of the policy, in display order. It is checked as typed, which is how it will be
+ * hashed; only the comparisons with common passwords and names ignore case and accents.
+ */
+export const checkPassword = (
+  policy: PasswordPolicy,
+  password: string,
+  person: Person,
+  common: Common,
+): CheckedRule[] =>
+  activeRules(policy).map(({ rule, message, isMet }) => ({
+    rule,
+    message,
+    passed: isMet({ policy, password, person, common }),
+  }));
+
+/** @throws Problem `invalid-input` on `field`, with the messages of all rules that the password does not meet */
+export const rejectWeakPassword = (
+  policy: PasswordPolicy,
+  password: string,
+  person: Person,
+  common: Common,
+  field = 'password',
+): void => {
+  const failed = checkPassword(policy, password, person, common).filter(({ passed }) => !passed);
+  if (failed.length > 0) throw invalid({ [field]: failed.map(({ message }) => message) });
+};
+
+const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message: string })[] =>
   RULES.flatMap((rule) => {
     const message = rule.message(policy);
     return message === false ? [] : [{ ...rule, message }];
   });
 
-/** So that an emoji, or a letter of a rare script, is one character and not two. */
-const codePointsOf = (text: string): number => [...text].length;
-
-/** All of what is not too long, since a code point has at most two units. Comparing more would only take time. */
-const beginningOf = (password: string): string => password.slice(0, 2 * MAX_PASSWORD_LENGTH);
+/** Bounds the comparisons. Keeps every password of valid length, since a code point has at most two UTF-16 units. */
+const truncate = (password: string): string => password.slice(0, 2 * MAX_PASSWORD_LENGTH);

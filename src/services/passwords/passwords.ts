@@ -6,6 +6,7 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import { setPassword } from '../auth/credentials.ts';
 import {
   asWrongPassword,
   type PasswordVerification,
@@ -15,8 +16,9 @@ import { clientOfHost } from '../clients/branding.ts';
 import { clientRow } from '../clients/clients.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
-import { checkPassword, type Person, refuseWeak } from './password-policy.ts';
-import { policyOfClients, policyOfUser, setPassword } from './password-setting.ts';
+import { readPolicyOfClients, readPolicyOfUser } from './password-policy.ts';
+import { checkPassword, rejectWeakPassword } from './password-rules.ts';
+import type { Person } from './personal-data.ts';
 
 type Deps = {
   em: SqlEntityManager;
@@ -30,19 +32,19 @@ type Deps = {
 };
 
 type Replacement = { current: string; next: string; kept: Credential | null };
-type Write = (inside: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
+type Transact = (work: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
 
 export const createPasswords = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = deps;
-  const replace = async (user: ProvenUser, replacement: Replacement, write: Write): Promise<null> => {
+  const replace = async (user: ProvenUser, replacement: Replacement, transact: Transact): Promise<null> => {
     const { current, next, kept } = replacement;
-    if (next === current) throw invalid({ new_password: ['Choose another one than the current password.'] });
-    const person = await personOf(em, user.id);
-    await refuseWeak(await policyOfUser(em, user.id), next, person, commonPasswords, 'new_password');
+    if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
+    const person = await readPerson(em, user.id);
+    rejectWeakPassword(await readPolicyOfUser(em, user.id), next, person, commonPasswords, 'new_password');
     const hash = await hasher.hash(next);
-    const overtaken = new Error('deactivated, or given another password, since it was proven');
-    const replaced = write(async (tx) => {
-      if (!(await lockUnchanged(tx, user))) throw overtaken;
+    const outdated = new Error('deactivated, or password changed, since it was verified');
+    const replaced = transact(async (tx) => {
+      if (!(await lockUnchanged(tx, user))) throw outdated;
       const now = clock.now();
       await enqueuePasswordNotice(tx, { userId: user.id, now, address: origin.address });
       await setPassword(tx, { userId: user.id, hash, now, kept });
@@ -51,14 +53,14 @@ export const createPasswords = (deps: Deps) => {
       return null;
     });
     return replaced.catch((error: unknown) => {
-      if (error === overtaken) return passwordVerification.failLate(user);
+      if (error === outdated) return passwordVerification.failLate(user);
       throw error;
     });
   };
 
   return {
     /**
-     * Changes the actor's own password. Every other login of theirs ends.
+     * Changes the actor's own password and revokes all their other credentials.
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
@@ -69,33 +71,33 @@ export const createPasswords = (deps: Deps) => {
       once: IdempotencyKey | null,
     ): Promise<void> => {
       const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
-      await idempotency.once<null>(actor, request, async (write) => {
+      await idempotency.once<null>(actor, request, async (transact) => {
         const user = await passwordVerification.prove(actor.email, current).catch(asWrongPassword);
-        return replace(user, { current, next, kept: actor.credential }, write);
+        return replace(user, { current, next, kept: actor.credential }, transact);
       });
     },
 
     /**
-     * Changes a password without a login, for one that is too old to log in with.
+     * Changes an expired password, which can no longer be used to log in.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
     renew: async (username: string, current: string, next: string): Promise<void> => {
       const user = await passwordVerification.prove(username, current);
-      await replace(user, { current, next, kept: null }, (inside) => em.transactional(inside));
+      await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
     },
 
-    /** What a password meets and what not: by the actor's own policy, else by that of the client of this host. */
+    /** Checks a password against the actor's own policy, or against that of the client of this host. */
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {
       const policy = actor
-        ? await policyOfUser(em, actor.id)
-        : await policyOfClients(em, [(await clientOfHost(em, host)).id]);
-      const self = actor ? await personOf(em, actor.id) : person;
-      return checkPassword(policy, password, self, commonPasswords);
+        ? await readPolicyOfUser(em, actor.id)
+        : await readPolicyOfClients(em, [(await clientOfHost(em, host)).id]);
+      const owner = actor ? await readPerson(em, actor.id) : person;
+      return checkPassword(policy, password, owner, commonPasswords);
     },
 
     /**
-     * The active members of a client whose passwords would be too old, were they to last this many days: the
-     * oldest first. 0 days affects nobody.
+     * Lists active members of a client whose passwords would be expired if they were valid for this many days, oldest
+     * password first. 0 days means no expiry: no member is affected.
      * @throws Problem `not-found`
      */
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
@@ -122,7 +124,7 @@ export const createPasswords = (deps: Deps) => {
   };
 };
 
-const personOf = async (em: SqlEntityManager, userId: number): Promise<Person> => {
+const readPerson = async (em: SqlEntityManager, userId: number): Promise<Person> => {
   const row = await tables(em)
     .selectFrom('users')
     .select(['email', 'first_name', 'last_name'])
@@ -131,7 +133,7 @@ const personOf = async (em: SqlEntityManager, userId: number): Promise<Person> =
   return { email: row.email, firstName: row.first_name, lastName: row.last_name };
 };
 
-/** Whether the user is still active and has still the password that was proven; locked until the end. */
+/** Locks the user; returns false if they were deactivated, or their password changed, since it was verified. */
 const lockUnchanged = async (tx: SqlEntityManager, user: ProvenUser): Promise<boolean> => {
   const row = await tables(tx)
     .selectFrom('users')

@@ -6,8 +6,8 @@ import { User } from '../../../entities/user.ts';
 import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
+import { setPassword } from '../auth/credentials.ts';
 import { friendlyTexts } from '../clients/clients.ts';
-import { setPassword } from '../passwords/password-setting.ts';
 import { addUser, type NewUser } from './new-user.ts';
 
 type FirstStart = { domain: string; adminEmail: string; now: Date };

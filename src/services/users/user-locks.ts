@@ -6,7 +6,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import { endCredentials } from '../auth/credentials.ts';
+import { revokeCredentials } from '../auth/credentials.ts';
 
 /** A user locked for change, and the clients that say who may change it. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
@@ -115,7 +115,7 @@ export const endAccess = async (
   if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
   const isEnded = user.isActive;
   user.deactivate(now);
-  await endCredentials(tx, user.id);
+  await revokeCredentials(tx, user.id);
   return isEnded;
 };
 

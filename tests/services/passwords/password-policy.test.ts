@@ -1,155 +1,123 @@
+import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
-import { Problem } from '../../../src/lib/problems.ts';
-import {
-  checkPassword,
-  type PasswordPolicy,
-  type PasswordRule,
-  passwordRules,
-  refuseWeak,
-  strictest,
-} from '../../../src/services/passwords/password-policy.ts';
+import { type PasswordPolicy, strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
+import { checkPassword } from '../../../src/services/passwords/password-rules.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const common = createCommonPasswords();
-const ADA = { email: 'ada.l@acme.test', firstName: 'Ada', lastName: 'Lovelace' };
 
-const LENIENT: PasswordPolicy = { ...strictest([]), minLength: 1, allowCommon: true };
-const FULL: PasswordPolicy = {
-  minLength: 12,
-  allowCommon: false,
-  requireNumeric: true,
-  requireUpper: true,
-  requireLower: true,
-  requireSpecial: true,
-  expirationDays: 90,
-};
+const anyPolicy: fc.Arbitrary<PasswordPolicy> = fc.record({
+  minLength: fc.integer({ min: 1, max: 16 }),
+  allowCommon: fc.boolean(),
+  requireNumeric: fc.boolean(),
+  requireUpper: fc.boolean(),
+  requireLower: fc.boolean(),
+  requireSpecial: fc.boolean(),
+  expirationDays: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3650 })),
+});
+const anyPolicies = fc.array(anyPolicy, { minLength: 1, maxLength: 4 });
 
-const check = (password: string, policy: Partial<PasswordPolicy>) =>
-  checkPassword({ ...LENIENT, ...policy }, password, ADA, common);
-const brokenRules = (password: string, policy: Partial<PasswordPolicy>): PasswordRule[] =>
-  check(password, policy).flatMap(({ rule, passed }) => (passed ? [] : [rule]));
+/** Half of them are realistic, so that rules both pass and fail. */
+const anyPassword = fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
+  fc.string({ unit: fc.constantFrom(...'abcXYZ019!# é'), minLength: 8, maxLength: 24 }),
+);
+const anyPerson = fc.record({
+  email: fc.oneof(fc.emailAddress(), fc.string({ unit: anyCharacter })),
+  firstName: fc.string({ unit: anyCharacter }),
+  lastName: fc.string({ unit: anyCharacter }),
+});
+const NO_PERSON = { email: '', firstName: '', lastName: '' };
 
-const passwordPolicy = suite('password policy');
+const passes = (policy: PasswordPolicy, password: string, person = NO_PERSON): boolean =>
+  checkPassword(policy, password, person, common).every(({ passed }) => passed);
 
-const EXAMPLES: [rule: PasswordRule, policy: Partial<PasswordPolicy>, kept: string[], broken: string[]][] = [
-  [
-    'min_length',
-    { minLength: 8 },
-    ['eightlet', '😀'.repeat(8), 'e\u0301'.repeat(4)],
-    ['sevenle', '😀'.repeat(7), ''],
-  ],
-  ['max_length', {}, ['a'.repeat(1024), '😀'.repeat(1024)], ['a'.repeat(1025), '😀'.repeat(1025)]],
-  ['numeric', { requireNumeric: true }, ['a1', '٣', '7'], ['one', 'Ⅷ', '½', '']],
-  ['upper', { requireUpper: true }, ['aB', 'É', 'Σ'], ['ab1!', 'é', '王', '']],
-  ['lower', { requireLower: true }, ['Ab', 'é', 'ß'], ['AB1!', 'É', '王', '']],
-  [
-    'special',
-    { requireSpecial: true },
-    ['a!', '€', 'a_b', '😀', '½'],
-    ['aB1', 'a b', '\t', 'é', 'e\u0301', '\0\x07', '\u200b', '\ud83d'],
-  ],
-  [
-    'common',
-    { allowCommon: false },
-    ['correct horse battery staple'],
-    ['Password1!', 'DRAGON', 'pässwörd', 'ｐａｓｓｗｏｒｄ', 'pass\u200bword'],
-  ],
-  [
-    'personal',
-    { allowCommon: false },
-    ['correct horse battery staple'],
-    ['my-lovelace-99', 'ecalevol-my-99'],
-  ],
-  ['characters', {}, ['é😀\n\t\x07', ''], ['a\0b', 'a\ud83d', '\ude00a', '\ude00\ud83d']],
-];
+const strictest = suite('strictestPolicy');
 
-for (const [rule, policy, kept, broken] of EXAMPLES) {
-  passwordPolicy(`knows who keeps and who breaks ${rule}`, () => {
-    for (const password of kept) assert.not.ok(brokenRules(password, policy).includes(rule), password);
-    for (const password of broken) assert.ok(brokenRules(password, policy).includes(rule), password);
+strictest('returns the default without any policy', () => {
+  assert.equal(strictestPolicy([]), {
+    minLength: 8,
+    allowCommon: false,
+    requireNumeric: false,
+    requireUpper: false,
+    requireLower: false,
+    requireSpecial: false,
+    expirationDays: 0,
   });
-}
-
-passwordPolicy('tells every rule that it has, in one order, as sentences', () => {
-  const rules = check('Tea4Two, or Earl Grey?', FULL);
-
-  assert.equal(rules, [
-    { rule: 'min_length', message: 'At least 12 characters.', passed: true },
-    { rule: 'max_length', message: 'At most 1024 characters.', passed: true },
-    { rule: 'numeric', message: 'At least one digit.', passed: true },
-    { rule: 'upper', message: 'At least one upper-case letter.', passed: true },
-    { rule: 'lower', message: 'At least one lower-case letter.', passed: true },
-    {
-      rule: 'special',
-      message: 'At least one special character, such as ! or # (spaces do not count).',
-      passed: true,
-    },
-    {
-      rule: 'common',
-      message: 'Not a password that many people use, nor one with a few digits or signs added.',
-      passed: true,
-    },
-    {
-      rule: 'personal',
-      message: 'Nothing of your name or email address, forwards or backwards.',
-      passed: true,
-    },
-    { rule: 'characters', message: 'No NUL and no broken characters.', passed: true },
-  ]);
 });
 
-passwordPolicy('leaves out what it does not ask for', () => {
-  const rules = check('lovelace', LENIENT);
-
-  assert.equal(
-    rules.map(({ rule }) => rule),
-    ['min_length', 'max_length', 'characters'],
-  );
-  assert.ok(rules.every(({ passed }) => passed));
-  assert.is(rules[0]?.message, 'At least 1 character.');
-});
-
-passwordPolicy('can be told before anything is typed', () => {
-  for (const policy of [LENIENT, FULL, strictest([])]) {
-    const told = check('', policy).map(({ rule, message }) => ({ rule, message }));
-    assert.equal(passwordRules({ ...LENIENT, ...policy }), told);
-  }
-});
-
-passwordPolicy('finds all broken rules at once', () => {
-  assert.equal(brokenRules('', FULL), ['min_length', 'numeric', 'upper', 'lower', 'special']);
-  assert.equal(brokenRules('letmein\0', { ...FULL, requireLower: false }), [
-    ...(['min_length', 'numeric', 'upper', 'special', 'common', 'characters'] as const),
-  ]);
-  assert.equal(brokenRules(`lovelace${'a'.repeat(2000)}\ud800`, FULL), [
-    ...(['max_length', 'numeric', 'upper', 'special', 'personal', 'characters'] as const),
-  ]);
-  assert.equal(brokenRules(`${'a'.repeat(2000)}B1!`, FULL), ['max_length']);
-});
-
-passwordPolicy('refuses a weak password with all its messages, and none of itself', () => {
-  const refusal = (field?: string): Problem => {
-    try {
-      refuseWeak(FULL, 'Lovelace', ADA, common, field);
-    } catch (error) {
-      if (error instanceof Problem) return error;
-      throw error;
-    }
-    throw new Error('It was accepted.');
+strictest('takes the longest minimum, the rules of all policies, and the earliest expiry', () => {
+  const one: PasswordPolicy = {
+    ...strictestPolicy([]),
+    minLength: 12,
+    requireUpper: true,
+    allowCommon: true,
   };
-  const problem = refusal();
-  const messages = check('Lovelace', FULL).flatMap(({ passed, message }) => (passed ? [] : [message]));
+  const two: PasswordPolicy = { ...one, minLength: 9, requireUpper: false, requireNumeric: true };
+  const policies = [
+    one,
+    { ...two, expirationDays: 90 },
+    { ...one, expirationDays: 30, requireSpecial: true },
+  ];
 
-  assert.is(messages.length, 5);
-  assert.is(problem.code, 'invalid-input');
-  assert.equal(problem.fields, { password: messages });
-  assert.equal(refusal('new_password').fields, { new_password: messages });
-  assert.not.match(JSON.stringify([problem.message, problem.fields]), /lovelace/i);
+  assert.equal(strictestPolicy(policies), {
+    minLength: 12,
+    allowCommon: true,
+    requireNumeric: true,
+    requireUpper: true,
+    requireLower: false,
+    requireSpecial: true,
+    expirationDays: 30,
+  });
+  assert.is(
+    strictestPolicy([...policies, { ...one, allowCommon: false, requireLower: true }]).allowCommon,
+    false,
+  );
+  assert.is(strictestPolicy([one, { ...one, requireLower: true }]).requireLower, true);
+  assert.is(strictestPolicy([one, two]).expirationDays, 0);
 });
 
-passwordPolicy('accepts a good one', () => {
-  assert.is(refuseWeak(FULL, 'Tea4Two, or Earl Grey?', ADA, common), undefined);
+strictest('does not depend on order, grouping or repetition', () => {
+  fc.assert(
+    fc.property(anyPolicies, anyPolicies, (first, second) => {
+      const together = strictestPolicy([...first, ...second]);
+      assert.equal(strictestPolicy([...second, ...first]), together);
+      assert.equal(strictestPolicy([strictestPolicy(first), strictestPolicy(second)]), together);
+      assert.equal(strictestPolicy([together, ...first, together]), together);
+    }),
+  );
 });
 
-passwordPolicy.run();
+strictest('accepts exactly the passwords that every policy accepts', () => {
+  fc.assert(
+    fc.property(anyPolicies, anyPassword, anyPerson, (policies, password, person) => {
+      const meetsEach = policies.every((policy) => passes(policy, password, person));
+      assert.is(passes(strictestPolicy(policies), password, person), meetsEach);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+strictest('accepts no more passwords after a rule is added', () => {
+  const more = fc.constantFrom('requireNumeric', 'requireUpper', 'requireLower', 'requireSpecial');
+  fc.assert(
+    fc.property(anyPolicy, more, anyPassword, (policy, key, password) => {
+      if (passes({ ...policy, [key]: true }, password)) assert.ok(passes(policy, password));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+strictest('lists the same rules for every password', () => {
+  fc.assert(
+    fc.property(anyPolicy, anyPassword, anyPassword, anyPerson, (policy, one, other, person) => {
+      const rulesFor = (password: string) =>
+        checkPassword(policy, password, person, common).map(({ rule, message }) => [rule, message]);
+      assert.equal(rulesFor(one), rulesFor(other));
+    }),
+  );
+});
+
+strictest.run();

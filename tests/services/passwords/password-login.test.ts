@@ -1,16 +1,16 @@
 import * as assert from 'uvu/assert';
 import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
-import { checkPassword, strictest } from '../../../src/services/passwords/password-policy.ts';
-import { MAX_PASSWORD_LENGTH } from '../../../src/services/passwords/password-rules.ts';
+import { strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
+import { checkPassword, MAX_PASSWORD_LENGTH } from '../../../src/services/passwords/password-rules.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { GRACE, type TestApp } from '../../support/test-app.ts';
 
-const loginByPolicy = appSuite('login with what the policy accepts');
+const longPasswords = appSuite('login with long passwords');
 
 const common = createCommonPasswords();
-const NOBODY = { email: '', firstName: '', lastName: '' };
+const NO_PERSON = { email: '', firstName: '', lastName: '' };
 const isAccepted = (password: string): boolean =>
-  checkPassword(strictest([]), password, NOBODY, common).every(({ passed }) => passed);
+  checkPassword(strictestPolicy([]), password, NO_PERSON, common).every(({ passed }) => passed);
 
 const setPassword = async (app: TestApp, password: string): Promise<void> => {
   const hash = await app.hasher.hash(password);
@@ -18,15 +18,15 @@ const setPassword = async (app: TestApp, password: string): Promise<void> => {
 };
 
 const LONGEST = {
-  'of one byte each': 'a'.repeat(MAX_PASSWORD_LENGTH),
-  'of three bytes each': '€'.repeat(MAX_PASSWORD_LENGTH),
-  'in pairs': '😀'.repeat(MAX_PASSWORD_LENGTH),
-  'of which not all are composed': 'e\u0301'.repeat(MAX_PASSWORD_LENGTH / 2),
-  'that cannot be seen': '\x07 \t\u200b'.repeat(MAX_PASSWORD_LENGTH / 4),
+  'one-byte characters': 'a'.repeat(MAX_PASSWORD_LENGTH),
+  'three-byte characters': '€'.repeat(MAX_PASSWORD_LENGTH),
+  'surrogate pairs': '😀'.repeat(MAX_PASSWORD_LENGTH),
+  'decomposed characters': 'e\u0301'.repeat(MAX_PASSWORD_LENGTH / 2),
+  'invisible characters': '\x07 \t\u200b'.repeat(MAX_PASSWORD_LENGTH / 4),
 };
 
 for (const [name, password] of Object.entries(LONGEST)) {
-  loginByPolicy(`lets in with the most characters ${name}, by JSON and by form`, async ({ app }) => {
+  longPasswords(`accepts a password of maximum length in ${name}, as JSON and as a form`, async ({ app }) => {
     await setPassword(app, password);
     const json = await app.send('POST /api-token-auth/', { payload: { username: GRACE, password } });
     const form = await app.send('POST /api-token-auth/', {
@@ -39,7 +39,7 @@ for (const [name, password] of Object.entries(LONGEST)) {
     assert.is(form.statusCode, 200, form.body);
   });
 
-  loginByPolicy(`takes no more characters ${name} than the login does`, async ({ app }) => {
+  longPasswords(`policy and login both reject one character more in ${name}`, async ({ app }) => {
     const longer = `${password}a`;
     await setPassword(app, longer);
     const response = await app.send('POST /api-token-auth/', {
@@ -52,4 +52,4 @@ for (const [name, password] of Object.entries(LONGEST)) {
   });
 }
 
-loginByPolicy.run();
+longPasswords.run();
