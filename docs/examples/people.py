@@ -1,8 +1,8 @@
-"""Lists people and adds one, over REST with requests.
+"""Lists users and adds one, over REST with requests.
 
     python3 people.py new.person@acme.test
 
-STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD say where and as whom; without them it is the demo.
+STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD select the service and the login. The default is the demo.
 """
 
 import os
@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 30
 
 
 class Problem(Exception):
-    """A refusal: `code` says why, `errors` what is wrong with which field."""
+    """A refused request: `code` is the reason, `errors` the messages for each field."""
 
     def __init__(self, response):
         document = response.json()
@@ -33,7 +33,7 @@ def call(session, method, path, **body):
 
 
 def main():
-    newcomer = sys.argv[1] if len(sys.argv) > 1 else "new.person@acme.test"
+    email = sys.argv[1] if len(sys.argv) > 1 else "new.person@acme.test"
     username = os.environ.get("STEWARD_EMAIL", "admin@acme.test")
     password = os.environ.get("STEWARD_PASSWORD", "steward-demo-1")
 
@@ -45,12 +45,12 @@ def main():
         for user in call(session, "GET", "/jb/users/"):
             print(user["email"])
         try:
-            user = call(session, "POST", "/jb/users/", email=newcomer, send_email=False)
+            user = call(session, "POST", "/jb/users/", email=email, send_email=False)
             print(f"Added {user['email']}.")
         except Problem as problem:
             if problem.code != "user-exists":
                 raise
-            print(f"{newcomer} is there already.")
+            print(f"{email} is there already.")
         call(session, "DELETE", "/session/")
 
 

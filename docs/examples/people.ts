@@ -1,6 +1,6 @@
-// Lists people and adds one. Run it with Node 22.18 or newer:
+// Lists users and adds one. Run it with Node 22.18 or newer:
 //   node people.ts new.person@acme.test
-// STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD say where and as whom; without them it is the demo.
+// STEWARD_URL, STEWARD_EMAIL and STEWARD_PASSWORD select the service and the login. The default is the demo.
 import { createStewardClient, fieldErrors, isProblem, isUnreachable } from '@steward/client';
 
 const {
@@ -8,16 +8,16 @@ const {
   STEWARD_EMAIL: email = 'admin@acme.test',
   STEWARD_PASSWORD: password = 'steward-demo-1',
 } = process.env;
-const [newcomer = 'new.person@acme.test'] = process.argv.slice(2);
+const [newEmail = 'new.person@acme.test'] = process.argv.slice(2);
 const steward = createStewardClient({ url });
 
-/** Adds somebody who may be there already, and says what became of it. */
+/** Adds a user, who may already exist, and returns a message. */
 const add = async (): Promise<string> => {
   try {
-    const user = await steward.api.users.create.mutate({ email: newcomer, send_email: false });
+    const user = await steward.api.users.create.mutate({ email: newEmail, send_email: false });
     return `Added ${user.email} on ${user.date_joined.toISOString().slice(0, 10)}.`;
   } catch (error) {
-    if (isProblem(error, 'user-exists')) return `${newcomer} is there already.`;
+    if (isProblem(error, 'user-exists')) return `${newEmail} is there already.`;
     if (isProblem(error, 'invalid-input')) return `Not added: ${JSON.stringify(fieldErrors(error))}`;
     throw error;
   }
@@ -36,7 +36,7 @@ try {
   console.log(added);
   await steward.logout();
 } catch (error) {
-  // What is left is for people to read: a sentence of Steward's, or why nobody has answered.
+  // Messages of Steward are written for users.
   console.error(isUnreachable(error) ? `${url} does not answer.` : String(error));
   process.exitCode = 1;
 }

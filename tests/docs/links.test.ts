@@ -1,4 +1,4 @@
-import { glob, readFile } from 'node:fs/promises';
+import { access, glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,7 +6,16 @@ import * as assert from 'uvu/assert';
 const PROJECT = join(import.meta.dirname, '..', '..');
 const DOCUMENTS = ['README.md', 'docs/**/*.md', 'packaging/client/README.md'];
 
+/** A path in backticks that starts at a folder of sources. */
+const SOURCE_PATH = /`((?:bench|entities|migrations|packaging|routers|src|tests)\/[\w./-]*)`/g;
+
 const links = suite('links of the documentation');
+
+const exists = (path: string): Promise<boolean> =>
+  access(join(PROJECT, path)).then(
+    () => true,
+    () => false,
+  );
 
 /** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
@@ -22,8 +31,7 @@ const errorOf = async (file: string, link: string): Promise<string | null> => {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? file : join(dirname(file), path);
   if (anchor === undefined) {
-    for await (const _found of glob(target, { cwd: PROJECT })) return null;
-    return `${file}: ${link} does not exist`;
+    return (await exists(target)) ? null : `${file}: ${link} does not exist`;
   }
   const markdown = await readFile(join(PROJECT, target), 'utf8').catch(() => '');
   return anchorsIn(markdown).includes(anchor) ? null : `${file}: ${link} has no such heading`;
@@ -43,6 +51,18 @@ links('lead to files and headings that exist', async () => {
 
   assert.ok(count > 100, `${count} links`);
   assert.equal(errors, []);
+});
+
+links('name folders and files of the sources that exist', async () => {
+  const missing: string[] = [];
+  for await (const file of glob(DOCUMENTS, { cwd: PROJECT, exclude: ['**/node_modules/**'] })) {
+    const markdown = await readFile(join(PROJECT, file), 'utf8');
+    for (const [, path = ''] of markdown.matchAll(SOURCE_PATH)) {
+      if (!(await exists(path))) missing.push(`${file}: ${path}`);
+    }
+  }
+
+  assert.equal(missing, []);
 });
 
 links.run();
