@@ -1,62 +1,70 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { closingAfter, readCount, readNames, reportEnd, say, usualPlan } from './comparison/command.ts';
-import { withTables } from './comparison/document.ts';
-import { KINDS, type Kind } from './comparison/kinds.ts';
-import { describeMachine } from './comparison/machine.ts';
-import { createMeasuring, type Measurement, progressOf } from './comparison/measuring.ts';
-import { type ChosenPeer, openStand, type Stand } from './comparison/stand.ts';
-import { summarize } from './comparison/summary.ts';
-import { figuresTable, goalsTable } from './comparison/tables.ts';
+import {
+  defaultPlan,
+  parseCount,
+  parseNames,
+  printLine,
+  reportBenchFailure,
+  withCleanup,
+} from './command.ts';
+import { createMeasure, describeProgress, type Measurement } from './comparison/measure.ts';
+import { PEERS, type StartedPeer } from './comparison/peers.ts';
+import { SCENARIOS, type Scenario } from './comparison/scenarios.ts';
+import { figuresTable, goalsTable, replaceTables, summarize } from './comparison/tables.ts';
+import { openTestbed, type Testbed } from './comparison/testbed.ts';
 
-const PEERS = ['steward', 'floor', 'django', 'trpc'] as const;
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
-const USUAL = { peers: [...PEERS], rounds: 3, seconds: 5 };
-const QUICK = { peers: ['steward'] as ChosenPeer[], rounds: 1, seconds: 2 };
+const DEFAULTS = { peers: [...PEERS], rounds: 3, seconds: 5 };
+const QUICK: typeof DEFAULTS = { peers: ['steward'], rounds: 1, seconds: 2 };
+const DATE_FORMAT = { day: 'numeric', month: 'long', year: 'numeric' } as const;
 
 const HELP = `
-Without --data, everything is made in a folder that is removed at the end. With it, a folder that has been filled
-before is used again. With DATABASE_URL, that database is filled or used, and its processor time is not told.`;
+Without --data, the data is created in a temporary folder. With --data, a folder that already has data is reused.
+With DATABASE_URL, that database is filled or reused; its CPU time is not measured.`;
 
 type Options = {
   data?: string;
-  only?: readonly Kind[];
-  peers: ChosenPeer[];
+  only?: readonly Scenario[];
+  peers: StartedPeer[];
   rounds: number;
   seconds: number;
   profile?: string;
   json?: string;
   write?: true;
 };
-type Given = Partial<Options> & { quick?: true };
 
-const measure = async (options: Options, closing: AsyncDisposableStack): Promise<void> => {
-  const { data: dataDir, only: kinds = KINDS, peers, rounds, seconds, profile, json } = options;
+const compare = async (options: Options, cleanup: AsyncDisposableStack): Promise<void> => {
+  const { data: dataDir, only: scenarios = SCENARIOS, peers, rounds, seconds, profile, json } = options;
   const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
-  const stand = await openStand({ dataDir, plan: usualPlan(), nodeOptions, peers, kinds }, say, closing);
-  const measurements = await takeTurns(stand, rounds, seconds);
+  const testbed = await openTestbed(
+    { dataDir, plan: defaultPlan(), nodeOptions, peers, scenarios },
+    printLine,
+    cleanup,
+  );
+  const measurements = await measureRounds(testbed, rounds, seconds);
 
   const figures = summarize(measurements);
-  const machine = await describeMachine(stand.place.database, stand.versions);
-  const about = `${machine} Rounds: ${rounds}, in turns of ${seconds} s.`;
+  const about = `${await describeMachine(testbed)} Rounds: ${rounds} of ${seconds} s.`;
   const lines = [about, '', ...figuresTable(figures), '', ...goalsTable(figures)];
-  say(['', ...lines].join('\n'));
+  printLine(['', ...lines].join('\n'));
   if (json) await writeFile(json, `${JSON.stringify({ about, measurements }, null, 2)}\n`);
-  if (options.write) await writeFile(DOCUMENT, withTables(await readFile(DOCUMENT, 'utf8'), lines));
+  if (options.write) await writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines));
 };
 
-/** One after the other, so that whatever else the machine does meets all of them. */
-const takeTurns = async (stand: Stand, rounds: number, seconds: number): Promise<Measurement[]> => {
-  const measureTurn = createMeasuring(stand);
+/** Peers alternate, so that other load on the machine affects all of them. */
+const measureRounds = async (testbed: Testbed, rounds: number, seconds: number): Promise<Measurement[]> => {
+  const measure = createMeasure(testbed);
   const measurements: Measurement[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { kind, sizes } of stand.compared) {
-      for (const connections of kind.connections) {
-        for (const [peer, size] of sizes) {
-          const found = await measureTurn({ kind, connections, peer, round, seconds, sizes: size });
-          measurements.push(found);
-          say(progressOf(found));
+    for (const { scenario, peers } of testbed.scenarios) {
+      for (const connections of scenario.connections) {
+        for (const peer of peers) {
+          const measurement = await measure({ scenario, connections, peer, round, seconds });
+          measurements.push(measurement);
+          printLine(describeProgress(measurement));
         }
       }
     }
@@ -64,24 +72,40 @@ const takeTurns = async (stand: Stand, rounds: number, seconds: number): Promise
   return measurements;
 };
 
+const describeMachine = async ({ environment, versions }: Testbed): Promise<string> => {
+  const { rows } = await environment.database.query<{ version: string }>(
+    `select current_setting('server_version') as version`,
+  );
+  const parts = [
+    `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`,
+    `${Math.round(totalmem() / 1e9)} GB`,
+    `Node ${process.versions.node}`,
+    `PostgreSQL ${rows[0]?.version ?? ''}`,
+    ...versions,
+  ];
+  return `${new Date().toLocaleDateString('en-GB', DATE_FORMAT)}: ${parts.join(', ')}.`;
+};
+
+const scenarioNames = SCENARIOS.map(({ name }) => name).join(',');
+
 await new Command('bench')
-  .description('compare how fast requests are answered, by Steward and by others that answer the same')
-  .option('--data <folder>', 'a data directory that is kept')
+  .description('Compare the performance of Steward and of peers that give equal responses')
+  .option('--data <folder>', 'data directory to keep and reuse')
   .option(
-    '--only <kinds>',
-    KINDS.map(({ name }) => name).join(','),
-    readNames(KINDS, ({ name }) => name),
+    '--only <scenarios>',
+    scenarioNames,
+    parseNames(SCENARIOS, ({ name }) => name),
   )
-  .option('--peers <names>', PEERS.join(','), readNames(PEERS, String))
-  .option('--rounds <n>', `how often everybody takes a turn (${USUAL.rounds})`, readCount)
-  .option('--seconds <n>', `how long a turn is (${USUAL.seconds})`, readCount)
-  .option('--quick', 'one short round of Steward alone')
+  .option('--peers <names>', PEERS.join(','), parseNames(PEERS, String))
+  .option('--rounds <n>', `number of rounds (default: ${DEFAULTS.rounds})`, parseCount)
+  .option('--seconds <n>', `duration of each measurement (default: ${DEFAULTS.seconds})`, parseCount)
+  .option('--quick', 'measure one short round of Steward alone')
   .option('--write', 'write the tables into docs/benchmarks.md')
-  .option('--json <file>', 'where to put all measurements')
-  .option('--profile <folder>', 'where to put a CPU profile of Steward')
+  .option('--json <file>', 'write all measurements to a file')
+  .option('--profile <folder>', "write Steward's CPU profile to a folder")
   .addHelpText('after', HELP)
-  .action(({ quick, ...given }: Given) =>
-    closingAfter((closing) => measure({ ...(quick ? QUICK : USUAL), ...given }, closing)),
+  .action(({ quick, ...options }: Partial<Options> & { quick?: true }) =>
+    withCleanup((cleanup) => compare({ ...(quick ? QUICK : DEFAULTS), ...options }, cleanup)),
   )
   .parseAsync()
-  .catch(reportEnd);
+  .catch(reportBenchFailure);

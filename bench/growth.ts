@@ -1,67 +1,74 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { closingAfter, readCount, readNames, reportEnd, say, usualPlan } from './comparison/command.ts';
-import { KINDS, type Kind } from './comparison/kinds.ts';
-import { createMeasuring, type Measurement } from './comparison/measuring.ts';
-import { openStand } from './comparison/stand.ts';
+import {
+  defaultPlan,
+  parseCount,
+  parseNames,
+  printLine,
+  reportBenchFailure,
+  withCleanup,
+} from './command.ts';
+import { createMeasure, type Measurement } from './comparison/measure.ts';
+import { SCENARIOS, type Scenario } from './comparison/scenarios.ts';
 import { growthTable } from './comparison/tables.ts';
+import { openTestbed } from './comparison/testbed.ts';
 
 type Size = { users: number; entries: number };
-type Options = { users: number[]; entries: number[]; seconds: number; only?: readonly Kind[] };
+type Options = { users: number[]; entries: number[]; seconds: number; only?: readonly Scenario[] };
 
 const HELP = `
-The sizes go in pairs: the first number of users with the first of entries, and so on. Everything is made in folders
-that are removed; a million users and ten million entries take some 10 GB and ten minutes.`;
+Sizes are pairs: the first number of users with the first number of entries, and so on. The data is created in
+temporary folders; a million users and ten million entries take about 10 GB and ten minutes.`;
 
-const readCounts = (text: string): number[] => text.split(',').map(readCount);
+const parseCounts = (text: string): number[] => text.split(',').map(parseCount);
 
 const sizesOf = ({ users, entries }: Options): Size[] => {
   if (users.length !== entries.length)
-    throw new InvalidArgumentError('There must be as many numbers of users as of entries.');
+    throw new InvalidArgumentError('--users and --entries need the same number of values.');
   return users.map((count, index) => ({ users: count, entries: entries[index] ?? 0 }));
 };
 
 const measureSize = async (
   size: Size,
-  { only = KINDS, seconds }: Options,
-  closing: AsyncDisposableStack,
+  { only: scenarios = SCENARIOS, seconds }: Options,
+  cleanup: AsyncDisposableStack,
 ): Promise<Measurement[]> => {
-  const plan = { ...usualPlan(), ...size };
-  const stand = await openStand({ dataDir: undefined, plan, peers: [], kinds: only }, say, closing);
-  const measureTurn = createMeasuring(stand);
-  const found: Measurement[] = [];
-  for (const { kind, sizes } of stand.compared) {
-    const [connections = 1] = kind.connections;
-    for (const [peer, bounds] of sizes) {
-      found.push(await measureTurn({ kind, connections, peer, round: 1, seconds, sizes: bounds }));
+  const plan = { ...defaultPlan(), ...size };
+  const testbed = await openTestbed({ dataDir: undefined, plan, peers: [], scenarios }, printLine, cleanup);
+  const measure = createMeasure(testbed);
+  const measurements: Measurement[] = [];
+  for (const { scenario, peers } of testbed.scenarios) {
+    const [connections = 1] = scenario.connections;
+    for (const peer of peers) {
+      measurements.push(await measure({ scenario, connections, peer, round: 1, seconds }));
     }
   }
-  return found;
+  return measurements;
 };
 
-const measure = async (options: Options, closing: AsyncDisposableStack): Promise<void> => {
+const measureGrowth = async (options: Options, cleanup: AsyncDisposableStack): Promise<void> => {
   const columns = [];
   for (const size of sizesOf(options)) {
     const name = `${size.users.toLocaleString('en-US')} users, ${size.entries.toLocaleString('en-US')} entries`;
-    say(name);
-    // Closed by itself before the next one, and with everything else should this be interrupted.
-    const ofSize = closing.use(new AsyncDisposableStack());
-    columns.push({ name, measurements: await measureSize(size, options, ofSize) });
-    await ofSize.disposeAsync();
+    printLine(name);
+    // Disposed before the next size, or with everything else after an interruption.
+    const sizeCleanup = cleanup.use(new AsyncDisposableStack());
+    columns.push({ name, measurements: await measureSize(size, options, sizeCleanup) });
+    await sizeCleanup.disposeAsync();
   }
-  say(['', ...growthTable(columns)].join('\n'));
+  printLine(['', ...growthTable(columns)].join('\n'));
 };
 
 await new Command('bench:growth')
-  .description('measure what requests cost Steward over more and more data')
-  .option('--users <n,…>', 'numbers of users', readCounts, [1_000, 10_000, 100_000])
-  .option('--entries <n,…>', 'numbers of entries of the usage log', readCounts, [10_000, 100_000, 1_000_000])
-  .option('--seconds <n>', 'how long each kind of request is measured', readCount, 5)
+  .description('Measure what requests cost with growing amounts of data')
+  .option('--users <n,…>', 'numbers of users', parseCounts, [1_000, 10_000, 100_000])
+  .option('--entries <n,…>', 'numbers of usage entries', parseCounts, [10_000, 100_000, 1_000_000])
+  .option('--seconds <n>', 'duration of each measurement', parseCount, 5)
   .option(
-    '--only <kinds>',
-    KINDS.map(({ name }) => name).join(','),
-    readNames(KINDS, ({ name }) => name),
+    '--only <scenarios>',
+    SCENARIOS.map(({ name }) => name).join(','),
+    parseNames(SCENARIOS, ({ name }) => name),
   )
   .addHelpText('after', HELP)
-  .action((options: Options) => closingAfter((closing) => measure(options, closing)))
+  .action((options: Options) => withCleanup((cleanup) => measureGrowth(options, cleanup)))
   .parseAsync()
-  .catch(reportEnd);
+  .catch(reportBenchFailure);

@@ -1,102 +1,115 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { closingAfter, readCount, reportEnd, say, usualPlan } from './comparison/command.ts';
-import { KINDS, type KindName } from './comparison/kinds.ts';
-import { slopeOf } from './comparison/least-squares.ts';
-import type { Orders } from './comparison/load.ts';
-import { type Sizes, speaking } from './comparison/sameness.ts';
-import { openStand, type Stand } from './comparison/stand.ts';
-import { residentMb } from './usage/processes.ts';
+import { defaultPlan, parseCount, printLine, reportBenchFailure, withCleanup } from './command.ts';
+import { generateLoad, type Load, median } from './comparison/load.ts';
+import { protocolOf } from './comparison/peers.ts';
+import type { HttpRequest } from './comparison/requests.ts';
+import { SCENARIOS } from './comparison/scenarios.ts';
+import { openTestbed, type Testbed } from './comparison/testbed.ts';
+import { residentMb } from './processes.ts';
 
-/** What people do, out of a hundred requests. */
-const MIX: Partial<Record<KindName, number>> = { one: 80, patch: 10, apps: 6, 'app-users': 2, usage: 2 };
+/** Shares of the load, in percent. */
+const MIX: Record<string, number> = { one: 80, patch: 10, apps: 6, 'app-users': 2, usage: 2 };
+/** Each scenario sends different requests in this many repetitions of the mix. */
+const MIX_REPETITIONS = 20;
 const CONNECTIONS = 8;
 const TRIAL_SECONDS = 20;
-const SHARE = 0.7;
-/** A service grows until it has seen everything once. */
+/** Of the highest rate. */
+const LOAD_SHARE = 0.7;
+/** Caches and JIT-compiled code grow first. */
 const SETTLING_MINUTES = 5;
-const SAMPLE_MS = 1_000;
+const SAMPLE_INTERVAL_MS = 1_000;
 const MINUTE_MS = 60_000;
-const ROUNDS_OF_MIX = 20;
 
 type Options = { data?: string; minutes: number };
 
-/** All kinds, each as often as it is among a hundred, spread evenly. */
-const mixedOrders = ({ place, samples, compared }: Stand): Orders => {
-  const requests: { at: number; text: string }[] = [];
-  const bounds: Sizes[] = [];
-  for (const { kind, sizes } of compared) {
-    const [[peer, size] = []] = sizes;
-    if (!peer || !size) continue;
-    bounds.push(size);
-    const all = kind.requests(samples);
-    const count = (MIX[kind.name] ?? 0) * ROUNDS_OF_MIX;
+/** Interleaves the requests of all scenarios evenly. */
+const mixedLoad = ({ environment, samples, scenarios }: Testbed): Load => {
+  const requests: { position: number; request: HttpRequest }[] = [];
+  for (const { scenario, peers } of scenarios) {
+    const [peer] = peers;
+    if (!peer) continue;
+    const all = scenario.requests(samples);
+    const count = (MIX[scenario.name] ?? 0) * MIX_REPETITIONS;
     for (let index = 0; index < count; index += 1) {
-      const text = speaking(peer, kind).write(all[index % all.length] ?? [], place.token);
-      requests.push({ at: (index + 0.5) / count, text });
+      const calls = all[index % all.length] ?? [];
+      const request = protocolOf(peer, scenario).build(calls, environment.token);
+      requests.push({ position: (index + 0.5) / count, request });
     }
   }
   return {
-    port: Number(new URL(place.service.address).port),
-    requests: requests.toSorted((a, b) => a.at - b.at).map(({ text }) => text),
-    offset: 0,
+    url: new URL(environment.service.address).origin,
+    requests: requests.toSorted((a, b) => a.position - b.position).map(({ request }) => request),
     connections: CONNECTIONS,
     seconds: TRIAL_SECONDS,
-    status: 200,
-    leastBytes: Math.min(...bounds.map(({ least }) => least)),
-    mostBytes: Math.max(...bounds.map(({ most }) => most)),
-    beside: null,
   };
 };
 
-type Sample = { x: number; y: number };
+type MemorySample = { minute: number; mb: number };
 
-/** Minutes and megabytes, every second, until the work is done. */
-const watchMemory = async (pid: number, work: Promise<unknown>): Promise<Sample[]> => {
-  const samples: Sample[] = [];
+const sampleMemory = async (pid: number, work: Promise<unknown>): Promise<MemorySample[]> => {
+  const samples: MemorySample[] = [];
   const started = performance.now();
   let isDone = false;
-  const ended = work.finally(() => {
+  const done = work.finally(() => {
     isDone = true;
   });
   while (!isDone) {
-    samples.push({ x: (performance.now() - started) / MINUTE_MS, y: await residentMb(pid) });
-    await Promise.race([sleep(SAMPLE_MS), ended]);
+    samples.push({ minute: (performance.now() - started) / MINUTE_MS, mb: await residentMb(pid) });
+    await Promise.race([sleep(SAMPLE_INTERVAL_MS), done]);
   }
-  await ended;
+  await done;
   return samples;
 };
 
-const soak = async ({ data, minutes }: Options, closing: AsyncDisposableStack): Promise<void> => {
-  const kinds = KINDS.filter(({ name }) => MIX[name] !== undefined);
-  const stand = await openStand({ dataDir: data, plan: usualPlan(), peers: [], kinds }, say, closing);
-  const { generate, place, state } = stand;
-  const orders = mixedOrders(stand);
-  const trial = await generate(orders);
-  const most = trial.answers / trial.seconds;
-  say(`At most ${most.toFixed(0)} requests a second; for ${minutes} minutes ${SHARE} of it.`);
+/** MB per minute, from the medians of the first and the last quarter. */
+const growthRate = (samples: readonly MemorySample[]): number => {
+  const quarter = Math.max(1, Math.floor(samples.length / 4));
+  const [first, last] = [samples.slice(0, quarter), samples.slice(-quarter)].map((part) => ({
+    minute: median(part.map(({ minute }) => minute)),
+    mb: median(part.map(({ mb }) => mb)),
+  }));
+  return first && last ? (last.mb - first.mb) / (last.minute - first.minute) : Number.NaN;
+};
 
-  const load = generate({ ...orders, seconds: minutes * 60, perSecond: most * SHARE });
-  const memory = await watchMemory(place.service.pid, load);
-  const report = await load;
+const soak = async ({ data, minutes }: Options, cleanup: AsyncDisposableStack): Promise<void> => {
+  const scenarios = SCENARIOS.filter(({ name }) => MIX[name] !== undefined);
+  const testbed = await openTestbed(
+    { dataDir: data, plan: defaultPlan(), peers: [], scenarios },
+    printLine,
+    cleanup,
+  );
+  const { environment, state } = testbed;
+  const load = mixedLoad(testbed);
+  const trial = await generateLoad(load);
+  const maxRate = trial.responses / trial.seconds;
+  printLine(
+    `Highest rate: ${maxRate.toFixed(0)} per second; sending ${LOAD_SHARE} of it for ${minutes} minutes.`,
+  );
+
+  const running = generateLoad({ ...load, seconds: minutes * 60, rate: Math.round(maxRate * LOAD_SHARE) });
+  const memory = await sampleMemory(environment.service.pid, running);
+  const result = await running;
   await state.restore();
-  await state.settle();
+  await state.vacuum();
 
   const settlingMinutes = Math.min(SETTLING_MINUTES, minutes / 2);
-  const settled = memory.filter(({ x }) => x >= settlingMinutes);
-  const megabytes = memory.map(({ y }) => Math.round(y));
-  say(`${report.answers} answers, ${(report.answers / report.seconds).toFixed(0)} a second, none wrong`);
-  say(`p50 ${report.p50.toFixed(1)} ms, p99 ${report.p99.toFixed(1)} ms`);
-  say(
-    `memory ${megabytes[0]} MB at first, ${megabytes.at(-1)} MB at last, ${Math.max(...megabytes)} MB at most`,
+  const settled = memory.filter(({ minute }) => minute >= settlingMinutes);
+  const megabytes = memory.map(({ mb }) => Math.round(mb));
+  printLine(
+    `${result.responses} responses, ${(result.responses / result.seconds).toFixed(0)} per second, no failures`,
   );
-  say(`after ${settlingMinutes} minutes it grows by ${slopeOf(settled).toFixed(2)} MB a minute`);
+  printLine(`p50 ${result.p50.toFixed(1)} ms, p99 ${result.p99.toFixed(1)} ms`);
+  printLine(
+    `memory: ${megabytes[0]} MB first, ${megabytes.at(-1)} MB last, ${Math.max(...megabytes)} MB peak`,
+  );
+  printLine(`growth after ${settlingMinutes} minutes: ${growthRate(settled).toFixed(2)} MB per minute`);
 };
 
 await new Command('bench:soak')
-  .description('load Steward with a mix of requests for a while, and watch its memory')
-  .option('--data <folder>', 'a data directory that is kept')
-  .option('--minutes <n>', 'how long', readCount, 30)
-  .action((options: Options) => closingAfter((closing) => soak(options, closing)))
+  .description('Load Steward with a mix of requests for a long time and watch its memory')
+  .option('--data <folder>', 'data directory to keep and reuse')
+  .option('--minutes <n>', 'duration', parseCount, 30)
+  .action((options: Options) => withCleanup((cleanup) => soak(options, cleanup)))
   .parseAsync()
-  .catch(reportEnd);
+  .catch(reportBenchFailure);

@@ -1,17 +1,22 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { reportFailure } from '../src/cli/failures.ts';
-import { DAY_MS } from '../src/lib/clock.ts';
+import { Command, Option } from 'commander';
+import { defaultPlan, parseCount, printLine, reportBenchFailure, withCleanup } from './command.ts';
+import { generateLoad } from './comparison/load.ts';
+import { rest } from './comparison/requests.ts';
+import { type Environment, openEnvironment } from './environment.ts';
+import { measureCosts } from './processes.ts';
 import { measureIngestion } from './usage/ingestion.ts';
-import { measureLists } from './usage/lists.ts';
-import { openPlace } from './usage/place.ts';
-import { measureStreams } from './usage/streaming.ts';
+import { measureStreams } from './usage/streams.ts';
 
 const PARTS = ['streams', 'lists', 'writing'] as const;
 type Part = (typeof PARTS)[number];
 
+const LIST_REQUESTS = 300;
+/** As many as there are apps. */
+const SITES = 200;
+
 const HELP = `
-Without --data, everything is made in a folder that is removed at the end. With it, a folder that has been filled
-before is used again, with what was written to it. With DATABASE_URL, that database is filled or used.`;
+Without --data, the data is created in a temporary folder. With --data, a folder that already has data is reused,
+including the entries written to it. With DATABASE_URL, that database is filled or reused.`;
 
 type Options = {
   data?: string;
@@ -23,61 +28,65 @@ type Options = {
   profile?: string;
 };
 
-const say = (line: string): void => {
-  process.stdout.write(`${line}\n`);
-};
-
-const readCount = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is not a whole number from 1.');
-  return Number(text);
-};
-
-/** The plan of the measurements that docs/benchmarks.md tells. */
-const plan = {
-  users: 100_000,
-  apps: 200,
-  clients: 20,
-  entries: 2_000_000,
-  hotEntries: 1_000_000,
-  days: 120,
-  seed: 1,
-  until: new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS),
-};
-
-const measure = async (options: Options, closing: AsyncDisposableStack): Promise<void> => {
-  const { data, only, reads, seconds, connections, writeApps, profile } = options;
+const measureUsage = async (options: Options, cleanup: AsyncDisposableStack): Promise<void> => {
+  const { data: dataDir, only, reads, seconds, connections, writeApps, profile } = options;
   const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
-  const place = await openPlace({ dataDir: data, plan, nodeOptions }, closing);
-  const isWanted = (part: Part): boolean => only === undefined || only === part;
+  const plan = { ...defaultPlan(), hotEntries: 1_000_000 };
+  const environment = await openEnvironment({ dataDir, plan, nodeOptions }, cleanup);
+  const isSelected = (part: Part): boolean => only === undefined || only === part;
 
-  if (isWanted('streams')) await measureStreams(place, reads, say);
-  if (isWanted('lists')) await measureLists(place, say);
-  if (isWanted('writing')) await measureIngestion(place, { connections, apps: writeApps, seconds }, say);
+  if (isSelected('streams')) await measureStreams(environment, reads, printLine);
+  if (isSelected('lists')) await measureLists(environment);
+  if (isSelected('writing')) {
+    await measureIngestion(environment, { connections, apps: writeApps, seconds }, printLine);
+  }
 };
 
-class Interrupted extends Error {}
+/** Compares the list of apps, which includes usage, with the list of sites. */
+const measureLists = async (environment: Environment): Promise<void> => {
+  await addSites(environment);
+  const { service, token, postmaster } = environment;
+  const url = new URL(service.address).origin;
+  for (const name of ['apps', 'sites']) {
+    const call = { method: 'GET', path: `/jb/${name}/`, procedure: '', input: {} } as const;
+    const load = {
+      url,
+      requests: [rest.build([call], token)],
+      connections: 1,
+      seconds: 0,
+      amount: LIST_REQUESTS,
+    };
+    await generateLoad(load);
+    const { result, costs } = await measureCosts([service.pid], postmaster, () => generateLoad(load));
+    const perRequest = (seconds: number): string => ((seconds * 1000) / LIST_REQUESTS).toFixed(2);
+    printLine(
+      `${name}: median ${result.p50.toFixed(2)} ms, ${Math.round(result.bytes / result.responses)} bytes`,
+    );
+    printLine(
+      `  CPU per request: service ${perRequest(costs.serverSeconds)} ms, PostgreSQL ${perRequest(costs.postgresSeconds)} ms`,
+    );
+  }
+};
 
-/** The service is a process of its own: it must not outlive an interrupted measurement. */
-const interruption = (): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Interrupted()));
-  });
-
-const measureAndClose = async (options: Options): Promise<void> => {
-  await using closing = new AsyncDisposableStack();
-  await Promise.race([measure(options, closing), interruption()]);
+const addSites = async ({ service, token }: Environment): Promise<void> => {
+  const { json } = await service.send('GET /jb/sites/', { token });
+  for (let index = json.length; index < SITES; index += 1) {
+    const body = { domain: `site-${index}.bench.test`, name: `Site ${index}` };
+    const { status } = await service.send('POST /jb/sites/', { token, body });
+    if (status !== 201) throw new Error(`Creating a site failed with status ${status}.`);
+  }
 };
 
 await new Command('bench:usage')
-  .description('measure how usage is read and written')
-  .option('--data <folder>', 'a data directory that is kept')
-  .addOption(new Option('--only <part>', 'only this part').choices(PARTS))
-  .option('--reads <n>', 'how often to read a log', readCount, 5)
-  .option('--seconds <n>', 'how long to write', readCount, 30)
-  .option('--connections <n>', 'connections to write over', readCount, 8)
-  .option('--write-apps <n>', 'apps to write to', readCount, 8)
-  .option('--profile <folder>', 'where to put a CPU profile of the service')
+  .description('Measure how usage entries are read and written')
+  .option('--data <folder>', 'data directory to keep and reuse')
+  .addOption(new Option('--only <part>', 'run only this part').choices(PARTS))
+  .option('--reads <n>', 'number of reads of a log', parseCount, 5)
+  .option('--seconds <n>', 'duration of writing', parseCount, 30)
+  .option('--connections <n>', 'connections for writing', parseCount, 8)
+  .option('--write-apps <n>', 'number of apps to write to', parseCount, 8)
+  .option('--profile <folder>', "write the service's CPU profile to a folder")
   .addHelpText('after', HELP)
-  .action(measureAndClose)
+  .action((options: Options) => withCleanup((cleanup) => measureUsage(options, cleanup)))
   .parseAsync()
-  .catch((error: unknown) => (error instanceof Interrupted ? process.exit(130) : reportFailure(error)));
+  .catch(reportBenchFailure);

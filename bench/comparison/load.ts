@@ -1,116 +1,145 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { quantile } from '../usage/answers.ts';
-import { openConnection, type Timed } from './connection.ts';
-import { stamped } from './stamps.ts';
+import autocannon from 'autocannon';
+import type { HttpRequest } from './requests.ts';
 
-/** What the load generator is told. Requests are sent in turn, each as a whole, head and body. */
-export type Orders = {
-  port: number;
-  requests: string[];
-  /** The request to begin with. */
-  offset: number;
+/** Placeholder in a request body, replaced for each request sent; as long as the replacement. */
+export const UNIQUE_TOKEN = 'unique-0000';
+
+/** Replaces all tokens of a body by one number, the time in microseconds. */
+export const fillUniqueTokens = (body: string): string => {
+  const microseconds = String(process.hrtime.bigint() / 1000n);
+  const token = microseconds.slice(-UNIQUE_TOKEN.length).padStart(UNIQUE_TOKEN.length, '0');
+  return body.replaceAll(UNIQUE_TOKEN, token);
+};
+
+export type Load = {
+  url: string;
+  /** Sent in order by each connection, from different offsets. */
+  requests: readonly HttpRequest[];
+  /** Index of the first request. */
+  offset?: number;
   connections: number;
+  /** Ends the load; or, with `amount`, is ignored. */
   seconds: number;
-  status: number;
-  /** Bytes that an answer may have. */
-  leastBytes: number;
-  mostBytes: number;
-  /** Over all connections; without it, as fast as answers come. */
-  perSecond?: number;
-  /** What is asked now and then meanwhile, over a connection of its own, to learn how long others wait. */
-  beside: { request: string; intervalMs: number } | null;
+  amount?: number;
+  /** Requests per second of all connections together; unlimited by default. */
+  rate?: number;
 };
 
-/** What it tells at the end; times in milliseconds. */
-export type LoadReport = {
-  answers: number;
-  /** Of how many bytes in all. */
-  bytes: number;
-  seconds: number;
-  p50: number;
-  p99: number;
-  firstByte: number;
-  besideP99: number;
-  /** What was not as expected, and how often. */
-  failures: Record<string, number>;
-  cpuSeconds: number;
-};
+/** Latencies in milliseconds. */
+export type LoadResult = { responses: number; bytes: number; seconds: number; p50: number; p99: number };
 
-const run = async (orders: Orders): Promise<LoadReport> => {
-  const { port, requests, offset, connections, seconds, status, leastBytes, mostBytes, perSecond, beside } =
-    orders;
-  const texts = requests.map((request) => Buffer.from(request));
-  const failures: Record<string, number> = {};
-  const times: number[] = [];
-  const firstBytes: number[] = [];
+/** Longer than Django takes to list all users. */
+const TIMEOUT_SECONDS = 120;
+
+/**
+ * Runs autocannon against one server.
+ * @throws Error if a request failed or a response was not 200
+ */
+export const generateLoad = async (load: Load): Promise<LoadResult> => {
+  const { url, requests, offset = 0, connections, seconds, amount, rate } = load;
+  const latencies: number[] = [];
+  let clients = 0;
   let bytes = 0;
-  let next = offset;
-
-  const keep = (answer: Timed): void => {
-    const isExpected = answer.status === status && answer.bytes >= leastBytes && answer.bytes <= mostBytes;
-    if (!isExpected) {
-      const failure = answer.status === status ? `${answer.bytes} bytes` : `status ${answer.status}`;
-      failures[failure] = (failures[failure] ?? 0) + 1;
-    }
-    times.push(answer.ms);
-    firstBytes.push(answer.firstByteMs);
-    bytes += answer.bytes;
+  const options: autocannon.Options = {
+    url,
+    connections,
+    duration: seconds,
+    timeout: TIMEOUT_SECONDS,
+    ...(amount !== undefined && { amount }),
+    ...(rate !== undefined && { overallRate: rate }),
+    // Without an offset, all connections would ask for the same thing at the same time.
+    setupClient: (client) => {
+      const first = offset + Math.floor((clients * requests.length) / connections);
+      clients += 1;
+      client.setRequests(rotate(requests, first).map(withUniqueTokens));
+    },
   };
-
   const started = performance.now();
-  const cpu = process.cpuUsage();
-  const isOver = (): boolean => performance.now() - started >= seconds * 1000;
-  const pauseMs = perSecond === undefined ? 0 : (connections * 1000) / perSecond;
-  const work = async (): Promise<void> => {
-    const connection = openConnection(port);
-    for (let dueAt = performance.now(); !isOver(); dueAt += pauseMs) {
-      // One that comes late does not put off the next.
-      const waitMs = dueAt - performance.now();
-      if (waitMs > 0) await sleep(waitMs);
-      const text = texts[next % texts.length];
-      next += 1;
-      if (text) keep(await connection.send(stamped(text)));
-    }
-    connection.close();
-  };
-  const waits: number[] = [];
-  const besides = async (): Promise<void> => {
-    if (!beside) return;
-    const connection = openConnection(port);
-    const request = Buffer.from(beside.request);
-    while (!isOver()) {
-      const answer = await connection.send(request);
-      if (answer.status !== 200) failures[`beside: status ${answer.status}`] = 1;
-      // Those that would have been sent while this one waited would have waited, too.
-      for (let ms = answer.ms; ms > 0; ms -= beside.intervalMs) waits.push(ms);
-      await sleep(Math.max(0, beside.intervalMs - answer.ms));
-    }
-    connection.close();
-  };
-  const others = besides();
-  await Promise.all(Array.from({ length: connections }, work));
-  const lasted = (performance.now() - started) / 1000;
-  await others;
-
-  const { user, system } = process.cpuUsage(cpu);
+  // autocannon's own histogram rounds to whole milliseconds.
+  const { errors, statusCodeStats = {} } = await runAutocannon(options, (_status, size, latency) => {
+    latencies.push(latency);
+    bytes += size;
+  });
+  const failed = Object.entries(statusCodeStats).filter(([status]) => status !== '200');
+  if (errors > 0 || failed.length > 0) {
+    const statuses = failed.map(([status, { count = 0 }]) => `${count} × ${status}`);
+    throw new Error(`${url}: ${[`${errors} requests without a response`, ...statuses].join(', ')}.`);
+  }
   return {
-    answers: times.length,
+    responses: latencies.length,
     bytes,
-    seconds: lasted,
-    p50: quantile(times, 0.5),
-    p99: quantile(times, 0.99),
-    firstByte: quantile(firstBytes, 0.5),
-    besideP99: quantile(waits, 0.99),
-    failures,
-    cpuSeconds: (user + system) / 1e6,
+    seconds: (performance.now() - started) / 1000,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
   };
 };
 
-// Also when whoever measures has gone, however they went.
-process.once('disconnect', () => process.exit());
-process.on('message', (orders: Orders) => {
-  run(orders).then(
-    (report) => process.send?.(report),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  );
-});
+/** @param onResponse receives the status, the size in bytes and the latency in milliseconds */
+export const runAutocannon = (
+  options: autocannon.Options,
+  onResponse: (status: number, size: number, latency: number) => void,
+): Promise<autocannon.Result> =>
+  new Promise((resolve, reject) => {
+    const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)));
+    instance.on('response', (_client, status, size, latency) => onResponse(status, size, latency));
+  });
+
+const rotate = <T>(items: readonly T[], first: number): T[] => {
+  const start = first % items.length;
+  return [...items.slice(start), ...items.slice(0, start)];
+};
+
+/** Only requests that need it are built anew each time they are sent. */
+const withUniqueTokens = (request: HttpRequest): autocannon.Request => {
+  const { body } = request;
+  if (!body?.includes(UNIQUE_TOKEN)) return { ...request };
+  return { ...request, setupRequest: (built) => ({ ...built, body: fillUniqueTokens(body) }) };
+};
+
+/** The smallest number that is not exceeded by the given share of all numbers. */
+export const quantile = (numbers: readonly number[], share: number): number =>
+  numbers.toSorted((a, b) => a - b)[Math.ceil(numbers.length * share) - 1] ?? Number.NaN;
+
+export const median = (numbers: readonly number[]): number => quantile(numbers, 0.5);
+
+/**
+ * Measures the latency of light requests while `work` runs. They are sent at a fixed interval, whether or not earlier
+ * ones were answered, so that a stalled server delays many of them (no coordinated omission).
+ * @returns the result of `work` and the 99th percentile in milliseconds
+ */
+export const probeDuring = async <T>(
+  { url, request, intervalMs }: { url: string; request: HttpRequest; intervalMs: number },
+  work: () => Promise<T>,
+): Promise<{ result: T; p99: number }> => {
+  const probes: Promise<number>[] = [];
+  const timer = setInterval(() => probes.push(timeRequest(url, request)), intervalMs);
+  try {
+    const result = await work();
+    return { result, p99: quantile(await Promise.all(probes), 0.99) };
+  } finally {
+    clearInterval(timer);
+  }
+};
+
+const timeRequest = async (url: string, request: HttpRequest): Promise<number> => {
+  const started = performance.now();
+  const response = await send(url, request);
+  await response.arrayBuffer();
+  return performance.now() - started;
+};
+
+/** @throws Error unless the response is 200 */
+export const send = async (
+  url: string,
+  { path, method = 'GET', headers, body }: HttpRequest,
+): Promise<Response> => {
+  const response = await fetch(url + path, {
+    method,
+    headers: Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+    body: body === undefined ? null : fillUniqueTokens(body),
+  });
+  if (response.status !== 200) {
+    throw new Error(`${method} ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);
+  }
+  return response;
+};

@@ -1,95 +1,107 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Environment } from '../environment.ts';
 import type { PeerSettings } from '../peers/run-peer.ts';
-import type { Place } from '../usage/place.ts';
-import { type Dialect, plainTrpc, rest, superjsonTrpc } from './calls.ts';
 import { startDjango } from './django-peer.ts';
-import type { Kind } from './kinds.ts';
+import { type Protocol, plainTrpc, rest, superjsonTrpc } from './requests.ts';
 import type { Samples } from './samples.ts';
+import type { Scenario } from './scenarios.ts';
 
-export type PeerName = 'steward' | 'floor' | 'bare' | 'django' | 'trpc';
+/** Names that `--peers` takes. */
+export const PEERS = ['steward', 'baseline', 'django', 'trpc'] as const;
+export type StartedPeer = (typeof PEERS)[number];
+/** `baseline-minimal` comes with the baseline. */
+export type PeerName = StartedPeer | 'baseline-minimal';
 
-/** A server that answers what Steward answers. */
+/** A server that responds as Steward does. */
 export type Peer = {
   name: PeerName;
-  port: number;
+  url: string;
   pid: number;
-  /** How it is asked; null for what it does not do. */
-  dialectFor: (kind: Kind) => Dialect | null;
-  /** Whether it leaves all the rows that Steward leaves. */
-  writesAll: (kind: Kind) => boolean;
-  /** What it is asked for, where that is something else. */
+  /** null for a scenario that the peer does not implement. */
+  protocolFor: (scenario: Scenario) => Protocol | null;
+  writesSameRows: (scenario: Scenario) => boolean;
+  /** Replaces samples that do not work with this peer. */
   samplesOf: (samples: Samples) => Samples;
 };
 
-const FOLDER = join(import.meta.dirname, '../peers');
-
-/** What each peer speaks, in the order in which they take turns. */
-const SPEAKS: Record<Exclude<PeerName, 'bare'>, Record<Kind['dialect'], Dialect | null>> = {
-  steward: { own: rest, trpc: superjsonTrpc },
-  floor: { own: rest, trpc: null },
-  django: { own: rest, trpc: null },
-  trpc: { own: plainTrpc, trpc: plainTrpc },
+const PROTOCOLS: Record<StartedPeer, { default: Protocol; trpc: Protocol | null }> = {
+  steward: { default: rest, trpc: superjsonTrpc },
+  baseline: { default: rest, trpc: null },
+  django: { default: rest, trpc: null },
+  trpc: { default: plainTrpc, trpc: plainTrpc },
 };
 
-/** The floor without audit trail and mails, and with windows of usage as Steward keeps them, under a path of its own. */
-const bareDialect: Dialect = {
-  ...rest,
-  write: (calls, token) => rest.write(calls, token).replace(' /api/', ' /bare/api/'),
+/** @throws Error for a scenario that the peer does not implement */
+export const protocolOf = (peer: Peer, scenario: Scenario): Protocol => {
+  const protocol = peer.protocolFor(scenario);
+  if (!protocol) throw new Error(`${peer.name} does not implement ${scenario.name}.`);
+  return protocol;
 };
-const BARE_KINDS = ['apps', 'patch', 'bulk'];
 
-const peer = (name: Exclude<PeerName, 'bare'>, address: string, pid: number): Peer => ({
+const createPeer = (name: StartedPeer, { address, pid }: { address: string; pid: number }): Peer => ({
   name,
-  port: Number(new URL(address).port),
+  url: new URL(address).origin,
   pid,
   // The tRPC peer has no logins.
-  dialectFor: ({ name: kind, dialect }) =>
-    name === 'trpc' && kind === 'login' ? null : SPEAKS[name][dialect],
-  // Django has tokens of its own, and its users for logins are others.
-  writesAll: (kind) => name !== 'django' || kind.name !== 'login',
+  protocolFor: ({ name: scenario, isTrpcOnly }) =>
+    name === 'trpc' && scenario === 'login' ? null : PROTOCOLS[name][isTrpcOnly ? 'trpc' : 'default'],
+  // Django has its own tokens and its own users for logins.
+  writesSameRows: (scenario) => name !== 'django' || scenario.name !== 'login',
   samplesOf: (samples) => (name === 'django' ? { ...samples, logins: samples.djangoLogins } : samples),
 });
 
-export const bareOf = (floor: Peer): Peer => ({
-  ...floor,
-  name: 'bare',
-  dialectFor: ({ name }) => (BARE_KINDS.includes(name) ? bareDialect : null),
-  writesAll: () => false,
-});
-
-export const stewardAsPeer = ({ service }: Place): Peer => peer('steward', service.address, service.pid);
-
-/** Starts a peer on the database of Steward. What it needs goes past its command, where everybody could read it. */
-export const startPeer = async (
-  name: Exclude<PeerName, 'steward' | 'bare'>,
-  { place, samples }: { place: Place; samples: Samples },
-  closing: AsyncDisposableStack,
-): Promise<Peer> => {
-  const { address, pid } =
-    name === 'django' ? await startDjango(place, samples, closing) : await startOwnPeer(name, place, closing);
-  return peer(name, address, pid);
+const MINIMAL_SCENARIOS = ['apps', 'patch', 'bulk'];
+const minimalRest: Protocol = {
+  ...rest,
+  build: (calls, token) => {
+    const request = rest.build(calls, token);
+    return { ...request, path: `/minimal${request.path}` };
+  },
 };
 
-/** One that is written in TypeScript. */
-const startOwnPeer = async (
-  name: 'floor' | 'trpc',
-  { connection, service }: Place,
-  closing: AsyncDisposableStack,
+/** The same server under `/minimal`: no audit trail or mails, and usage windows read from Steward's own table. */
+export const minimalPeerOf = (baseline: Peer): Peer => ({
+  ...baseline,
+  name: 'baseline-minimal',
+  protocolFor: ({ name }) => (MINIMAL_SCENARIOS.includes(name) ? minimalRest : null),
+  writesSameRows: () => false,
+});
+
+export const stewardPeer = ({ service }: Environment): Peer => createPeer('steward', service);
+
+/** Starts a peer on Steward's database. */
+export const startPeer = async (
+  name: Exclude<StartedPeer, 'steward'>,
+  { environment, samples }: { environment: Environment; samples: Samples },
+  cleanup: AsyncDisposableStack,
+): Promise<Peer> =>
+  createPeer(
+    name,
+    name === 'django'
+      ? await startDjango(environment, samples, cleanup)
+      : await startNodePeer(name, environment, cleanup),
+  );
+
+/** Settings go over the IPC channel: command lines and environments are visible to other processes. */
+const startNodePeer = async (
+  name: 'baseline' | 'trpc',
+  { connection, service }: Environment,
+  cleanup: AsyncDisposableStack,
 ) => {
-  const child = fork(join(FOLDER, name, 'main.ts'), {
+  const child = fork(join(import.meta.dirname, '../peers', name, 'main.ts'), {
     env: { ...process.env, NODE_ENV: 'production' },
     execArgv: [],
   });
-  const ended = once(child, 'exit');
-  closing.defer(async () => {
+  const exited = once(child, 'exit');
+  cleanup.defer(async () => {
     child.kill();
-    await ended;
+    await exited;
   });
   child.send({ connection, baseUrl: service.address } satisfies PeerSettings);
   const started = once(child, 'message') as Promise<[string]>; // run-peer.ts sends its address
-  const first = await Promise.race([started, ended.then(() => null)]);
-  if (first === null) throw new Error(`The peer ${name} ended instead of starting.`);
-  return { address: first[0], pid: child.pid ?? 0 };
+  const message = await Promise.race([started, exited.then(() => null)]);
+  if (message === null) throw new Error(`The peer ${name} exited during startup.`);
+  return { address: message[0], pid: child.pid ?? 0 };
 };

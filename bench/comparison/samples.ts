@@ -8,18 +8,18 @@ const ENTRIES_OF_APP = 3_000;
 
 export type Member = { email: string; clientId: number; appIds: string[] };
 
-/** What is asked for, out of a database that `bench:data` has filled. The same data gives the same samples. */
+/** Inputs for requests, taken from a database that `bench:data` filled. The same data gives the same samples. */
 export type Samples = {
-  /** In no order, none of them with an office. */
+  /** Users without a role, shuffled. */
   members: Member[];
-  /** Addresses of those who have the password of the data's officers. */
+  /** Emails of users who have the bench password. */
   logins: string[];
-  /** Of others, for a peer that has hashes of its own. */
+  /** The same for Django, which has its own password hashes. */
   djangoLogins: string[];
-  /** The slug of the app that has about 1,500 users. */
-  peopledApp: string;
-  /** The id of the app that has about 3,000 entries of the last 30 days. */
-  usedApp: string;
+  /** Slug of the app that has about 1,500 users. */
+  popularApp: string;
+  /** Id of the app that has about 3,000 entries in the last 30 days. */
+  activeApp: string;
 };
 
 export const takeSamples = async (database: Client): Promise<Samples> => {
@@ -32,19 +32,19 @@ export const takeSamples = async (database: Client): Promise<Samples> => {
     order by md5(u.email) limit $1`,
     [USERS],
   );
-  const peopled = await database.query<{ slug: string }>(
+  const popular = await database.query<{ slug: string }>(
     `select a.slug from apps a join app_grants g on g.app_id = a.id
     group by a.slug order by abs(count(*) - $1), a.slug limit 1`,
     [USERS_OF_APP],
   );
-  const used = await database.query<{ app_id: string }>(
+  const active = await database.query<{ app_id: string }>(
     `select app_id from usage_entries where occurred_at > now() - interval '30 days'
     group by app_id order by abs(count(*) - $1), app_id limit 1`,
     [ENTRIES_OF_APP],
   );
-  const [peopledApp, usedApp] = [peopled.rows[0]?.slug, used.rows[0]?.app_id];
-  if (members.rows.length === 0 || !peopledApp || !usedApp) {
-    throw new Error('The database has no users, apps or entries to ask for.');
+  const [popularApp, activeApp] = [popular.rows[0]?.slug, active.rows[0]?.app_id];
+  if (members.rows.length === 0 || !popularApp || !activeApp) {
+    throw new Error('The database has no users, apps or recent entries. Fill it with `npm run bench:data`.');
   }
   const logins = members.rows.slice(0, LOGINS).map(({ email }) => email);
   await database.query(
@@ -53,5 +53,5 @@ export const takeSamples = async (database: Client): Promise<Samples> => {
     [ROOT, logins],
   );
   const djangoLogins = members.rows.slice(LOGINS, 2 * LOGINS).map(({ email }) => email);
-  return { members: members.rows, logins, djangoLogins, peopledApp, usedApp };
+  return { members: members.rows, logins, djangoLogins, popularApp, activeApp };
 };

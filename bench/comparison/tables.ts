@@ -1,120 +1,179 @@
-import { GOALS, type Goal } from './goals.ts';
-import { KINDS } from './kinds.ts';
-import type { Measurement } from './measuring.ts';
-import type { Figures } from './summary.ts';
+import { median } from './load.ts';
+import type { Measurement } from './measure.ts';
+import { type Goal, MANY_CONNECTIONS, SCENARIOS } from './scenarios.ts';
 
-const HEAD = ['request', 'peer', 'a second', 'p50 ms', 'p99 ms', 'CPU ms: server', 'PostgreSQL', 'peak MB'];
-const GOALS_HEAD = ['request', 'Steward', 'requests a second', 'for the same CPU', 'goal', ''];
+/** Medians over all rounds. */
+export type Figures = Omit<Measurement, 'round'>;
 
-/** Three digits, which is more than two runs agree in. */
-const digits = (number: number): string => {
-  // Of a database that is not ours nobody can tell what it uses.
+const NUMBERS = [
+  'callsPerSecond',
+  'p50',
+  'p99',
+  'firstByte',
+  'serverCpu',
+  'postgresCpu',
+  'peakMb',
+  'kilobytes',
+  'probeP99',
+] as const;
+
+/** Groups measurements by scenario, connections and peer, in the order in which they were first measured. */
+export const summarize = (measurements: readonly Measurement[]): Figures[] => {
+  const groups = Map.groupBy(measurements, (m) => `${m.scenario} ${m.connections} ${m.peer}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first) return [];
+    const { round: _, ...figures } = first;
+    for (const name of NUMBERS) figures[name] = median(group.map((measurement) => measurement[name]));
+    return [figures];
+  });
+};
+
+/** Three significant digits: runs do not agree in more. */
+const format = (number: number): string => {
   if (Number.isNaN(number)) return '?';
   return number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
 };
 
-const table = (head: readonly string[], rows: readonly string[][]): string[] =>
+const markdownTable = (head: readonly string[], rows: readonly string[][]): string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 
-const nameOf = ({ kind, connections }: Figures): string => `${kind}, ${connections} at a time`;
+const titleOf = ({ scenario, connections }: Figures): string =>
+  `${scenario}, ${connections} connection${connections === 1 ? '' : 's'}`;
 
-const figureRow = (figures: Figures): string[] => [
-  nameOf(figures),
-  figures.peer,
-  ...[figures.perSecond, figures.p50, figures.p99, figures.server, figures.postgres].map(digits),
-  digits(Math.round(figures.peakMb)),
+const FIGURES_HEAD = [
+  'scenario',
+  'peer',
+  'per second',
+  'p50 ms',
+  'p99 ms',
+  'CPU ms: server',
+  'PostgreSQL',
+  'peak MB',
 ];
 
-/** What each peer did. */
-export const figuresTable = (all: readonly Figures[]): string[] => table(HEAD, all.map(figureRow));
+export const figuresTable = (all: readonly Figures[]): string[] =>
+  markdownTable(
+    FIGURES_HEAD,
+    all.map((figures) => [
+      titleOf(figures),
+      figures.peer,
+      ...[figures.callsPerSecond, figures.p50, figures.p99, figures.serverCpu, figures.postgresCpu].map(
+        format,
+      ),
+      format(Math.round(figures.peakMb)),
+    ]),
+  );
 
-type Finding = { what: string; is: number; forSameCpu?: number; goal: number | undefined; isMost: boolean };
+type Row = {
+  measure: string;
+  value: number;
+  valueByCpu?: number;
+  goal: number | undefined;
+  isMaximum?: true;
+};
 
-/** Requests at a time of `one`, the second time. */
-const CROWD = 32;
+const ratioRows = (steward: Figures, others: readonly Figures[], goal: Goal): Row[] => {
+  const isDefault = steward.connections !== MANY_CONNECTIONS;
+  const goals: Record<string, number | undefined> = {
+    baseline: goal.minOfBaseline,
+    django: goal.minOfDjango,
+  };
+  return others.map((other) => ({
+    measure: `/ ${other.peer}`,
+    value: steward.callsPerSecond / other.callsPerSecond,
+    valueByCpu: (other.serverCpu + other.postgresCpu) / (steward.serverCpu + steward.postgresCpu),
+    goal: isDefault ? goals[other.peer] : undefined,
+  }));
+};
 
-const findingsOf = (
+const boundRows = (
   steward: Figures,
-  others: readonly Figures[],
+  baseline: Figures | undefined,
   one: Figures | undefined,
   goal: Goal,
-): Finding[] => {
-  const isCrowd = steward.connections === CROWD;
-  const goals: Record<string, number | undefined> = isCrowd
-    ? {}
-    : { floor: goal.ofFloor, django: goal.ofDjango };
-  const ratios = others.map(
-    (other): Finding => ({
-      what: `/ ${other.peer}`,
-      is: steward.perSecond / other.perSecond,
-      forSameCpu: (other.server + other.postgres) / (steward.server + steward.postgres),
-      goal: goals[other.peer],
-      isMost: false,
-    }),
-  );
-  const floor = others.find(({ peer }) => peer === 'floor');
-  const crowd: Finding = {
-    what: 'p99 / floor',
-    is: steward.p99 / (floor?.p99 ?? Number.NaN),
-    goal: isCrowd && floor ? goal.crowdedP99OfFloor : undefined,
-    isMost: true,
-  };
-  const ofOne: Finding = {
-    what: '/ one by REST',
-    is: steward.perSecond / (one?.perSecond ?? Number.NaN),
-    goal: one && goal.ofOne,
-    isMost: false,
-  };
-  const bounds: Finding[] = [
-    crowd,
-    ofOne,
-    { what: 'first byte, ms', is: steward.firstByte, goal: goal.firstByteMs, isMost: true },
-    { what: 'peak MB', is: steward.peakMb, goal: goal.peakMb, isMost: true },
-    { what: 'p99 of light requests, ms', is: steward.besideP99, goal: goal.besideP99Ms, isMost: true },
+): Row[] => {
+  const hasManyConnections = steward.connections === MANY_CONNECTIONS;
+  const rows: Row[] = [
+    {
+      measure: 'p99 / baseline',
+      value: steward.p99 / (baseline?.p99 ?? Number.NaN),
+      goal: hasManyConnections && baseline ? goal.maxP99OfBaseline : undefined,
+      isMaximum: true,
+    },
+    {
+      measure: '/ one over REST',
+      value: steward.callsPerSecond / (one?.callsPerSecond ?? Number.NaN),
+      goal: one && goal.minOfOne,
+    },
+    { measure: 'first byte, ms', value: steward.firstByte, goal: goal.maxFirstByteMs, isMaximum: true },
+    { measure: 'peak MB', value: steward.peakMb, goal: goal.maxPeakMb, isMaximum: true },
+    {
+      measure: 'p99 of light requests, ms',
+      value: steward.probeP99,
+      goal: goal.maxProbeP99Ms,
+      isMaximum: true,
+    },
   ];
-  return [...ratios, ...bounds.filter((bound) => bound.goal !== undefined)];
+  return rows.filter((row) => row.goal !== undefined);
 };
 
-const verdict = ({ is, goal, isMost }: Finding): string => {
+const verdictOf = ({ value, goal, isMaximum }: Row): string => {
   if (goal === undefined) return '';
-  return (isMost ? is <= goal : is >= goal) ? 'met' : '**not met**';
+  return (isMaximum ? value <= goal : value >= goal) ? 'met' : '**not met**';
 };
 
-/** How Steward stands to the others, and to what it is to reach. Goals are of requests a second, with as many at a time as usual. */
+const GOALS_HEAD = ['scenario', 'Steward', 'calls per second', 'for the same CPU', 'goal', ''];
+
+/** Compares Steward with the other peers and with its goals, which are for the default number of connections. */
 export const goalsTable = (all: readonly Figures[]): string[] => {
-  const rows = all
-    .filter(({ peer }) => peer === 'steward')
-    .flatMap((steward) => {
-      const kind = KINDS.find(({ name }) => name === steward.kind);
-      const others = all.filter(
-        ({ kind: name, connections, peer }) =>
-          name === steward.kind && connections === steward.connections && peer !== 'steward',
-      );
-      const one = all.find((m) => m.peer === 'steward' && m.kind === 'one' && m.connections < CROWD);
-      return findingsOf(steward, others, one, kind ? GOALS[kind.name] : {}).map((finding) => [
-        nameOf(steward),
-        finding.what,
-        digits(finding.is),
-        finding.forSameCpu === undefined ? '' : digits(finding.forSameCpu),
-        finding.goal === undefined ? '' : `${finding.isMost ? '≤' : '≥'} ${finding.goal}`,
-        verdict(finding),
-      ]);
-    });
-  return table(GOALS_HEAD, rows);
+  const ofSteward = all.filter(({ peer }) => peer === 'steward');
+  const one = ofSteward.find((m) => m.scenario === 'one' && m.connections < MANY_CONNECTIONS);
+  const rows = ofSteward.flatMap((steward) => {
+    const goal = SCENARIOS.find(({ name }) => name === steward.scenario)?.goal ?? {};
+    const others = all.filter(
+      ({ scenario, connections, peer }) =>
+        scenario === steward.scenario && connections === steward.connections && peer !== 'steward',
+    );
+    const baseline = others.find(({ peer }) => peer === 'baseline');
+    return [...ratioRows(steward, others, goal), ...boundRows(steward, baseline, one, goal)].map((row) => [
+      titleOf(steward),
+      row.measure,
+      format(row.value),
+      row.valueByCpu === undefined ? '' : format(row.valueByCpu),
+      row.goal === undefined ? '' : `${row.isMaximum ? '≤' : '≥'} ${row.goal}`,
+      verdictOf(row),
+    ]);
+  });
+  return markdownTable(GOALS_HEAD, rows);
 };
 
-/** What one request costs over different amounts of data: processor time of both, median, and the size of its answer. */
+/** CPU time of service and PostgreSQL, latency and size of one call, by amount of data. */
 export const growthTable = (
   columns: readonly { name: string; measurements: readonly Measurement[] }[],
 ): string[] => {
-  const kinds = [...new Set(columns.flatMap(({ measurements }) => measurements.map(({ kind }) => kind)))];
+  const scenarios = [
+    ...new Set(columns.flatMap(({ measurements }) => measurements.map(({ scenario }) => scenario))),
+  ];
   const cell = (m: Measurement | undefined): string =>
-    m ? `${digits(m.server + m.postgres)} ms CPU, p50 ${digits(m.p50)} ms, ${digits(m.kilobytes)} KB` : '';
-  return table(
-    ['request', ...columns.map(({ name }) => name)],
-    kinds.map((kind) => [
-      kind,
-      ...columns.map(({ measurements }) => cell(measurements.find((found) => found.kind === kind))),
+    m
+      ? `${format(m.serverCpu + m.postgresCpu)} ms CPU, p50 ${format(m.p50)} ms, ${format(m.kilobytes)} KB`
+      : '';
+  return markdownTable(
+    ['scenario', ...columns.map(({ name }) => name)],
+    scenarios.map((scenario) => [
+      scenario,
+      ...columns.map(({ measurements }) => cell(measurements.find((m) => m.scenario === scenario))),
     ]),
   );
+};
+
+const BEGIN = '<!-- begin: npm run bench -- --write -->';
+const END = '<!-- end: npm run bench -- --write -->';
+
+/** Replaces what stands between the two markers of a document. */
+export const replaceTables = (document: string, lines: readonly string[]): string => {
+  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`The document lacks the markers ${BEGIN} and ${END}.`);
+  return [document.slice(0, begin) + BEGIN, '', ...lines, '', document.slice(end)].join('\n');
 };

@@ -5,12 +5,12 @@ import { from as copyFrom } from 'pg-copy-streams';
 
 type Value = string | number | boolean | Date | null | Record<string, unknown>;
 
-/** Large enough that the cost of each write to the socket does not count. */
+/** Large enough to create the cost of a socket write negligible. */
 const CHUNK_CHARACTERS = 256 * 1024;
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** A text as COPY takes it; see "Text Format" of COPY in PostgreSQL's manual. */
+/** Escapes a string for COPY; see "Text Format" of COPY in PostgreSQL's manual. */
 export const copyText = (text: string): string =>
   text.replace(/[\\\t\n\r]/g, (sign) => ESCAPES[sign] ?? sign);
 
@@ -25,7 +25,7 @@ export const copyLine = (...values: Value[]): string => `${values.map(copyField)
 /**
  * Copies lines into a table or a partition.
  * @param target the table and its columns in the order of the lines' fields
- * @returns how many rows there were
+ * @returns the number of rows
  */
 export const copyInto = async (
   client: Client,
@@ -47,4 +47,32 @@ const chunksOf = function* (lines: Iterable<string>): Generator<Buffer> {
     chunk = '';
   }
   if (chunk !== '') yield Buffer.from(chunk);
+};
+
+type Definition = { drop: string; create: string };
+
+/** Constraints first: they own their indexes. */
+const DEFINITIONS = `
+  select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
+    format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as create
+  from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u')
+  union all
+  select format('drop index %s', indexrelid::regclass), replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ')
+  from pg_index where indrelid = $1::regclass
+    and not exists (select from pg_constraint where conindid = indexrelid)`;
+
+/**
+ * Drops a table's indexes, runs `work`, and creates them again: building an index once is faster than updating it for
+ * each row. Call it in a transaction, which restores the indexes if `work` fails.
+ */
+export const withoutIndexes = async <T>(
+  client: Client,
+  table: string,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const { rows } = await client.query<Definition>(DEFINITIONS, [table]);
+  for (const { drop } of rows) await client.query(drop);
+  const result = await work();
+  for (const { create } of rows) await client.query(create);
+  return result;
 };

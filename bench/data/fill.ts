@@ -3,41 +3,39 @@ import { createProgress, type Progress } from '../../src/cli/progress.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { ensureMonths, partitionOf } from '../../src/services/usage/usage-partitions.ts';
-import type { LogDay } from './calendar.ts';
+import { rebuildUsage } from '../../src/services/usage/usage-rebuild.ts';
 import { makeContent } from './content.ts';
-import { copyInto } from './copying.ts';
+import { copyInto, withoutIndexes } from './copying.ts';
 import { ENTRY_COLUMNS } from './entries.ts';
-import { withoutIndexes } from './indexes.ts';
-import { checkPlan, type Plan } from './plan.ts';
-import { countRollups } from './rollups.ts';
+import { checkPlan, type LogDay, type Plan } from './plan.ts';
 
 type Content = Awaited<ReturnType<typeof makeContent>>;
 
-/** The database has something in it. */
-export class NotEmpty extends Error {}
+/** Only an empty database may be filled. */
+export class DatabaseNotEmpty extends Error {}
 
 /**
- * Migrates a database and fills it. What is copied is there as a whole or not at all; its rollups follow.
- * @throws BadPlan, NotEmpty
+ * Migrates a database and fills it. All rows are copied in one transaction; rollups are computed afterwards.
+ * @throws InvalidPlan, DatabaseNotEmpty
  */
 export const fillDatabase = async (connection: Connection, plan: Plan): Promise<void> => {
   checkPlan(plan);
   await migrateDatabase(connection);
-  await inSession(connection, async (client) => {
-    // Before anything is made, and again once nobody else can add anything.
-    await refuseFilled(client);
+  await withClient(connection, async (client) => {
+    // Checked again under the lock.
+    await requireEmpty(client);
     const content = await makeContent(plan);
     await makePartitions(connection, content);
     await inTransaction(client, () => copyContent(client, content, plan));
-    await countRollups(connection, content.appIds, plan);
-    // Hints and the visibility map, too: measurements begin where a service that has run for a while is.
+    await computeRollups(connection, content.appIds, plan);
+    // Sets hint bits and the visibility map, as in a database in use.
     await client.query('vacuum analyze');
   });
 };
 
-const inSession = async (connection: Connection, work: (client: Client) => Promise<void>): Promise<void> => {
+const withClient = async (connection: Connection, work: (client: Client) => Promise<void>): Promise<void> => {
   const client = new Client({ ...connection, application_name: 'steward bench', options: '-c TimeZone=UTC' });
-  // A lost connection fails the statement at hand; without a listener it would end the process on the spot.
+  // A lost connection fails the current statement. Without a listener it would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -59,10 +57,11 @@ const inTransaction = async (client: Client, work: () => Promise<void>): Promise
   }
 };
 
-const refuseFilled = async (client: Client): Promise<void> => {
+const requireEmpty = async (client: Client): Promise<void> => {
   const { rows } = await client.query<{ is_filled: boolean }>(`
     select exists (select from users) or exists (select from sites) or exists (select from usage_entries) as is_filled`);
-  if (rows[0]?.is_filled) throw new NotEmpty('The database is not empty: it is left as it is.');
+  if (rows[0]?.is_filled)
+    throw new DatabaseNotEmpty('The database is not empty; nothing was changed. Use an empty database.');
 };
 
 const makePartitions = async (connection: Connection, { months }: Content): Promise<void> => {
@@ -77,7 +76,7 @@ const makePartitions = async (connection: Connection, { months }: Content): Prom
 
 const copyContent = async (client: Client, content: Content, plan: Plan): Promise<void> => {
   await client.query('lock table users, sites, usage_entries in exclusive mode');
-  await refuseFilled(client);
+  await requireEmpty(client);
   for (const { table, columns, lines } of content.tables) {
     await copyInto(client, `${table} (${columns})`, lines);
   }
@@ -96,7 +95,7 @@ const copyMonth = async (client: Client, days: LogDay[], content: Content, progr
   const [first] = days;
   if (!first) return;
   const partition = partitionOf('usage_entries', first.start);
-  // In a transaction that has just truncated it, nobody but us can see its rows, so they may be written as frozen.
+  // FREEZE requires that this transaction truncated the table.
   await client.query(`truncate ${partition}`);
   const lines = function* () {
     for (const day of days) {
@@ -107,7 +106,7 @@ const copyMonth = async (client: Client, days: LogDay[], content: Content, progr
   await copyInto(client, `${partition} (${ENTRY_COLUMNS})`, lines(), 'with (freeze)');
 };
 
-/** Every sequence goes on after the highest number that its column has. */
+/** Sets every sequence to the highest value of its column. */
 const SEQUENCES = `
   do $$
   declare owned record;
@@ -123,3 +122,22 @@ const SEQUENCES = `
         owned.sequence, owned."column", owned."table", owned."column");
     end loop;
   end $$`;
+
+/** Computes the rollups of these apps from the log, as of its end. */
+export const computeRollups = async (
+  connection: Connection,
+  appIds: string[],
+  { until }: Plan,
+): Promise<void> => {
+  const orm = await openDatabase(connection);
+  const progress = createProgress('Rollups of apps', appIds.length);
+  try {
+    for (const appId of appIds) {
+      await rebuildUsage(orm.em.fork(), appId, until);
+      progress.advance();
+    }
+  } finally {
+    progress.stop();
+    await orm.close(true);
+  }
+};

@@ -5,8 +5,8 @@ export type Random = ReturnType<typeof createRandom>;
 const UINT32 = 2 ** 32;
 
 /**
- * Numbers that are the same for the same seed and purpose on every machine. The generator is sfc32 of Chris
- * Doty-Humphrey's PractRand; each purpose has a stream of its own, so that more of one thing changes no other.
+ * A reproducible random number generator: sfc32 from Chris Doty-Humphrey's PractRand. Each purpose has a separate
+ * stream, so that more rows of one kind do not change the others.
  */
 export const createRandom = (seed: number, purpose: string) => {
   const start = createHash('sha256').update(`${seed} ${purpose}`).digest();
@@ -23,15 +23,15 @@ export const createRandom = (seed: number, purpose: string) => {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return sum >>> 0;
   };
-  /** From 0 up to, and without, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   const fraction = (): number => uint32() / UINT32;
-  /** A whole number from 0 up to, and without, `bound`. */
+  /** An integer from 0 (inclusive) to `bound` (exclusive). */
   const below = (bound: number): number => Math.floor(fraction() * bound);
 
   return {
     fraction,
     below,
-    isOnce: (probability: number): boolean => fraction() < probability,
+    chance: (probability: number): boolean => fraction() < probability,
     pick: <T>(items: readonly [T, ...T[]]): T => items[below(items.length)] ?? items[0],
     text: (alphabet: string, length: number): string =>
       Array.from({ length }, () => alphabet.charAt(below(alphabet.length))).join(''),
@@ -40,7 +40,7 @@ export const createRandom = (seed: number, purpose: string) => {
   };
 };
 
-/** Chooses indexes as often as their weights say. */
+/** Chooses random indexes by weight. */
 export const createChoice = (weights: Iterable<number>) => {
   let total = 0;
   const ends = Float64Array.from(weights, (weight) => {
@@ -55,7 +55,7 @@ export const createChoice = (weights: Iterable<number>) => {
 
 export type Choice = ReturnType<typeof createChoice>;
 
-/** The index of the first of these ascending numbers that is greater. */
+/** Binary search for the first number greater than `bound`. */
 const firstAbove = (numbers: Float64Array, bound: number): number => {
   let low = 0;
   let high = numbers.length - 1;
@@ -66,3 +66,43 @@ const firstAbove = (numbers: Float64Array, bound: number): number => {
   }
   return low;
 };
+
+/** With non-ASCII letters, for which encoders take a slower path. */
+export const FIRST_NAMES = [
+  'Anna',
+  'Bela',
+  'Carlos',
+  'Dagny',
+  'Elif',
+  'Farid',
+  'Grete',
+  'Hugo',
+  'Inês',
+  'Jörg',
+  'Keiko',
+  'Liam',
+] as const;
+
+export const LAST_NAMES = [
+  'Smith',
+  'Müller',
+  'García',
+  'Ivanova',
+  'Tanaka',
+  'Okafor',
+  'Nguyen',
+  'Kovács',
+  'Rossi',
+  'Jansen',
+] as const;
+
+export const DEPARTMENTS = ['Finance', 'Operations', 'Marketing', 'Research', 'Logistics'] as const;
+export const LOCALES = ['en', 'de', 'fr', 'es'] as const;
+
+const CHROME_VERSIONS = [138, 139, 140, 141, 142];
+const SYSTEMS = ['Windows NT 10.0; Win64; x64', 'Macintosh; Intel Mac OS X 10_15_7', 'X11; Linux x86_64'];
+
+/** Typical user agents, slightly shortened. */
+export const USER_AGENTS = SYSTEMS.flatMap((system) =>
+  CHROME_VERSIONS.map((version) => `Mozilla/5.0 (${system}) AppleWebKit/537.36 Chrome/${version}.0.0.0`),
+);

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { friendlyTexts } from '../../src/services/clients/clients.ts';
 import { colorOf } from '../../src/services/users/new-user.ts';
 import { copyLine } from './copying.ts';
-import type { Grant } from './grants.ts';
-import type { Person } from './people.ts';
+import type { Grant, Person } from './people.ts';
 import type { App, Client } from './tenants.ts';
 
-/** A table with the columns and the COPY lines of what it gets. */
+/** The COPY lines for a table. */
 export type TableLines = { table: string; columns: string; lines: string[] };
 
 export const tenantTables = (clients: readonly Client[]): TableLines[] => [
@@ -68,7 +67,7 @@ const appLine = (app: App): string => {
   return copyLine(app.id, app.clientId, app.slug, app.label, ...texts, true, packageInfo, app.createdAt);
 };
 
-/** @param passwordHash of those who can log in */
+/** @param passwordHash of accounts that can log in */
 export const peopleTables = (
   people: readonly Person[],
   grants: readonly Grant[],
@@ -114,5 +113,5 @@ const userLine = (person: Person, passwordHash: string): string =>
     person.dateJoined,
   );
 
-/** The number of the address is the person's, so that no two are the same. */
+/** Unique because the local part ends with the person's id. */
 const handleOf = ({ email }: Person): string => `@${email.slice(0, email.indexOf('@'))}`;

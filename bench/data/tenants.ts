@@ -8,7 +8,7 @@ export type App = {
   label: string;
   clientId: number;
   createdAt: Date;
-  /** How much this app is used, next to the others of its client. */
+  /** Usage relative to other apps of the client. */
   popularity: number;
   stacks: [Stack, ...Stack[]];
 };
@@ -19,11 +19,11 @@ const SUBJECTS = ['Sales', 'Churn', 'Fleet', 'Stock', 'Margins', 'Hiring', 'Ener
 const STACKS = ['Overview', 'Trends', 'Regions', 'Products', 'Forecast', 'Quality'] as const;
 const MIN_STACKS = 2;
 
-/** How fast clients and apps get smaller by rank: a power law, as of words and cities (Zipf's has 1). */
+/** Exponents of the power laws by which sizes of clients and apps fall with rank (Zipf's law has 1). */
 const CLIENT_EXPONENT = 0.7;
 const APP_EXPONENT = 1;
 
-/** Clients with their apps, which they get in turn; the first app of the first client is the most used of all. */
+/** Assigns apps to clients round-robin; the first app of the first client is the most used. */
 export const makeTenants = (plan: Plan): { clients: [Client, ...Client[]]; apps: App[] } => {
   const random = createRandom(plan.seed, 'tenants');
   const ids = { apps: new Set<string>(), stacks: new Set<string>() };
@@ -47,9 +47,9 @@ const makeClient = (id: number, apps: App[]): Client => {
   };
 };
 
-type TakenIds = { apps: Set<string>; stacks: Set<string> };
+type UsedIds = { apps: Set<string>; stacks: Set<string> };
 
-const makeApp = (plan: Plan, index: number, random: Random, taken: TakenIds): App => {
+const makeApp = (plan: Plan, index: number, random: Random, taken: UsedIds): App => {
   const number = index + 1;
   const rankInClient = Math.floor(index / plan.clients) + 1;
   return {
@@ -57,7 +57,7 @@ const makeApp = (plan: Plan, index: number, random: Random, taken: TakenIds): Ap
     slug: `app-${String(number).padStart(3, '0')}`,
     label: `${SUBJECTS[index % SUBJECTS.length]} ${number}`,
     clientId: (index % plan.clients) + 1,
-    // A millisecond apart, since lists of apps are in the order of their age.
+    // Lists of apps are ordered by age: one millisecond apart.
     createdAt: new Date(startOfLog(plan).getTime() + index),
     popularity: rankInClient ** -APP_EXPONENT,
     stacks: makeStacks(random, taken.stacks),

@@ -1,11 +1,11 @@
 import type { Connection } from '../../src/config/connection.ts';
 
-/** What a peer is told: where the data is, and what its avatars' addresses begin with. */
+/** `baseUrl` is the prefix of avatar URLs. */
 export type PeerSettings = { connection: Connection; baseUrl: string };
 
-/** Starts a peer in this process when it is told its settings, and sends back its address. They go over a pipe. */
+/** Starts a peer when the parent process sends its settings over IPC, and sends back its address. */
 export const runPeer = (listen: (settings: PeerSettings) => Promise<string>): void => {
-  // Whoever measures has gone, however they went.
+  // The parent process has exited, perhaps by a crash.
   process.once('disconnect', () => process.exit());
   process.once('message', async (settings: PeerSettings) => {
     process.send?.(await listen(settings));

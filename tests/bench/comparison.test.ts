@@ -3,44 +3,39 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rest } from '../../bench/comparison/calls.ts';
-import { openConnection } from '../../bench/comparison/connection.ts';
-import { differenceBetween } from '../../bench/comparison/differences.ts';
-import { withTables } from '../../bench/comparison/document.ts';
-import { KINDS } from '../../bench/comparison/kinds.ts';
-import { slopeOf } from '../../bench/comparison/least-squares.ts';
-import type { Measurement } from '../../bench/comparison/measuring.ts';
+import { fillUniqueTokens, generateLoad, probeDuring, UNIQUE_TOKEN } from '../../bench/comparison/load.ts';
+import type { Measurement } from '../../bench/comparison/measure.ts';
 import type { Peer, PeerName } from '../../bench/comparison/peers.ts';
-import { compareAnswers, DifferentAnswers } from '../../bench/comparison/sameness.ts';
-import { STAMP, stamped } from '../../bench/comparison/stamps.ts';
-import { summarize } from '../../bench/comparison/summary.ts';
-import { goalsTable } from '../../bench/comparison/tables.ts';
+import { rest } from '../../bench/comparison/requests.ts';
+import {
+  compareResponses,
+  findDifference,
+  ResponsesDiffer,
+} from '../../bench/comparison/response-equivalence.ts';
+import { SCENARIOS } from '../../bench/comparison/scenarios.ts';
+import { goalsTable, replaceTables, summarize } from '../../bench/comparison/tables.ts';
 
-const comparison = suite('bench: comparing');
+const equivalence = suite('bench: response equivalence');
 
-comparison('tells where two values differ', () => {
+equivalence('finds the first difference of two JSON values, ignoring the order of keys', () => {
   const user = { email: 'ada@acme.test', apps: ['a', 'b'], extra: { deep: [1, { x: null }] } };
-  const like = { ...user, extra: { deep: [1, { x: null }] } };
+  const copy = { extra: { deep: [1, { x: null }] }, apps: user.apps, email: user.email };
 
-  assert.is(differenceBetween(user, { extra: like.extra, apps: like.apps, email: like.email }), null);
-  assert.is(differenceBetween(user, { ...user, apps: ['b', 'a'] }), '/apps/0: "a" and "b"');
-  assert.is(
-    differenceBetween(user, { ...user, extra: { deep: [1, { x: 0 }] } }),
-    '/extra/deep/1/x: null and 0',
-  );
-  assert.is(differenceBetween({ a: 1 }, { a: 1, b: null }), '/b: nothing and null');
-  assert.is(differenceBetween([], {}), '/: [] and {}');
+  assert.is(findDifference(user, copy), null);
+  assert.is(findDifference(user, { ...user, apps: ['b', 'a'] }), '/apps/0: "a" and "b"');
+  assert.is(findDifference(user, { ...user, extra: { deep: [1, { x: 0 }] } }), '/extra/deep/1/x: null and 0');
+  assert.is(findDifference({ a: 1 }, { a: 1, b: null }), '/b: undefined and null');
+  assert.is(findDifference([], {}), '/: [] and {}');
 });
 
-/** A server that answers every request by one text, and hangs up afterwards if told so. */
-const serveText = async (text: string, closes = false) => {
-  const server = createServer((_request, response) => {
-    if (closes) response.setHeader('connection', 'close');
-    response.end(text);
-  }).listen(0, '127.0.0.1');
+/** Starts a server that sends the same body for every request. */
+const serveBody = async (body: string, status = 200) => {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // of a TCP server
   return {
-    port: (server.address() as AddressInfo).port, // it listens on a port
+    url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async (): Promise<void> => {
       server.closeAllConnections();
       server.close();
@@ -49,139 +44,157 @@ const serveText = async (text: string, closes = false) => {
   };
 };
 
-const peerAt = (name: PeerName, port: number): Peer => ({
+const peerAt = (name: PeerName, url: string): Peer => ({
   name,
-  port,
+  url,
   pid: process.pid,
-  dialectFor: () => rest,
-  writesAll: () => true,
+  protocolFor: () => rest,
+  writesSameRows: () => true,
   samplesOf: (samples) => samples,
 });
 
-const compareTexts = async (ofSteward: string, ofFloor: string) => {
-  await using steward = await serveText(ofSteward);
-  await using floor = await serveText(ofFloor);
-  const kind = KINDS.find(({ name }) => name === 'apps');
-  if (!kind) throw new Error('There is no such kind.');
-  const peers = [peerAt('steward', steward.port), peerAt('floor', floor.port)];
-  const samples = { members: [], logins: [], djangoLogins: [], peopledApp: '', usedApp: '' };
-  const nothing = async (): Promise<never> => {
-    throw new Error('Reading changes nothing.');
+const compareBodies = async (ofSteward: string, ofBaseline: string): Promise<void> => {
+  await using steward = await serveBody(ofSteward);
+  await using baseline = await serveBody(ofBaseline);
+  const scenario = SCENARIOS.find(({ name }) => name === 'apps');
+  if (!scenario) throw new Error('There is no scenario "apps".');
+  const peers = [peerAt('steward', steward.url), peerAt('baseline', baseline.url)];
+  const samples = { members: [], logins: [], djangoLogins: [], popularApp: '', activeApp: '' };
+  const fail = async (): Promise<never> => {
+    throw new Error('A read must not query the database.');
   };
-  const state = { written: nothing, restore: nothing, settle: nothing };
-  const sizes = await compareAnswers(kind, peers, { samples, state, token: 'none' });
-  return [...sizes].map(([{ name }, size]) => [name, size]);
+  await compareResponses(scenario, peers, { samples, state: { changes: fail, restore: fail }, token: '' });
 };
 
-comparison('takes answers for the same that are written differently', async () => {
-  assert.equal(await compareTexts('[{"id":1,"b":2.0}]', '[{"b":2,"id":1}]'), [
-    ['steward', { least: 13, most: 23 }],
-    ['floor', { least: 12, most: 20 }],
-  ]);
+equivalence('accepts responses that differ only in formatting', async () => {
+  await compareBodies('[{"id":1,"b":2.0}]', '[{"b":2,"id":1}]');
 });
 
-comparison('ends where answers are not the same', async () => {
-  const error = await compareTexts('[{"id":1}]', '[{"id":"1"}]').catch((thrown: unknown) => thrown);
+equivalence('rejects responses that differ in a value', async () => {
+  const error = await compareBodies('[{"id":1}]', '[{"id":"1"}]').catch((thrown: unknown) => thrown);
 
-  assert.instance(error, DifferentAnswers);
-  assert.match(String(error), 'apps: steward and floor are not the same in /answer/0/0/id: 1 and "1"');
+  assert.instance(error, ResponsesDiffer);
+  assert.match(String(error), 'apps: steward and baseline differ at /response/0/0/id: 1 and "1"');
 });
 
-comparison('asks again over a new connection where a server hangs up after each answer', async () => {
-  await using server = await serveText('[]', true);
-  const connection = openConnection(server.port, true);
-  const request = Buffer.from('GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+equivalence.run();
 
-  const answers = [await connection.send(request), await connection.send(request)];
-  connection.close();
+const load = suite('bench: load');
 
-  assert.equal(
-    answers.map(({ status, body }) => [status, body.toString()]),
-    [
-      [200, '[]'],
-      [200, '[]'],
-    ],
-  );
+load('measures the responses of a server', async () => {
+  await using server = await serveBody('[]');
+
+  const result = await generateLoad({
+    url: server.url,
+    requests: [{ path: '/' }],
+    connections: 2,
+    seconds: 1,
+    amount: 10,
+  });
+
+  assert.is(result.responses, 10);
+  assert.ok(result.p99 >= result.p50);
 });
 
-comparison('stamps a copy of a request by one number, another one each time', () => {
-  const request = Buffer.from(`{"a":"${STAMP}","ä":"${STAMP}"}`);
-  const plain = Buffer.from('GET / HTTP/1.1');
+load('fails on a response other than 200', async () => {
+  await using server = await serveBody('{}', 503);
+  const failing = { url: server.url, requests: [{ path: '/' }], connections: 1, seconds: 1, amount: 3 };
 
-  const [one, other] = [stamped(request).toString(), stamped(request).toString()];
+  const error = await generateLoad(failing).catch((thrown: unknown) => thrown);
 
-  assert.match(one, /^\{"a":"(\d{10})","ä":"\1"\}$/);
-  assert.is.not(one, other);
-  assert.is(request.toString(), `{"a":"${STAMP}","ä":"${STAMP}"}`);
-  assert.is(stamped(plain), plain);
+  assert.match(String(error), /3 × 503/);
 });
 
-const measured = (peer: string, round: number, perSecond: number): Measurement => ({
-  ...{ kind: 'one', connections: 8, peer, round, perSecond, p50: 1, p99: 2, firstByte: 1 },
-  ...{ server: 1, postgres: 1, peakMb: 100, kilobytes: 1, besideP99: Number.NaN, generator: 0.1 },
+load('probes the latency of light requests while other work runs', async () => {
+  await using server = await serveBody('[]');
+  const probe = { url: server.url, request: { path: '/' }, intervalMs: 5 };
+
+  const { result, p99 } = await probeDuring(probe, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return 'done';
+  });
+
+  assert.is(result, 'done');
+  assert.ok(p99 > 0);
 });
 
-comparison('holds medians against the goals', () => {
-  const rounds = (peer: string, rates: number[]) => rates.map((rate, round) => measured(peer, round, rate));
+load('replaces all tokens of a body by one number, a new one each time', async () => {
+  const body = `{"a":"${UNIQUE_TOKEN}","ä":"${UNIQUE_TOKEN}"}`;
+
+  const first = fillUniqueTokens(body);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+
+  assert.match(first, /^\{"a":"(\d{11})","ä":"\1"\}$/);
+  assert.is.not(fillUniqueTokens(body), first);
+});
+
+load.run();
+
+const tables = suite('bench: tables');
+
+const measurement = (peer: string, round: number, callsPerSecond: number): Measurement => ({
+  ...{ scenario: 'one', connections: 8, peer, round, callsPerSecond, p50: 1, p99: 2, firstByte: 1 },
+  ...{ serverCpu: 1, postgresCpu: 1, peakMb: 100, kilobytes: 1, probeP99: Number.NaN },
+});
+
+tables('compare medians over all rounds with the goals', () => {
+  const rounds = (peer: string, rates: number[]) =>
+    rates.map((rate, round) => measurement(peer, round, rate));
   const figures = summarize([
     ...rounds('steward', [50, 600, 590]),
-    ...rounds('floor', [1_000, 1_000, 9_000]),
+    ...rounds('baseline', [1_000, 1_000, 9_000]),
   ]);
 
   assert.equal(
-    figures.map(({ peer, perSecond }) => [peer, perSecond]),
+    figures.map(({ peer, callsPerSecond }) => [peer, callsPerSecond]),
     [
       ['steward', 590],
-      ['floor', 1_000],
+      ['baseline', 1_000],
     ],
   );
-  assert.ok(goalsTable(figures).includes('| one, 8 at a time | / floor | 0.59 | 1 | ≥ 0.6 | **not met** |'));
   assert.ok(
-    goalsTable(summarize([measured('steward', 1, 600), measured('floor', 1, 1_000)])).includes(
-      '| one, 8 at a time | / floor | 0.6 | 1 | ≥ 0.6 | met |',
+    goalsTable(figures).includes('| one, 8 connections | / baseline | 0.59 | 1 | ≥ 0.6 | **not met** |'),
+  );
+  assert.ok(
+    goalsTable(summarize([measurement('steward', 1, 600), measurement('baseline', 1, 1_000)])).includes(
+      '| one, 8 connections | / baseline | 0.6 | 1 | ≥ 0.6 | met |',
     ),
   );
 });
 
-comparison('holds a crowd against the longest waits of the floor, and batches against single calls', () => {
+tables('compare p99 at 32 connections with the baseline, and batched calls with single ones', () => {
   const figures = (peer: string, changes: Partial<Measurement>) => ({
-    ...measured(peer, 1, 600),
+    ...measurement(peer, 1, 600),
     ...changes,
   });
   const table = goalsTable(
     summarize([
       figures('steward', { connections: 32, p99: 50 }),
-      figures('floor', { connections: 32, p99: 20 }),
+      figures('baseline', { connections: 32, p99: 20 }),
       figures('steward', {}),
-      figures('steward', { kind: 'trpc-10', perSecond: 480 }),
+      figures('steward', { scenario: 'trpc-10', callsPerSecond: 480 }),
     ]),
   );
 
   assert.ok(
-    table.includes('| one, 32 at a time | p99 / floor | 2.5 |  | ≤ 2 | **not met** |'),
+    table.includes('| one, 32 connections | p99 / baseline | 2.5 |  | ≤ 2 | **not met** |'),
     table.join('\n'),
   );
   assert.ok(
-    table.includes('| trpc-10, 8 at a time | / one by REST | 0.8 |  | ≥ 0.7 | met |'),
+    table.includes('| trpc-10, 8 connections | / one over REST | 0.8 |  | ≥ 0.7 | met |'),
     table.join('\n'),
   );
 });
 
-comparison('finds by how much something grows, whatever its ups and downs', () => {
-  const points = Array.from({ length: 101 }, (_, x) => ({ x, y: 200 + 0.5 * x + (x % 2 === 0 ? 10 : -10) }));
+tables('replace what stands between the markers of a document, repeatedly', () => {
+  const [begin, end] = ['<!-- begin: npm run bench -- --write -->', '<!-- end: npm run bench -- --write -->'];
+  const document = `# Title\n\n${begin}\n${end}\n\nEnd\n`;
 
-  assert.ok(Math.abs(slopeOf(points) - 0.5) < 1e-9);
+  const replaced = replaceTables(document, ['| a |', '| b |']);
+
+  assert.is(replaced, `# Title\n\n${begin}\n\n| a |\n| b |\n\n${end}\n\nEnd\n`);
+  assert.is(replaceTables(replaced, ['| a |', '| b |']), replaced);
+  assert.throws(() => replaceTables('# Title', []), /lacks the markers/);
 });
 
-comparison('writes tables between two marks, again and again', () => {
-  const mark = '<!-- written by npm run bench -- --write -->';
-  const document = `# Title\n\n${mark}\n<!-- end of what is written -->\n\nEnd\n`;
-
-  const once = withTables(document, ['| a |', '| b |']);
-
-  assert.is(once, `# Title\n\n${mark}\n\n| a |\n| b |\n\n<!-- end of what is written -->\n\nEnd\n`);
-  assert.is(withTables(once, ['| a |', '| b |']), once);
-  assert.throws(() => withTables('# Title', []), /does not say where/);
-});
-
-comparison.run();
+tables.run();

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fillDatabase, NotEmpty } from '../../bench/data/fill.ts';
-import { BadPlan, type Plan } from '../../bench/data/plan.ts';
+import { DatabaseNotEmpty, fillDatabase } from '../../bench/data/fill.ts';
+import { InvalidPlan, type Plan } from '../../bench/data/plan.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const PLAN: Plan = {
@@ -30,7 +30,7 @@ const openEmpty = async (): Promise<Filled> => {
   };
 };
 
-/** Every table but those of migrations and of partitions, which their tables read out. */
+/** All tables except the migrations table and partitions, which are read through their parent. */
 const TABLES = `
   select relname as name from pg_class
   where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
@@ -63,7 +63,7 @@ data.before(async (context) => {
 });
 data.after(({ filled }) => filled.close());
 
-data('makes the same rows of the same plan, and others of another seed', async ({ filled }) => {
+data('generates the same rows for the same plan, and other rows for another seed', async ({ filled }) => {
   const [again, other] = [await openEmpty(), await openEmpty()];
   try {
     await fillDatabase(again.connection, PLAN);
@@ -82,7 +82,7 @@ data('makes the same rows of the same plan, and others of another seed', async (
   }
 });
 
-data('makes as many of everything as planned', async ({ filled: { query } }) => {
+data('generates the planned numbers of rows', async ({ filled: { query } }) => {
   const [counts] = await query(`
     select (select count(*)::int from users) as users, (select count(*)::int from apps) as apps,
       (select count(*)::int from clients) as clients, (select count(*)::int from sites) as sites,
@@ -105,7 +105,7 @@ data('makes as many of everything as planned', async ({ filled: { query } }) => 
   });
 });
 
-data('keeps every foreign key', async ({ filled: { query } }) => {
+data('violates no foreign key', async ({ filled: { query } }) => {
   const keys = await query(`
     select conrelid::regclass::text as child, confrelid::regclass::text as parent,
       (select attname from pg_attribute where attrelid = conrelid and attnum = conkey[1]) as "column",
@@ -122,7 +122,7 @@ data('keeps every foreign key', async ({ filled: { query } }) => {
 });
 
 data(
-  'lets people act only in the apps that they may open, under their names',
+  'creates log entries only of users with access to the app, with their names',
   async ({ filled: { query } }) => {
     const strays = await query(`
     select from usage_entries entries where not exists (
@@ -143,23 +143,20 @@ data(
   },
 );
 
-data(
-  'leaves the indexes of the log as they were, and all of them valid',
-  async ({ filled, indexesBefore }) => {
-    const indexes = await filled.query(INDEXES);
-    const ofPartitions = indexes.filter(({ name }) => /_\d{4}_/.test(String(name)));
+data('restores the indexes of the log, all of them valid', async ({ filled, indexesBefore }) => {
+  const indexes = await filled.query(INDEXES);
+  const ofPartitions = indexes.filter(({ name }) => /_\d{4}_/.test(String(name)));
 
-    assert.equal(
-      indexes.filter((index) => !ofPartitions.includes(index)),
-      indexesBefore,
-    );
-    // Of the months from August to November.
-    assert.is(ofPartitions.length, 4 * indexesBefore.length);
-    assert.ok(indexes.every(({ indisvalid }) => indisvalid));
-  },
-);
+  assert.equal(
+    indexes.filter((index) => !ofPartitions.includes(index)),
+    indexesBefore,
+  );
+  // One partition per month, August to November.
+  assert.is(ofPartitions.length, 4 * indexesBefore.length);
+  assert.ok(indexes.every(({ indisvalid }) => indisvalid));
+});
 
-data('lets sequences go on after what is there', async ({ filled: { query } }) => {
+data('sets sequences after the highest id', async ({ filled: { query } }) => {
   for (const [table, count] of [
     ['users', 300],
     ['sites', 3],
@@ -171,14 +168,14 @@ data('lets sequences go on after what is there', async ({ filled: { query } }) =
   }
 });
 
-data('refuses a database that has something in it, and leaves it as it is', async ({ filled }) => {
+data('refuses a database that is not empty, and changes nothing', async ({ filled }) => {
   const before = await digestsOf(filled);
 
   const outcome = await fillDatabase(filled.connection, { ...PLAN, seed: 3 }).catch(
     (error: unknown) => error,
   );
 
-  assert.instance(outcome, NotEmpty);
+  assert.instance(outcome, DatabaseNotEmpty);
   assert.equal(await digestsOf(filled), before);
 });
 
@@ -193,7 +190,7 @@ for (const [plan, sentence] of [
       (error: unknown) => error,
     );
 
-    assert.instance(outcome, BadPlan);
+    assert.instance(outcome, InvalidPlan);
     assert.match(String(outcome), new RegExp(sentence, 'i'));
   });
 }

@@ -16,12 +16,12 @@ import { createTestDatabase } from '../support/test-database.ts';
 type Row = Record<string, unknown>;
 type Context = {
   query(text: string): Promise<Row[]>;
-  /** The body of the answer to root. */
+  /** GET as root. */
   get<T = Row[]>(path: string): Promise<T>;
   close(): Promise<void>;
 };
 
-/** The service over a filled database, on the noon after the log ends. */
+/** Starts the service on a filled database, at noon after the log ends. */
 const startService = async (): Promise<Context> => {
   const database = await createTestDatabase();
   const { connection } = database;
@@ -58,18 +58,18 @@ rollups.before(async (context) => {
 });
 rollups.after(({ close }) => close());
 
-/** Rows that only one of two queries answers. */
+/** Rows that only one of two queries returns. */
 const differences = ({ query }: Context, counted: string, kept: string): Promise<Row[]> =>
   query(`((${counted}) except (${kept})) union all ((${kept}) except (${counted}))`);
 
-rollups('count what each person did in an app on a day', async (context) => {
+rollups('count the actions per person, app and day', async (context) => {
   const counted = `
     select app_id, email, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries group by 1, 2, 3`;
 
   assert.equal(await differences(context, counted, 'select app_id, email, day, actions from usage_days'), []);
 });
 
-rollups('count what was done in a stack on a day', async (context) => {
+rollups('count the actions per stack and day', async (context) => {
   const counted = `
     select app_id, stack, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries
     where stack is not null group by 1, 2, 3`;
@@ -80,7 +80,7 @@ rollups('count what was done in a stack on a day', async (context) => {
   );
 });
 
-rollups('count for each day of an app who was not there on the days before', async (context) => {
+rollups('count per app and day the users who were absent on the days before', async (context) => {
   const histogram = Array.from(
     { length: 90 },
     (_, index) => `(count(*) filter (where before is null or day - before > ${index}))::int`,
@@ -89,7 +89,7 @@ rollups('count for each day of an app who was not there on the days before', asy
     with days as (
       select app_id, email, (occurred_at at time zone 'UTC')::date as day, count(*) as actions
       from usage_entries group by 1, 2, 3),
-    -- Not inlined: each of the 90 counts would look for the day before again.
+    -- Materialized: otherwise each of the 90 counts repeats the lookup.
     absences as materialized (
       select *, (select max(day) from days earlier
         where app_id = days.app_id and email = days.email and day < days.day) as before
@@ -102,7 +102,7 @@ rollups('count for each day of an app who was not there on the days before', asy
   assert.equal(await differences(context, counted, kept), []);
 });
 
-rollups('make the windows that the list of apps shows', async ({ query, get }) => {
+rollups('match the windows in the list of apps', async ({ query, get }) => {
   const apps = await get<{ id: string; usage: Row }[]>('/jb/apps/');
   const counted = await query(`
     select app_id, days, count(*)::int as actions, count(distinct email)::int as users
@@ -119,7 +119,7 @@ rollups('make the windows that the list of apps shows', async ({ query, get }) =
   }
 });
 
-rollups('belong to a log that is read by app and by person', async ({ query, get }) => {
+rollups('match a log that can be read by app and by user', async ({ query, get }) => {
   const [most] = await query(`
     select app_id, email, count(*)::int as entries,
       (select count(*)::int from usage_entries others where others.app_id = entries.app_id) as of_app

@@ -5,7 +5,7 @@ import threading
 
 bind = '127.0.0.1:0'
 workers = 2
-# All users in one answer take longer than the usual half minute.
+# Listing all users takes longer than the default of 30 s.
 timeout = 600
 
 

@@ -53,7 +53,7 @@ export const apps = router({
 });
 
 export const usage = router({
-  ofApp: staff
+  listByApp: staff
     .input(z.object({ app_id: z.string(), window: z.int().min(1).max(3650).default(30) }))
     .output(z.array(Entry))
     .query(async ({ ctx, input }) => {

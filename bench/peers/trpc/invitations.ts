@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { TRPCError } from '@trpc/server';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import { record } from './audit.ts';
-import { router, superuser } from './context.ts';
-import type { Tables } from './tables.ts';
-import { shown, userRows } from './user-rows.ts';
+import { record, router, superuser, type Tables } from './context.ts';
+import { toUser, userRows } from './user-rows.ts';
 
 const Element = z.object({
   email: z.email().max(254).toLowerCase(),
@@ -52,7 +50,7 @@ export const invitations = router({
           })),
         );
         const user = await userRows(tx).where('u.id', '=', ctx.user.id).executeTakeFirstOrThrow();
-        return { made: written, inviter: shown(ctx)(user) };
+        return { made: written, inviter: toUser(ctx)(user) };
       });
       return made.map(({ row, item }) => ({
         id: row.id,
@@ -68,7 +66,7 @@ export const invitations = router({
     }),
 });
 
-/** By age. */
+/** Oldest first. */
 const appsOf = async (db: Kysely<Tables>, items: readonly Element[]): Promise<string[]> => {
   const asked = [...new Set(items.flatMap((item) => item.initial_apps))];
   if (asked.length === 0) return [];
@@ -85,7 +83,7 @@ const appsOf = async (db: Kysely<Tables>, items: readonly Element[]): Promise<st
   return found.map(({ id }) => id);
 };
 
-/** Members, and those who are invited already. */
+/** Rejects members and pending invitations. */
 const refuseTaken = async (db: Kysely<Tables>, items: readonly Element[]): Promise<void> => {
   const emails = items.map(({ email }) => email);
   const members = await db

@@ -4,9 +4,8 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { runPeer } from '../run-peer.ts';
 import { apps, usage } from './apps.ts';
-import { router } from './context.ts';
+import { router, type Tables } from './context.ts';
 import { invitations } from './invitations.ts';
-import type { Tables } from './tables.ts';
 import { users } from './users.ts';
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -14,7 +13,7 @@ const INT8_OID = 20;
 
 const appRouter = router({ users, apps, usage, invitations });
 
-/** What somebody would write who knows tRPC and Kysely and has no other worries. */
+/** An idiomatic tRPC and Kysely implementation without special optimizations. */
 runPeer(async ({ connection, baseUrl }) => {
   pg.types.setTypeParser(INT8_OID, Number);
   const pool = new pg.Pool({ ...connection, max: 10, options: '-c TimeZone=UTC' });

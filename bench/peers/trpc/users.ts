@@ -1,8 +1,7 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import { router, staff, superuser } from './context.ts';
-import { lockedUser, recordChanges, replaceApps } from './user-changes.ts';
-import { shown, userRows } from './user-rows.ts';
+import { lockUser, recordChanges, replaceApps, toUser, userRows } from './user-rows.ts';
 
 const User = z.object({
   email: z.string(),
@@ -29,7 +28,7 @@ export const users = router({
     .query(async ({ ctx, input }) => {
       const user = await userRows(ctx.db).where('u.email', '=', input.email).executeTakeFirst();
       if (!user) throw new TRPCError({ code: 'NOT_FOUND' });
-      return shown(ctx)(user);
+      return toUser(ctx)(user);
     }),
 
   list: staff
@@ -41,7 +40,7 @@ export const users = router({
         .innerJoin('app_grants as x', 'x.user_id', 'u.id')
         .innerJoin('apps', 'apps.id', 'x.app_id')
         .where('apps.slug', '=', app ?? '');
-      return (await (app === undefined ? all : ofApp).execute()).map(shown(ctx));
+      return (await (app === undefined ? all : ofApp).execute()).map(toUser(ctx));
     }),
 
   update: superuser
@@ -49,7 +48,7 @@ export const users = router({
     .output(User)
     .mutation(({ ctx, input }) =>
       ctx.db.transaction().execute(async (tx) => {
-        const before = await lockedUser(tx, input.email);
+        const before = await lockUser(tx, input.email);
         const apps = await tx
           .selectFrom('apps')
           .select(['id', 'client_id', 'created_at'])
@@ -67,7 +66,7 @@ export const users = router({
           .execute();
         await replaceApps(tx, before.id, asked);
         await recordChanges(tx, { ...ctx, before, input, apps });
-        return shown(ctx)(await userRows(tx).where('u.id', '=', before.id).executeTakeFirstOrThrow());
+        return toUser(ctx)(await userRows(tx).where('u.id', '=', before.id).executeTakeFirstOrThrow());
       }),
     ),
 });

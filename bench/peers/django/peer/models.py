@@ -1,6 +1,9 @@
+import uuid
+
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 
 class Json(models.JSONField):
@@ -151,3 +154,17 @@ class UsageWindow(models.Model):
 
     class Meta:
         managed, db_table = False, 'counted_windows'
+
+
+def event(action, target, client_ids, details):
+    return {'action': action, 'target': target, 'client_ids': client_ids, 'details': details}
+
+
+def record(request, events, actor=None):
+    origin = {
+        'occurred_at': timezone.now(),
+        'request_id': str(uuid.uuid4()),
+        'address': request.META['REMOTE_ADDR'],
+        'actor_email': (actor or request.user).email,
+    }
+    AuditEntry.objects.bulk_create([AuditEntry(**origin, **each) for each in events])

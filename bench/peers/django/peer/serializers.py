@@ -33,7 +33,7 @@ class UserOut(serializers.ModelSerializer):
         return user.profile_avatar or f'{settings.BASE_URL}/avatars/{initial.group() if initial else "x"}.svg'
 
     def get_clientadmin_of(self, user):
-        return [office.client_id for office in user.offices]
+        return [membership.client_id for membership in user.admin_memberships]
 
 
 class UserChanges(serializers.Serializer):

@@ -1,15 +1,14 @@
 import json
 import os
 
-_told = json.loads(os.environ['PEER_SETTINGS'])
-_connection = _told['connection']
+_settings = json.loads(os.environ['PEER_SETTINGS'])
+_connection = _settings['connection']
 
-BASE_URL = _told['baseUrl']
-SECRET_KEY = 'of no use here'
+BASE_URL = _settings['baseUrl']
+SECRET_KEY = 'unused'
 DEBUG = False
 ALLOWED_HOSTS = ['*']
 ROOT_URLCONF = 'peer.urls'
-WSGI_APPLICATION = 'peer.wsgi.application'
 INSTALLED_APPS = [
     'django.contrib.contenttypes',
     'django.contrib.auth',
