@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { API_INDEX } from './browsable/endpoint-paths.ts';
-import { sendAnswer } from './browsable/response-page.ts';
+import { API_INDEX } from './browsable/api-paths.ts';
+import { sendResponsePage } from './browsable/response-page.ts';
 import { OPENAPI_PATH } from './openapi/serve-openapi.ts';
 import { restEndpoints } from './rest/endpoints.ts';
 import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
@@ -11,7 +11,7 @@ export const serveApiIndex = (app: FastifyInstance, baseUrl: string): void => {
   app.get(API_INDEX, async (request, reply) =>
     negotiateType(request, JSON_TYPES) === JSON_TYPE
       ? reply.send(index)
-      : sendAnswer(request, reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
+      : sendResponsePage(request, reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
   );
 };
 

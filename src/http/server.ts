@@ -6,8 +6,8 @@ import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { serveApiIndex } from './api-index.ts';
 import { serveAvatars } from './avatars.ts';
-import { API_INDEX } from './browsable/endpoint-paths.ts';
-import { answerProblem } from './browsable/serve-browsable.ts';
+import { API_INDEX } from './browsable/api-paths.ts';
+import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { serveFavicon } from './favicon.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { limitBodyMemory } from './middleware/body-budget.ts';
@@ -108,12 +108,12 @@ export const createServer = async (deps: ServerDeps) => {
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
       ? failurePage(request, reply, error, { ...deps, csrf })
-      : answerProblem(request, reply, error),
+      : sendProblemResponse(request, reply, error),
   );
   app.setNotFoundHandler((request, reply) =>
     prefersPage(request)
       ? notFoundPage(request, reply, { ...deps, csrf })
-      : answerProblem(request, reply, notFound('path')),
+      : sendProblemResponse(request, reply, notFound('path')),
   );
   addRequestState(app, deps.requestDeadlineMs);
   setSecurityHeaders(app, securityHeaders);

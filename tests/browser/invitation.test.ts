@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, seesHeading } from '../support/browser.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { inviteByLink } from '../support/mailed-links.ts';
 
-const invitation = browserSuite('an invitation');
+const invitation = browserSuite('invitation page in Chromium');
 
-/** Tabs until the focus is there, so that it need not be known how many stops there are before. */
+/** Presses Tab until the element with this label has the focus. */
 const tabTo = async (page: Page, name: string): Promise<void> => {
   for (let stops = 0; stops < 20; stops += 1) {
     await page.keyboard.press('Tab');
@@ -14,15 +14,15 @@ const tabTo = async (page: Page, name: string): Promise<void> => {
     );
     if (label.trim() === name) return;
   }
-  assert.unreachable(`the Tab key does not reach ${name}`);
+  assert.unreachable(`Tab does not reach ${name}`);
 };
 
-invitation('is accepted by the keyboard alone', async ({ app, browser }) => {
+invitation('accepts an invitation with the keyboard alone', async ({ app, browser }) => {
   const { path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx'] });
   await using visit = await browser.open();
   const { page } = visit;
   await page.goto(path);
-  await seesHeading(page, 'You are invited to Acme Analytics');
+  await waitForHeading(page, 'You are invited to Acme Analytics');
 
   await tabTo(page, 'First name');
   await page.keyboard.type('Mary');
@@ -32,14 +32,14 @@ invitation('is accepted by the keyboard alone', async ({ app, browser }) => {
   await page.keyboard.type('mary');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
-  // The focus is where the fault is: nothing but typing is left to do.
+  // The focus is on the field with the error, so the user can type at once.
   await page.keyboard.type('a fine new one');
   await tabTo(page, 'Accept and log in');
   await page.keyboard.press('Space');
-  await seesHeading(page, 'Hello Mary');
+  await waitForHeading(page, 'Hello Mary');
 });
 
-invitation('is told to be used by the next browser that opens it', async ({ app, browser }) => {
+invitation('shows a second browser that the invitation was already accepted', async ({ app, browser }) => {
   const { path } = await inviteByLink(app, { email: 'used@acme.test' });
   await using first = await browser.open();
   await using second = await browser.open();
@@ -49,14 +49,14 @@ invitation('is told to be used by the next browser that opens it', async ({ app,
     await page.getByLabel('Choose a password').fill('a fine new one');
   }
   await first.page.getByRole('button', { name: 'Accept and log in' }).click();
-  await seesHeading(first.page, 'Hello Una');
+  await waitForHeading(first.page, 'Hello Una');
   await second.page.getByRole('button', { name: 'Accept and log in' }).click();
-  await seesHeading(second.page, 'You are in already');
+  await waitForHeading(second.page, 'Invitation already accepted');
   await second.page.goto(path);
-  await seesHeading(second.page, 'You are in already');
+  await waitForHeading(second.page, 'Invitation already accepted');
 });
 
-invitation('is accepted once by somebody who presses twice', async ({ app, browser }) => {
+invitation('accepts once on a double click', async ({ app, browser }) => {
   const { path } = await inviteByLink(app, { email: 'double@acme.test' });
   await using visit = await browser.open();
   const { page } = visit;
@@ -64,7 +64,7 @@ invitation('is accepted once by somebody who presses twice', async ({ app, brows
   await page.getByLabel('First name').fill('Dora');
   await page.getByLabel('Choose a password').fill('a fine new one');
   await page.getByRole('button', { name: 'Accept and log in' }).dblclick();
-  const heading = page.getByRole('heading', { level: 1, name: /^(Hello Dora|You are in already)$/ });
+  const heading = page.getByRole('heading', { level: 1, name: /^(Hello Dora|Invitation already accepted)$/ });
   await heading.waitFor();
 });
 

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { browserSuite, fillLogin, seesHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { ADA, DEMO_PASSWORD, EDSGER } from '../support/test-app.ts';
 
-const login = browserSuite('logging in by a browser');
+const login = browserSuite('login page in Chromium');
 
 const NEW = 'a fine new one';
 
-login('asks for the login, logs in, and shows the start page', async ({ browser }) => {
+login('logs in, shows the home page and logs out', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await page.goto('/');
@@ -17,63 +17,63 @@ login('asks for the login, logs in, and shows the start page', async ({ browser 
   assert.is(await page.getByLabel('Email address').inputValue(), ADA);
 
   await fillLogin(page, ADA, DEMO_PASSWORD);
-  await seesHeading(page, 'Hello Ada');
+  await waitForHeading(page, 'Hello Ada');
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
-  await seesHeading(page, 'Welcome to Acme Analytics');
+  await waitForHeading(page, 'Welcome to Acme Analytics');
   assert.not.ok((await visit.cookies()).includes('steward_session'));
 });
 
-login('ends another login by its button', async ({ browser }) => {
+login('ends another session by its button', async ({ browser }) => {
   await using first = await browser.open();
   await using second = await browser.open();
   for (const { page } of [first, second]) {
     await page.goto('/login/');
     await fillLogin(page, ADA, DEMO_PASSWORD);
-    await seesHeading(page, 'Hello Ada');
+    await waitForHeading(page, 'Hello Ada');
   }
   await second.page.getByRole('button', { name: /^Log out Chrome on Linux/ }).click();
   await second.page.getByText('This browser').waitFor();
   await first.page.reload();
 
-  await seesHeading(first.page, 'Welcome to Acme Analytics');
+  await waitForHeading(first.page, 'Welcome to Acme Analytics');
 });
 
-login('replaces a password that is too old', async ({ app, browser }) => {
+login('replaces an expired password', async ({ app, browser }) => {
   await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
   app.clock.advance(31 * DAY_MS);
   await using visit = await browser.open();
   const { page } = visit;
   await page.goto('http://globex.localhost:8000/login/?next=/password/change/');
   await fillLogin(page, EDSGER, DEMO_PASSWORD);
-  await seesHeading(page, 'Time for a new password');
+  await waitForHeading(page, 'Your password has expired');
 
   await page.getByLabel('Current password').fill(DEMO_PASSWORD);
   await page.getByLabel('New password').fill(NEW);
   await page.getByRole('button', { name: 'Change password and log in' }).click();
-  await seesHeading(page, 'Change your password');
+  await waitForHeading(page, 'Change your password');
 });
 
-login('comes to a home on another host, and to where that one leads', async ({ app, browser }) => {
-  const elsewhere = createServer((request, response) => {
+login('follows redirects to a home on another host', async ({ app, browser }) => {
+  const otherHost = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     if (request.url === '/arrived') return response.end('<link rel="icon" href="data:,"><h1>Arrived</h1>');
     const { port } = new URL(`http://${request.headers.host}`);
     return response.writeHead(302, { location: `http://localhost:${port}/arrived` }).end();
   });
   await new Promise<void>((resolve) => {
-    elsewhere.listen(0, '127.0.0.1', resolve);
+    otherHost.listen(0, '127.0.0.1', resolve);
   });
-  const bound = elsewhere.address();
-  const home = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}/`;
+  const address = otherHost.address();
+  const home = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
   await app.db().updateTable('clients').set({ home_location: home }).where('id', '=', 1).execute();
   try {
     await using visit = await browser.open();
     await visit.page.goto('/login/');
     await fillLogin(visit.page, ADA, DEMO_PASSWORD);
-    await seesHeading(visit.page, 'Arrived');
+    await waitForHeading(visit.page, 'Arrived');
   } finally {
-    elsewhere.closeAllConnections();
-    elsewhere.close();
+    otherHost.closeAllConnections();
+    otherHost.close();
   }
 });
 

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { launchChromium, seesHeading } from '../support/browser.ts';
+import { launchChromium, waitForHeading } from '../support/browser.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { type Service, startService } from '../support/service-process.ts';
@@ -10,8 +10,8 @@ import { DEMO_PASSWORD } from '../support/test-app.ts';
 
 type Context = { service: Service; smtp: TestSmtpServer; browser: Browser; closing: AsyncDisposableStack };
 
-/** From one end to the other: a service of its own, a real mail server, a real browser. */
-const mailed = suite<Context>('mails and where their links lead');
+/** End to end: a service process, an SMTP server and Chromium. */
+const mailed = suite<Context>('mailed links in Chromium');
 
 mailed.before(async (context) => {
   context.closing = new AsyncDisposableStack();
@@ -31,13 +31,13 @@ const mailTo = async (smtp: TestSmtpServer, address: string) => {
   const found = () => smtp.taken.findLast(({ to }) => to.includes(address));
   await until(`a mail to ${address}`, () => found() !== undefined);
   const mail = found();
-  if (!mail) throw new Error('it was there a moment ago');
+  if (!mail) throw new Error(`The mail to ${address} has disappeared.`);
   return { ...(await parseMail(mail)), to: mail.to };
 };
 
 const linkIn = (text = ''): string => /http:\/\/\S+/.exec(text)?.[0] ?? '';
 
-mailed('lets somebody new in, with the password they have chosen', async ({ service, smtp, browser }) => {
+mailed('a mailed invitation creates a user with the chosen password', async ({ service, smtp, browser }) => {
   const email = 'mary@new.test';
   const password = 'violet-harbor-92-kite';
   const { token } = await service.logIn('admin@acme.test', DEMO_PASSWORD);
@@ -63,7 +63,7 @@ mailed('lets somebody new in, with the password they have chosen', async ({ serv
   await page.getByLabel('First name').fill('Mary');
   await page.getByLabel('Choose a password').fill(password);
   await page.getByRole('button', { name: 'Accept and log in' }).click();
-  await seesHeading(page, 'Hello Mary');
+  await waitForHeading(page, 'Hello Mary');
 
   const own = await service.logIn(email, password);
   const apps = await service.send('GET /jb/apps/', { token: own.token });
@@ -71,10 +71,10 @@ mailed('lets somebody new in, with the password they have chosen', async ({ serv
   await second.goto(link);
 
   assert.is(apps.json[0].slug, 'sales');
-  await seesHeading(second, 'You are in already');
+  await waitForHeading(second, 'Invitation already accepted');
 });
 
-mailed('counts the mail once the server has taken it', async ({ service, smtp }) => {
+mailed('a mail is counted once the SMTP server has accepted it', async ({ service, smtp }) => {
   const email = 'counted@new.test';
   const { token } = await service.logIn('admin@acme.test', DEMO_PASSWORD);
   await service.send('POST /jb/clients/1/users/invitations/', { token, body: { email } });
@@ -86,7 +86,7 @@ mailed('counts the mail once the server has taken it', async ({ service, smtp })
   });
 });
 
-mailed('gives a forgotten password back to its owner', async ({ service, smtp, browser }) => {
+mailed('a mailed link resets a forgotten password', async ({ service, smtp, browser }) => {
   const email = 'grace@acme.test';
   const password = 'maple-sundial-44-crane';
   const page = await (await browser.newContext()).newPage();
@@ -94,7 +94,7 @@ mailed('gives a forgotten password back to its owner', async ({ service, smtp, b
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await page.getByLabel('Email address').fill(email);
   await page.keyboard.press('Enter');
-  await page.getByText('on its way').first().waitFor();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
 
   await page.goto(linkIn((await mailTo(smtp, email)).text));
   await page.getByLabel('New password').fill(password);

@@ -1,44 +1,50 @@
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { browserSuite, fillLogin, seesHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { inviteByLink } from '../support/mailed-links.ts';
-import { testLooks, type Way } from '../support/screenshots.ts';
+import { type Steps, testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GLOBEX } from '../support/test-app.ts';
 
-const looks = browserSuite('looks of invitations and failures');
+const appearance = browserSuite('appearance of invitation and error pages');
 
-const LETTER = 'Dear colleague,\n\nhave a look at the sales figures: they are new every morning.\n\nAlex';
-const invited: Way = async (page, app) => {
-  await app.db().updateTable('clients').set({ invitation_body: LETTER }).where('id', '=', 1).execute();
+const INVITATION_BODY =
+  'Dear colleague,\n\nhave a look at the sales figures: they are new every morning.\n\nAlex';
+const openInvitation: Steps = async (page, app) => {
+  await app
+    .db()
+    .updateTable('clients')
+    .set({ invitation_body: INVITATION_BODY })
+    .where('id', '=', 1)
+    .execute();
   const { path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx', 'Qm3vR8pa'] });
   await page.goto(path);
 };
-const loggedIn: Way = async (page) => {
+const logIn: Steps = async (page) => {
   await page.goto('/login/');
   await fillLogin(page, ADA, DEMO_PASSWORD);
-  await seesHeading(page, 'Hello Ada');
+  await waitForHeading(page, 'Hello Ada');
 };
-const invitedToGlobex: Way = async (page, app) =>
+const openGlobexInvitation: Steps = async (page, app) =>
   page.goto((await inviteByLink(app, { email: ADA, client: 2, by: GLOBEX })).path);
 
-testLooks(looks, {
-  invitation: invited,
+testAppearance(appearance, {
+  invitation: openInvitation,
   'invitation-weak': async (page, app) => {
-    await invited(page, app);
+    await openInvitation(page, app);
     await page.getByLabel('First name').fill('Mary');
     await page.getByLabel('Choose a password').fill('mary');
     await page.getByRole('button').click();
     await page.getByRole('alert').waitFor();
   },
-  'invitation-login': invitedToGlobex,
-  'invitation-press': async (page, app) => {
-    await loggedIn(page, app);
-    await invitedToGlobex(page, app);
+  'invitation-login': openGlobexInvitation,
+  'invitation-accept': async (page, app) => {
+    await logIn(page, app);
+    await openGlobexInvitation(page, app);
   },
-  'invitation-other': async (page, app) => {
-    await loggedIn(page, app);
-    await invited(page, app);
+  'invitation-other-user': async (page, app) => {
+    await logIn(page, app);
+    await openInvitation(page, app);
   },
-  'invitation-wrong': (page) => page.goto('/invitation/k/?signature=s'),
+  'invitation-invalid': (page) => page.goto('/invitation/k/?signature=s'),
   'invitation-revoked': async (page, app) => {
     const { id, path } = await inviteByLink(app, { email: 'revoked@acme.test' });
     await app.as(ACME).invitations.revoke({ id });
@@ -54,9 +60,9 @@ testLooks(looks, {
     await app.orm.em.fork().execute('alter table sessions rename to sessions_away');
     await page.goto('/login/');
     await fillLogin(page, ADA, DEMO_PASSWORD);
-    await seesHeading(page, 'Something went wrong on our side');
+    await waitForHeading(page, 'Something went wrong on our side');
     await app.orm.em.fork().execute('alter table sessions_away rename to sessions');
   },
 });
 
-looks.run();
+appearance.run();

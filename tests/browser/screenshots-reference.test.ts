@@ -1,17 +1,17 @@
 import { browserSuite } from '../support/browser.ts';
-import { logIn, openReference, sendRequest, tryOut } from '../support/reference.ts';
-import { testLooks } from '../support/screenshots.ts';
+import { logIn, openClient, openReference, sendRequest } from '../support/reference.ts';
+import { testAppearance } from '../support/screenshots.ts';
 
-const looks = browserSuite('looks of the reference');
+const appearance = browserSuite('appearance of the API reference');
 
-testLooks(looks, {
+testAppearance(appearance, {
   reference: openReference,
   'reference-try': async (page) => {
     await logIn(page);
-    await tryOut(page);
+    await openClient(page);
     await sendRequest(page);
     await page.getByText('200 OK').waitFor();
   },
 });
 
-looks.run();
+appearance.run();

@@ -1,25 +1,24 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { jsonLines } from '../../src/http/browsable/json-lines.ts';
-import { valueLinks } from '../../src/http/browsable/value-links.ts';
+import { createLinkResolver } from '../../src/http/browsable/api-paths.ts';
+import { highlightJson } from '../../src/http/browsable/json-highlighter.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
-const json = suite('JSON on a page');
+const json = suite('highlightJson');
 
-const none = () => null;
-const shown = (text: string, linkOf = none) => {
-  const { lines, isWhole } = jsonLines(text, linkOf);
-  return { html: lines.join(''), isWhole };
+const highlight = (text: string) => {
+  const { lines, isComplete } = highlightJson(text, () => null);
+  return { html: lines.join(''), isComplete };
 };
 
 const CHARACTERS: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
-const read = (html: string): string =>
+const toText = (html: string): string =>
   html
     .replaceAll(/<[^>]*>/g, '')
     .replaceAll(/&(lt|gt|quot|#39|amp);/g, (_entity, name: string) => CHARACTERS[name] ?? '');
 
-/** Text of the kind that leaves its place where it can, or keyedMutex around what stands beside it. */
+/** Strings that would break out of an element or reorder the text beside them if they were not escaped. */
 const hostile = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc
@@ -58,20 +57,20 @@ const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-json('is the same JSON when it is read off the page, whatever it holds', () => {
+json('renders text that parses to the same JSON', () => {
   fc.assert(
     fc.property(anyJson, (value) => {
       const text = JSON.stringify(value);
-      assert.is(JSON.stringify(JSON.parse(read(shown(text).html))), JSON.stringify(JSON.parse(text)));
+      assert.is(JSON.stringify(JSON.parse(toText(highlight(text).html))), JSON.stringify(JSON.parse(text)));
     }),
   );
 });
 
-json('adds its own elements to the page and no others, and hides nothing', () => {
+json('escapes all values and shows invisible characters', () => {
   fc.assert(
     fc.property(anyJson, (value) => {
-      const { html } = shown(JSON.stringify(value));
-      const own = /<span class="(line in\d+|key|text|number|word)">|<\/span>/g;
+      const { html } = highlight(JSON.stringify(value));
+      const own = /<span class="(line in\d+|key|string|number|constant)">|<\/span>/g;
       assert.not.match(html.replaceAll(own, ''), /[<>"']/);
       assert.not.match(
         html.replaceAll('\n', ''),
@@ -81,32 +80,35 @@ json('adds its own elements to the page and no others, and hides nothing', () =>
   );
 });
 
-json('loses no digit, and nothing that stands twice', () => {
+json('keeps all digits and duplicate keys', () => {
   const text = '{"n":12345678901234567890.10,"n":1E400,"":-0}';
 
-  assert.is(read(shown(text).html).replaceAll(/\s/g, ''), text);
+  assert.is(toText(highlight(text).html).replaceAll(/\s/g, ''), text);
 });
 
-json('sets in what is inside, and keeps what is empty on its line', () => {
-  assert.is(read(shown('{"a":[1,{}],"b":[]}').html), '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": []\n}\n');
+json('indents nested values and keeps empty ones on one line', () => {
+  assert.is(
+    toText(highlight('{"a":[1,{}],"b":[]}').html),
+    '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": []\n}\n',
+  );
 });
 
-json('is cut off where no page could show it', () => {
-  const deep = shown(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
-  const crowded = shown(`[${'1,'.repeat(500_000)}1]`);
-  const long = shown(JSON.stringify([...Array(100)].map(() => '<'.repeat(100_000))));
+json('truncates documents that are too deep, too wide or too long', () => {
+  const deep = highlight(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
+  const wide = highlight(`[${'1,'.repeat(500_000)}1]`);
+  const long = highlight(JSON.stringify([...Array(100)].map(() => '<'.repeat(100_000))));
 
-  for (const { html, isWhole } of [deep, crowded, long]) {
-    assert.not.ok(isWhole);
+  for (const { html, isComplete } of [deep, wide, long]) {
+    assert.not.ok(isComplete);
     assert.ok(html.length < 2_000_000, `${html.length}`);
   }
 });
 
-const links = suite('links of values');
+const links = suite('createLinkResolver');
 
-links('lead to what has a path of its own', () => {
+links('links users, apps, clients and list elements to their paths', () => {
   const at = (url: string, keys: string[], value: unknown) =>
-    valueLinks(`/api/v1${url}`, '/self/')(keys, value);
+    createLinkResolver(`/api/v1${url}`, '/self/')(keys, value);
 
   assert.is(at('/jb/users/', ['email'], "o'x+y@acme.test"), "/api/v1/jb/users/o'x%2By@acme.test/");
   assert.is(at('/jb/users/', ['apps'], 'zylTKNVx'), '/api/v1/jb/apps/zylTKNVx/');
@@ -116,9 +118,9 @@ links('lead to what has a path of its own', () => {
   assert.is(at('/jb/invitations/', ['user', 'email'], 'a@b.c'), '/api/v1/jb/users/a@b.c/');
 });
 
-links('leave alone what only looks like it, and what somebody has sent', () => {
+links('does not link invited addresses, free-form data or values without a path', () => {
   const at = (url: string, keys: string[], value: unknown) =>
-    valueLinks(`/api/v1${url}`, '/self/')(keys, value);
+    createLinkResolver(`/api/v1${url}`, '/self/')(keys, value);
 
   assert.is(at('/jb/invitations/', ['email'], 'a@b.c'), null);
   assert.is(at('/jb/tokens/', ['id'], 3), null);

@@ -2,17 +2,17 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, DEMO_PASSWORD, ROOT, type TestApp } from '../support/test-app.ts';
 
-const answers = appSuite('browsable answers');
+const browsable = appSuite('browsable API');
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-const open = async (app: TestApp, line: string, as?: string, headers: Record<string, string> = {}) => {
+const openPage = async (app: TestApp, line: string, as?: string, headers: Record<string, string> = {}) => {
   const response = await app.send(line, { ...(as && { as }), headers: { accept: BROWSER, ...headers } });
   const { body, statusCode: status, headers: received } = response;
   return { body, status, headers: received, text: body.replaceAll(/<style>.*<\/style>|<[^>]*>/gs, '') };
 };
 
-answers('are pages for whoever prefers HTML, and JSON for everybody else', async ({ app }) => {
+browsable('serves HTML only to clients that prefer it', async ({ app }) => {
   const typeFor = async (line: string, accept?: string) =>
     (await app.send(line, { as: ROOT, headers: { accept } })).headers['content-type'];
 
@@ -33,8 +33,8 @@ answers('are pages for whoever prefers HTML, and JSON for everybody else', async
   assert.is(await typeFor('GET /jb/env/', BROWSER), 'text/html; charset=utf-8');
 });
 
-answers('show the answer, and the same call for tRPC and for a shell', async ({ app }) => {
-  const page = await open(app, 'GET /jb/users/ada@acme.test/', ADA);
+browsable('shows the response and code samples for tRPC and curl', async ({ app }) => {
+  const page = await openPage(app, 'GET /jb/users/ada@acme.test/', ADA);
 
   assert.is(page.status, 200);
   assert.match(page.text, '200 OK');
@@ -46,8 +46,8 @@ answers('show the answer, and the same call for tRPC and for a shell', async ({ 
   assert.match(page.body, '<a href="/api/v1/jb/users/">users</a>');
 });
 
-answers('are as private as JSON, and run and load nothing', async ({ app }) => {
-  const { headers, body } = await open(app, 'GET /jb/users/', ACME);
+browsable('allows no scripts, external resources or caching', async ({ app }) => {
+  const { headers, body } = await openPage(app, 'GET /jb/users/', ACME);
 
   assert.match(String(headers['content-security-policy']), "default-src 'none'; style-src 'sha256-");
   assert.is(headers['cache-control'], 'no-store');
@@ -55,31 +55,31 @@ answers('are as private as JSON, and run and load nothing', async ({ app }) => {
   assert.not.match(body, /<script|style="/);
 });
 
-answers('lead whoever is not logged in to the login, and back', async ({ app }) => {
-  const page = await open(app, 'GET /jb/users/?app=sales');
+browsable('links to the login page without credentials, and back', async ({ app }) => {
+  const page = await openPage(app, 'GET /jb/users/?app=sales');
 
   assert.is(page.status, 401);
   assert.is(page.headers['www-authenticate'], 'Token');
   assert.match(page.body, 'href="/login/?next=%2Fapi%2Fv1%2Fjb%2Fusers%2F%3Fapp%3Dsales"');
 });
 
-answers('show failures the same way, with their own status', async ({ app }) => {
-  for (const [line, status, words] of [
+browsable('shows problems with their status', async ({ app }) => {
+  for (const [line, status, phrase] of [
     ['GET /jb/users/nobody@acme.test/', 404, 'No such user.'],
     ['GET /jb/apps/zylTKNVx/usage/?window=x', 400, '&quot;window&quot;: ['],
     ['GET /jb/nowhere/', 404, 'No such path.'],
     ['DELETE /jb/sites/', 405, '&quot;status&quot;: 405'],
   ] as const) {
-    const page = await open(app, line, ACME);
+    const page = await openPage(app, line, ACME);
     assert.is(page.status, status, line);
     assert.is(page.headers['content-type'], 'text/html; charset=utf-8', line);
-    assert.match(page.text, words, line);
+    assert.match(page.text, phrase, line);
     assert.match(page.text, 'application/problem+json', line);
   }
 });
 
-answers('say what a path takes that cannot be opened', async ({ app }) => {
-  const page = await open(app, 'GET /app/fetch/sales/', ROOT);
+browsable('lists the methods and fields of a path without GET', async ({ app }) => {
+  const page = await openPage(app, 'GET /app/fetch/sales/', ROOT);
 
   assert.is(page.status, 405);
   assert.is(page.headers.allow, 'POST, OPTIONS');
@@ -87,29 +87,29 @@ answers('say what a path takes that cannot be opened', async ({ app }) => {
   assert.match(page.body, '<code>app_version</code>');
 });
 
-answers('do what a form-less POST asks for, and never tell a password again', async ({ app }) => {
+browsable('runs a POST and does not repeat the password', async ({ app }) => {
   const payload = { username: ADA, password: DEMO_PASSWORD };
   const response = await app.send('POST /session/', { payload, headers: { accept: BROWSER } });
 
   assert.is(response.statusCode, 200);
-  assert.match(response.body, /&quot;csrf_token&quot;<\/span>: <span class="text">&quot;[0-9a-f]{32}/);
+  assert.match(response.body, /&quot;csrf_token&quot;<\/span>: <span class="string">&quot;[0-9a-f]{32}/);
   assert.not.match(response.body, DEMO_PASSWORD);
 });
 
-answers('have no page where there is nothing to show', async ({ app }) => {
+browsable('has no page for 204', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'gone', name: 'Gone' });
-  const page = await open(app, 'DELETE /hashr/saved_global_filters/gone/', ADA);
+  const page = await openPage(app, 'DELETE /hashr/saved_global_filters/gone/', ADA);
 
   assert.is(page.status, 204);
   assert.is(page.body, '');
 });
 
-answers('tell HEAD the same as GET, without the page', async ({ app }) => {
-  const head = await open(app, 'HEAD /jb/sites/', ADA);
+browsable('sends HEAD the headers of the page without a body', async ({ app }) => {
+  const head = await openPage(app, 'HEAD /jb/sites/', ADA);
 
   assert.is(head.status, 200);
   assert.is(head.headers['content-type'], 'text/html; charset=utf-8');
   assert.is(head.body, '');
 });
 
-answers.run();
+browsable.run();

@@ -4,21 +4,21 @@ import * as assert from 'uvu/assert';
 import { messageHtml } from '../../src/http/pages/message-html.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
-const messages = suite('messages with HTML');
+const messages = suite('messageHtml');
 
-const shown = async (message: string): Promise<string | null> =>
+const render = async (message: string): Promise<string | null> =>
   (await messageHtml(message))?.toString() ?? null;
-const inside = async (message: string): Promise<string> =>
-  /^<div class="message">(.*)<\/div>$/s.exec((await shown(message)) ?? '')?.[1] ?? '';
+const renderInner = async (message: string): Promise<string> =>
+  /^<div class="message">(.*)<\/div>$/s.exec((await render(message)) ?? '')?.[1] ?? '';
 
 const TAGS = 'p|div|h2|h3|h4|ul|ol|li|blockquote|pre|b|strong|i|em|u|s|small|code|span';
-/** All that may be shown: text without brackets, bare tags, and links. */
+/** Everything that is allowed: text without brackets, tags without attributes, and links. */
 const HARMLESS = new RegExp(
   `^(?:[^<>]|</?(?:${TAGS})>|<[bh]r />|</a>|<a (?:href="[^"<>]*" )?rel="noopener noreferrer">)*$`,
   's',
 );
 
-/** Where the links lead, as a browser reads them. */
+/** The protocols of all links, as a browser parses them. */
 const protocolsIn = (markup: string): string[] =>
   [...markup.matchAll(/ href="([^"]*)"/g)].flatMap(([, href = '']) => {
     const text = href
@@ -30,7 +30,7 @@ const protocolsIn = (markup: string): string[] =>
   });
 
 const assertHarmless = async (message: string): Promise<void> => {
-  const markup = ((await shown(message)) ?? '').replace(/^<(div|p) class="(message|words)">/, '<$1>');
+  const markup = ((await render(message)) ?? '').replace(/^<(div|p) class="(message|plain-text)">/, '<$1>');
   assert.match(markup, HARMLESS, message);
   assert.ok(isBalanced(markup), message);
   for (const protocol of protocolsIn(markup)) assert.match(protocol, /^(https?|mailto):$/, message);
@@ -45,26 +45,26 @@ const isBalanced = (markup: string): boolean => {
   return open.length === 0;
 };
 
-messages('keep harmless markup and links', async () => {
+messages('keeps harmless markup and links', async () => {
   assert.is(
-    await inside(
+    await renderInner(
       '<h1>Lost</h1><p>Ask <b>Alex</b>,<br>or <a href="mailto:help@x.test">write</a>.</p><ul><li>one</ul>',
     ),
     '<h2>Lost</h2><p>Ask <b>Alex</b>,<br />or <a href="mailto:help@x.test" rel="noopener noreferrer">write</a>.</p><ul><li>one</li></ul>',
   );
   assert.is(
-    await inside('<a href="/login/" target="_blank" class="x" style="color:red">log in</a>'),
+    await renderInner('<a href="/login/" target="_blank" class="x" style="color:red">log in</a>'),
     '<a href="/login/" rel="noopener noreferrer">log in</a>',
   );
 });
 
-messages('of plain text stay as they are', async () => {
-  assert.is(await shown('One\nTwo'), '<p class="words">One\nTwo</p>');
-  assert.is(await shown('1 < 2 & 3 > 2 "x"'), '<p class="words">1 &lt; 2 &amp; 3 &gt; 2 "x"</p>');
-  assert.is(await shown('&lt;b&gt;'), '<p class="words">&lt;b&gt;</p>');
+messages('keeps plain text as it is', async () => {
+  assert.is(await render('One\nTwo'), '<p class="plain-text">One\nTwo</p>');
+  assert.is(await render('1 < 2 & 3 > 2 "x"'), '<p class="plain-text">1 &lt; 2 &amp; 3 &gt; 2 "x"</p>');
+  assert.is(await render('&lt;b&gt;'), '<p class="plain-text">&lt;b&gt;</p>');
 });
 
-messages('that show nothing are none', async () => {
+messages('returns null if nothing visible remains', async () => {
   for (const message of [
     '',
     ' \n',
@@ -73,11 +73,11 @@ messages('that show nothing are none', async () => {
     '<img src=x onerror=alert(1)>',
     '&nbsp;',
   ])
-    assert.is(await shown(message), null, message);
+    assert.is(await render(message), null, message);
 });
 
-messages('cannot close what is around them', async () => {
-  assert.is(await inside('</div></main></body><p>x</div>y'), '<p>xy</p>');
+messages('drops end tags of elements outside the message', async () => {
+  assert.is(await renderInner('</div></main></body><p>x</div>y'), '<p>xy</p>');
 });
 
 const VECTORS = [
@@ -120,7 +120,7 @@ const VECTORS = [
   '<link rel=stylesheet href=https://evil.test/x.css>x',
 ];
 
-messages('lose everything that could run, load or restyle', async () => {
+messages('removes everything that could run scripts, load resources or change styles', async () => {
   for (const vector of VECTORS) {
     for (const message of [
       vector,
@@ -133,8 +133,8 @@ messages('lose everything that could run, load or restyle', async () => {
   }
 });
 
-messages('made of any pieces are harmless and balanced', async () => {
-  const piece = fc.oneof(
+messages('returns harmless, balanced markup for every combination of fragments', async () => {
+  const fragment = fc.oneof(
     fc.constantFrom(
       ...VECTORS,
       '<',
@@ -154,7 +154,7 @@ messages('made of any pieces are harmless and balanced', async () => {
     fc.string({ unit: anyCharacter, maxLength: 8 }),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(piece, { maxLength: 8 }), (pieces) => assertHarmless(pieces.join(''))),
+    fc.asyncProperty(fc.array(fragment, { maxLength: 8 }), (fragments) => assertHarmless(fragments.join(''))),
     { numRuns: 500 },
   );
 });

@@ -4,61 +4,61 @@ import { appSuite } from '../support/app-suite.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
 import { createVisitor } from '../support/visitor.ts';
 
-const home = appSuite('start page');
+const home = appSuite('home page');
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0';
-const loggedIn = async (app: TestApp, username: string) => {
+const logIn = async (app: TestApp, username: string) => {
   const visitor = createVisitor(app);
   const { forms } = await visitor.get('/login/');
   const fields = { ...forms[0]?.fields, username, password: DEMO_PASSWORD };
   await visitor.post('/login/', fields, { 'user-agent': FIREFOX });
   return visitor;
 };
-const rowsIn = (body: string): number => body.match(/Firefox on Linux<\/strong>/g)?.length ?? 0;
+const countSessions = (body: string): number => body.match(/Firefox on Linux<\/strong>/g)?.length ?? 0;
 
-home('leads to the login whoever is not logged in', async ({ app }) => {
+home('redirects to the login page without a session', async ({ app }) => {
   const answer = await createVisitor(app).get('/');
 
   assert.equal([answer.status, answer.location], [303, '/login/']);
 });
 
-home('shows name, apps and this login', async ({ app }) => {
-  const page = await (await loggedIn(app, ADA)).get('/');
+home('shows the name, apps and sessions of the user', async ({ app }) => {
+  const page = await (await logIn(app, ADA)).get('/');
 
-  for (const words of ['Hello Ada', ADA, 'Sales', 'Churn', 'Firefox on Linux', 'This browser']) {
-    assert.match(page.text, words);
+  for (const phrase of ['Hello Ada', ADA, 'Sales', 'Churn', 'Firefox on Linux', 'This browser']) {
+    assert.match(page.text, phrase);
   }
   assert.not.match(page.text, 'Fleet');
   assert.match(page.text, '127.0.0.1, last used 21 November 2026 at 12:00 UTC');
 });
 
-home('links each app card to the address that APP_URL gives it', async ({ app }) => {
-  const plain = await (await loggedIn(app, ADA)).get('/');
+home('links each app to the URL that APP_URL defines', async ({ app }) => {
+  const plain = await (await logIn(app, ADA)).get('/');
   assert.match(plain.body, 'href="/api/v1/jb/apps/zylTKNVx/"');
 
   const other = await startTestApp({ APP_URL: 'https://data.example.com/{slug}/?app={id}' });
   try {
-    const page = await (await loggedIn(other, GRACE)).get('/');
+    const page = await (await logIn(other, GRACE)).get('/');
     assert.match(page.body, 'href="https://data.example.com/sales/?app=zylTKNVx"');
   } finally {
     await other.close();
   }
 });
 
-home('ends one other login, and no login of somebody else', async ({ app }) => {
-  const lost = await loggedIn(app, GRACE);
-  const visitor = await loggedIn(app, GRACE);
+home('ends another session of the user, but not sessions of other users', async ({ app }) => {
+  const otherSession = await logIn(app, GRACE);
+  const visitor = await logIn(app, GRACE);
   const before = await visitor.get('/');
   const ended = await visitor.submit('/sessions/');
   const after = await visitor.get('/');
 
-  assert.is(rowsIn(before.body), 2);
+  assert.is(countSessions(before.body), 2);
   assert.equal([ended.status, ended.location], [303, '/']);
-  assert.is(rowsIn(after.body), 1);
+  assert.is(countSessions(after.body), 1);
   assert.match(after.text, 'This browser');
-  assert.is((await lost.get('/')).location, '/login/');
+  assert.is((await otherSession.get('/')).location, '/login/');
 
-  const other = await loggedIn(app, EDSGER);
+  const other = await logIn(app, EDSGER);
   const { id } = await app
     .db()
     .selectFrom('sessions')
@@ -71,19 +71,19 @@ home('ends one other login, and no login of somebody else', async ({ app }) => {
   assert.is((await visitor.get('/')).status, 200);
 });
 
-home('ends nothing for a form of another site or one that was open for too long', async ({ app }) => {
-  await loggedIn(app, ROOT);
-  const visitor = await loggedIn(app, ROOT);
+home('ends no session if the CSRF token is wrong', async ({ app }) => {
+  await logIn(app, ROOT);
+  const visitor = await logIn(app, ROOT);
   await visitor.get('/');
   const stale = await visitor.submit('/sessions/', { csrf_token: 'old' });
 
   assert.is(stale.status, 403);
   assert.match(stale.text, 'This form has expired. Please try again.');
-  assert.is(rowsIn(stale.body), 2);
+  assert.is(countSessions(stale.body), 2);
 });
 
-home('takes whatever is no number for a login that has ended already', async ({ app }) => {
-  const visitor = await loggedIn(app, ADA);
+home('treats a malformed session id as a session that has already ended', async ({ app }) => {
+  const visitor = await logIn(app, ADA);
   const { forms } = await visitor.get('/');
   for (const id of ['x', '1.5', '-1', '9'.repeat(30), '%00']) {
     const answer = await visitor.post(`/sessions/${id}/end/`, forms[0]?.fields ?? {});
@@ -91,9 +91,9 @@ home('takes whatever is no number for a login that has ended already', async ({ 
   }
 });
 
-home('keeps one token for all its forms', async ({ app }) => {
-  await loggedIn(app, ADA);
-  const visitor = await loggedIn(app, ADA);
+home('uses one CSRF token for all forms of the page', async ({ app }) => {
+  await logIn(app, ADA);
+  const visitor = await logIn(app, ADA);
   visitor.jar.delete('csrftoken');
   const page = await visitor.get('/');
   const tokens = new Set(page.forms.map(({ fields }) => fields.csrf_token));
@@ -102,8 +102,8 @@ home('keeps one token for all its forms', async ({ app }) => {
   assert.equal([...tokens], [visitor.jar.get('csrftoken')]);
 });
 
-home('ends with the login', async ({ app }) => {
-  const visitor = await loggedIn(app, ADA);
+home('redirects to the login page after the session has expired', async ({ app }) => {
+  const visitor = await logIn(app, ADA);
   app.clock.advance(15 * DAY_MS);
 
   assert.is((await visitor.get('/')).location, '/login/');

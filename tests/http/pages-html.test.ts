@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import { html } from '../../src/http/pages/html.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
-const markup = suite('html');
+const markup = suite('html template tag');
 
-/** Text of the kind that leaves its place where it can. */
+/** Strings that would break out of a tag or attribute if they were not escaped. */
 const hostile = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc
@@ -20,38 +20,38 @@ const CHARACTERS: Record<string, string> = {
   '&quot;': '"',
   '&#39;': "'",
 };
-const read = (escaped: string): string =>
+const unescapeHtml = (escaped: string): string =>
   escaped.replaceAll(/&(amp|lt|gt|quot|#39);/g, (entity) => CHARACTERS[entity] ?? '');
 
-markup('keeps every text in its place, between tags and in attributes, and loses none of it', () => {
+markup('escapes every string between tags and in attributes without losing a character', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const page = html`<p title="${text}">${text}</p>`.toString();
       const [, attribute, content] = /^<p title="([^<>"']*)">([^<>"']*)<\/p>$/s.exec(page) ?? [];
-      assert.is(read(attribute ?? 'left'), text);
-      assert.is(read(content ?? 'left'), text);
+      assert.is(unescapeHtml(attribute ?? 'not found'), text);
+      assert.is(unescapeHtml(content ?? 'not found'), text);
     }),
   );
 });
 
-markup('takes HTML of its own as it is, and lists of it', () => {
+markup('embeds Html values and arrays of them without escaping', () => {
   const rows = ['a', '<b>'].map((text) => html`<li>${text}</li>`);
 
   assert.is(html`<ul>${rows}</ul>`.toString(), '<ul><li>a</li><li>&lt;b&gt;</li></ul>');
 });
 
-markup('takes nothing that only looks like its own HTML', () => {
+markup('rejects objects that are not Html', () => {
   const forged = JSON.parse('{"text":"<b>"}');
 
   assert.throws(() => html`<p>${forged}</p>`);
 });
 
-markup('leaves out null, undefined and false, and writes 0', () => {
+markup('renders null, undefined and false as nothing, and 0 as 0', () => {
   assert.is(html`[${null}${undefined}${false}${0}]`.toString(), '[0]');
 });
 
-markup('refuses a value where quotes are missing', () => {
-  assert.throws(() => html`<p title=${'x'}>`, /quotes/);
+markup('refuses an unquoted attribute value', () => {
+  assert.throws(() => html`<p title=${'x'}>`, /quoted/);
 });
 
 markup.run();

@@ -9,38 +9,35 @@ const invitations = appSuite('invitation page');
 
 const PASSWORD = 'a fine new one';
 const newcomer = { first_name: 'Mary', last_name: 'Shaw', password: PASSWORD };
-const openedBy = async (app: TestApp, path: string) => {
+const openInvitation = async (app: TestApp, path: string) => {
   const visitor = createVisitor(app);
   return { visitor, page: await visitor.get(path) };
 };
 const statusOf = async (app: TestApp, id: number) => (await app.as(ACME).invitations.get({ id })).status;
 
-invitations(
-  'tells who invites, to what, and until when, and changes nothing by being opened',
-  async ({ app }) => {
-    const text = 'Dear Mary,\n<b>come</b> & see';
-    await app.db().updateTable('clients').set({ invitation_body: text }).where('id', '=', 1).execute();
-    const { id, path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx', 'Qm3vR8pa'] });
-    const { page } = await openedBy(app, path);
+invitations('shows the inviter, the apps and the expiry, and opening it changes nothing', async ({ app }) => {
+  const text = 'Dear Mary,\n<b>come</b> & see';
+  await app.db().updateTable('clients').set({ invitation_body: text }).where('id', '=', 1).execute();
+  const { id, path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx', 'Qm3vR8pa'] });
+  const { page } = await openInvitation(app, path);
 
-    assert.is(page.status, 200);
-    for (const words of [
-      'You are invited to Acme Analytics',
-      'Alex Acme invites mary@acme.test. The invitation is open until 5 December 2026.',
-      'Sales Churn',
-      'At least 8 characters.',
-      'help@acme.test',
-    ]) {
-      assert.match(page.text, words);
-    }
-    assert.match(page.body, 'Dear Mary,\n&lt;b&gt;come&lt;/b&gt; &amp; see', 'the text of the mail, as text');
-    assert.is(await statusOf(app, id), 'pending');
-  },
-);
+  assert.is(page.status, 200);
+  for (const phrase of [
+    'You are invited to Acme Analytics',
+    'Alex Acme invited mary@acme.test. This invitation expires on 5 December 2026.',
+    'Sales Churn',
+    'At least 8 characters.',
+    'help@acme.test',
+  ]) {
+    assert.match(page.text, phrase);
+  }
+  assert.match(page.body, 'Dear Mary,\n&lt;b&gt;come&lt;/b&gt; &amp; see', 'the body of the mail is escaped');
+  assert.is(await statusOf(app, id), 'pending');
+});
 
-invitations('makes the user, logs them in and goes to the home', async ({ app }) => {
+invitations('creates the user, logs in and redirects to the home of the client', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: 'joan@acme.test', apps: ['zylTKNVx'] });
-  const { visitor } = await openedBy(app, path);
+  const { visitor } = await openInvitation(app, path);
   const answer = await visitor.submit('/invitation/', { ...newcomer, first_name: ' Joan ' });
   const home = await visitor.get('/');
 
@@ -49,9 +46,9 @@ invitations('makes the user, logs them in and goes to the home', async ({ app })
   assert.match(home.text, 'Sales');
 });
 
-invitations('keeps the names of a try whose password is too weak', async ({ app }) => {
+invitations('keeps the entered names if the password is too weak', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: 'weak@acme.test' });
-  const { visitor } = await openedBy(app, path);
+  const { visitor } = await openInvitation(app, path);
   const page = await visitor.submit('/invitation/', { ...newcomer, password: 'shaw' });
   const empty = await visitor.submit('/invitation/', { password: '' });
   const stale = await visitor.submit('/invitation/', { ...newcomer, csrf_token: 'old' });
@@ -66,23 +63,26 @@ invitations('keeps the names of a try whose password is too weak', async ({ app 
   assert.is((await visitor.submit('/invitation/', { password: PASSWORD })).status, 303);
 });
 
-invitations('lets one of two presses through, and tells the other that it was accepted', async ({ app }) => {
-  const { path } = await inviteByLink(app, { email: 'twice@acme.test' });
-  const { visitor } = await openedBy(app, path);
-  const answers = await Promise.all([
-    visitor.submit('/invitation/', newcomer),
-    visitor.submit('/invitation/', newcomer),
-  ]);
-  const [first, second] = answers.sort((a, b) => a.status - b.status);
+invitations(
+  'accepts one of two concurrent submissions and shows the other that it was already accepted',
+  async ({ app }) => {
+    const { path } = await inviteByLink(app, { email: 'twice@acme.test' });
+    const { visitor } = await openInvitation(app, path);
+    const answers = await Promise.all([
+      visitor.submit('/invitation/', newcomer),
+      visitor.submit('/invitation/', newcomer),
+    ]);
+    const [first, second] = answers.sort((a, b) => a.status - b.status);
 
-  assert.is(first?.status, 303);
-  assert.ok(second?.status === 409 || second?.status === 403, String(second?.status));
-  assert.match(second?.text ?? '', 'You are in already');
-});
+    assert.is(first?.status, 303);
+    assert.ok(second?.status === 409 || second?.status === 403, String(second?.status));
+    assert.match(second?.text ?? '', 'Invitation already accepted');
+  },
+);
 
-invitations('has somebody with an account log in first, and accept by one press', async ({ app }) => {
+invitations('requires users with an account to log in, then accepts with one click', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: ADA, client: 2, apps: ['Hb7cW2ke'], by: GLOBEX });
-  const { visitor, page } = await openedBy(app, path);
+  const { visitor, page } = await openInvitation(app, path);
   const [, link = ''] = /<a class="button" href="([^"]*)">Log in to accept/.exec(page.body) ?? [];
   await visitor.get(link.replaceAll('&amp;', '&'));
   const back = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
@@ -95,7 +95,7 @@ invitations('has somebody with an account log in first, and accept by one press'
   assert.match(home.text, 'Fleet');
 });
 
-invitations('offers to log out to somebody who is logged in as another', async ({ app }) => {
+invitations('offers to log out if another user is logged in', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: 'other@acme.test' });
   const visitor = createVisitor(app);
   await visitor.get('/login/');
@@ -103,44 +103,44 @@ invitations('offers to log out to somebody who is logged in as another', async (
   const page = await visitor.get(path);
   const out = await visitor.submit('/logout/');
 
-  assert.match(page.text, `You are logged in as ${ADA} , and this invitation is for other@acme.test`);
+  assert.match(page.text, `You are logged in as ${ADA} , but this invitation is for other@acme.test`);
   assert.equal([out.status, out.location], [303, path]);
   assert.match((await visitor.get(path)).text, 'Choose a password');
 });
 
-invitations('asks nobody to log in to an account that was deactivated', async ({ app }) => {
+invitations('shows no form if the account is deactivated', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: IDLE });
-  const { page } = await openedBy(app, path);
+  const { page } = await openInvitation(app, path);
 
-  assert.match(page.text, 'The account of idle@acme.test has been deactivated.');
+  assert.match(page.text, 'The account idle@acme.test has been deactivated.');
   assert.equal(page.forms, []);
 });
 
-invitations('says what has become of one that was accepted, taken back or has expired', async ({ app }) => {
+invitations('explains that an invitation was accepted, revoked or has expired', async ({ app }) => {
   const used = await inviteByLink(app, { email: 'used@acme.test' });
   const revoked = await inviteByLink(app, { email: 'revoked@acme.test' });
   const expired = await inviteByLink(app, { email: 'expired@acme.test' });
-  await (await openedBy(app, used.path)).visitor.submit('/invitation/', newcomer);
-  const { visitor: tooLate } = await openedBy(app, revoked.path);
+  await (await openInvitation(app, used.path)).visitor.submit('/invitation/', newcomer);
+  const { visitor: tooLate } = await openInvitation(app, revoked.path);
   await app.as(ACME).invitations.revoke({ id: revoked.id });
   const posted = await tooLate.submit('/invitation/', newcomer);
   app.clock.advance(15 * DAY_MS);
 
-  const stories: [string, RegExp][] = [
-    [used.path, /You are in already .* was accepted on 21 November 2026\. .* Log in/],
-    [revoked.path, /This invitation was taken back .* Alex Acme .* help@acme\.test/],
+  const explanations: [string, RegExp][] = [
+    [used.path, /Invitation already accepted .* was accepted on 21 November 2026\. .* Log in/],
+    [revoked.path, /This invitation was revoked .* Alex Acme .* help@acme\.test/],
     [expired.path, /This invitation has expired .* until 5 December 2026\. Alex Acme can send you a new one/],
   ];
-  for (const [path, story] of stories) {
-    const { page } = await openedBy(app, path);
+  for (const [path, explanation] of explanations) {
+    const { page } = await openInvitation(app, path);
     assert.is(page.status, 410, page.text);
-    assert.match(page.text, story);
+    assert.match(page.text, explanation);
   }
   assert.is(posted.status, 409);
-  assert.match(posted.text, 'This invitation was taken back');
+  assert.match(posted.text, 'This invitation was revoked');
 });
 
-invitations('says the same of a link that is wrong and of one that was cut short', async ({ app }) => {
+invitations('shows the same page for a wrong and for a truncated link', async ({ app }) => {
   const { path } = await inviteByLink(app, { email: 'wrong@acme.test' });
   for (const wrong of [
     `${path}x`,
@@ -148,9 +148,9 @@ invitations('says the same of a link that is wrong and of one that was cut short
     path.replace(/n\/./, 'n/'),
     '/invitation/%00/',
   ]) {
-    const { page } = await openedBy(app, wrong);
+    const { page } = await openInvitation(app, wrong);
     assert.is(page.status, 404, wrong);
-    assert.match(page.text, 'This link is not complete');
+    assert.match(page.text, 'Invalid invitation link');
   }
 });
 

@@ -6,58 +6,54 @@ import { createVisitor } from '../support/visitor.ts';
 
 const login = appSuite('login page');
 
-const right = { username: ADA, password: DEMO_PASSWORD };
-/** Somebody at the login page, with the given query. */
-const atLogin = async (app: TestApp, query = '', host?: string) => {
+const credentials = { username: ADA, password: DEMO_PASSWORD };
+const openLogin = async (app: TestApp, query = '', host?: string) => {
   const visitor = createVisitor(app, host);
   return { visitor, page: await visitor.get(`/login/${query}`) };
 };
 const setHome = (app: TestApp, home_location: string) =>
   app.db().updateTable('clients').set({ home_location }).where('id', '=', 1).execute();
 
-login('greets by the texts of the client whose host it is', async ({ app }) => {
-  const acme = (await atLogin(app)).page;
-  const globex = (await atLogin(app, '', 'globex.localhost:8000')).page;
+login('shows the texts of the client whose site it is', async ({ app }) => {
+  const acme = (await openLogin(app)).page;
+  const globex = (await openLogin(app, '', 'globex.localhost:8000')).page;
 
   assert.match(acme.text, 'Welcome to Acme Analytics Log in to see your apps.');
   assert.match(acme.text, 'help@acme.test');
   assert.match(globex.text, 'Welcome to Globex Data');
 });
 
-login(
-  'logs in by a cookie that scripts and other sites cannot use, and goes on to the home',
-  async ({ app }) => {
-    const { visitor } = await atLogin(app);
-    const answer = await visitor.submit('/login/', right);
-    const cookie = [answer.headers['set-cookie']].flat().find((line) => line?.startsWith('steward_session='));
+login('sets an HttpOnly, SameSite=Lax cookie and redirects to the home of the client', async ({ app }) => {
+  const { visitor } = await openLogin(app);
+  const answer = await visitor.submit('/login/', credentials);
+  const cookie = [answer.headers['set-cookie']].flat().find((line) => line?.startsWith('steward_session='));
 
-    assert.equal([answer.status, answer.location], [303, '/']);
-    assert.match(String(cookie), /HttpOnly; SameSite=Lax/);
-    assert.match((await visitor.get('/')).text, 'Hello Ada');
-  },
-);
+  assert.equal([answer.status, answer.location], [303, '/']);
+  assert.match(String(cookie), /HttpOnly; SameSite=Lax/);
+  assert.match((await visitor.get('/')).text, 'Hello Ada');
+});
 
-login('goes on to where the person wanted to be, through failed tries too', async ({ app }) => {
-  const { visitor } = await atLogin(app, '?next=%2Fpassword%2Fchange%2F%3Fa%3Db');
-  await visitor.submit('/login/', { ...right, password: 'wrong' });
-  const answer = await visitor.submit('/login/', right);
+login('continues to `next`, also after a failed attempt', async ({ app }) => {
+  const { visitor } = await openLogin(app, '?next=%2Fpassword%2Fchange%2F%3Fa%3Db');
+  await visitor.submit('/login/', { ...credentials, password: 'wrong' });
+  const answer = await visitor.submit('/login/', credentials);
 
   assert.equal([answer.status, answer.location], [303, '/password/change/?a=b']);
 });
 
-login('goes to no other host by an address that somebody made up', async ({ app }) => {
+login('does not redirect to other hosts (open redirect)', async ({ app }) => {
   for (const next of ['https://evil.test/', '//evil.test', '/\\evil.test', '/\t/evil.test', 'javascript:x']) {
-    const { visitor } = await atLogin(app, `?next=${encodeURIComponent(next)}`);
-    assert.is((await visitor.submit('/login/', right)).location, '/', next);
-    const { visitor: forger } = await atLogin(app);
-    assert.is((await forger.submit('/login/', { ...right, next })).location, '/', next);
+    const { visitor } = await openLogin(app, `?next=${encodeURIComponent(next)}`);
+    assert.is((await visitor.submit('/login/', credentials)).location, '/', next);
+    const { visitor: forger } = await openLogin(app);
+    assert.is((await forger.submit('/login/', { ...credentials, next })).location, '/', next);
   }
 });
 
-login('goes to a home elsewhere, which its policy lets forms lead to', async ({ app }) => {
+login('redirects to a home on another host and allows it in form-action', async ({ app }) => {
   await setHome(app, 'https://apps.acme.test/start');
-  const { visitor, page } = await atLogin(app);
-  const answer = await visitor.submit('/login/', right);
+  const { visitor, page } = await openLogin(app);
+  const answer = await visitor.submit('/login/', credentials);
   const again = await visitor.get('/login/');
   await setHome(app, '/');
 
@@ -66,27 +62,27 @@ login('goes to a home elsewhere, which its policy lets forms lead to', async ({ 
   assert.is(again.location, 'https://apps.acme.test/start');
 });
 
-login('sends on who is logged in already', async ({ app }) => {
-  const { visitor } = await atLogin(app);
-  await visitor.submit('/login/', right);
+login('redirects users who are already logged in', async ({ app }) => {
+  const { visitor } = await openLogin(app);
+  await visitor.submit('/login/', credentials);
   const answer = await visitor.get('/login/?next=/password/change/');
 
   assert.equal([answer.status, answer.location], [303, '/password/change/']);
 });
 
-login('keeps the address of a wrong try, and never the password', async ({ app }) => {
-  const { visitor } = await atLogin(app);
-  const page = await visitor.submit('/login/', { ...right, password: 'not it' });
+login('keeps the email address after a failed attempt, but not the password', async ({ app }) => {
+  const { visitor } = await openLogin(app);
+  const page = await visitor.submit('/login/', { ...credentials, password: 'not it' });
 
   assert.is(page.status, 400);
   assert.match(page.body, 'role="alert"');
-  assert.match(page.text, 'do not belong together');
+  assert.match(page.text, 'Incorrect email address or password.');
   assert.is(page.forms[0]?.fields.username, ADA);
   assert.not.match(page.body, 'not it');
 });
 
-login('marks the fields that are missing', async ({ app }) => {
-  const { visitor } = await atLogin(app);
+login('marks missing fields as invalid', async ({ app }) => {
+  const { visitor } = await openLogin(app);
   const page = await visitor.submit('/login/', {});
 
   assert.is(page.status, 400);
@@ -94,8 +90,8 @@ login('marks the fields that are missing', async ({ app }) => {
   assert.match(page.body, '<p class="error" id="password-error">This field is required.</p>');
 });
 
-login('tells in words when to come back after too many tries', async ({ app }) => {
-  const { visitor } = await atLogin(app);
+login('says when to try again after too many attempts', async ({ app }) => {
+  const { visitor } = await openLogin(app);
   const wrong = { username: 'guessed@acme.test', password: 'x' };
   for (let tries = 0; tries < 10; tries += 1) await visitor.submit('/login/', wrong);
   const page = await visitor.submit('/login/', wrong);
@@ -105,34 +101,37 @@ login('tells in words when to come back after too many tries', async ({ app }) =
   assert.match(page.text, 'Try again in 15 minutes.');
 });
 
-login('offers the form again when it was open for too long or comes from elsewhere', async ({ app }) => {
-  const { visitor } = await atLogin(app);
-  const stale = await visitor.submit('/login/', { ...right, csrf_token: 'old' });
-  const renewed = await visitor.submit('/login/', right);
-  const { visitor: victim } = await atLogin(app);
-  const foreign = await victim.post('/login/', right, { origin: 'https://evil.test' });
+login(
+  'shows the form again if its CSRF token is stale, and rejects forms of other sites',
+  async ({ app }) => {
+    const { visitor } = await openLogin(app);
+    const stale = await visitor.submit('/login/', { ...credentials, csrf_token: 'old' });
+    const renewed = await visitor.submit('/login/', credentials);
+    const { visitor: victim } = await openLogin(app);
+    const foreign = await victim.post('/login/', credentials, { origin: 'https://evil.test' });
 
-  assert.is(stale.status, 403);
-  assert.match(stale.text, 'This form has expired. Please try again.');
-  assert.is(stale.forms[0]?.fields.username, ADA);
-  assert.is(renewed.status, 303);
-  assert.is(foreign.status, 403);
-  assert.not.ok(victim.jar.has('steward_session'));
-});
+    assert.is(stale.status, 403);
+    assert.match(stale.text, 'This form has expired. Please try again.');
+    assert.is(stale.forms[0]?.fields.username, ADA);
+    assert.is(renewed.status, 303);
+    assert.is(foreign.status, 403);
+    assert.not.ok(victim.jar.has('steward_session'));
+  },
+);
 
-login('lets a second tab through once the first has logged in', async ({ app }) => {
-  const { visitor, page } = await atLogin(app);
-  await visitor.submit('/login/', right);
-  const answer = await visitor.post('/login/', { ...right, ...page.forms[0]?.fields });
+login('redirects a second tab after the first has logged in', async ({ app }) => {
+  const { visitor, page } = await openLogin(app);
+  await visitor.submit('/login/', credentials);
+  const answer = await visitor.post('/login/', { ...credentials, ...page.forms[0]?.fields });
 
   assert.equal([answer.status, answer.location], [303, '/']);
 });
 
-login('has a password that is too old replaced, and then logs in', async ({ app }) => {
+login('replaces an expired password, then logs in', async ({ app }) => {
   await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
   app.clock.advance(31 * DAY_MS);
   const old = { username: EDSGER, password: DEMO_PASSWORD };
-  const { visitor } = await atLogin(app, '?next=/password/change/', 'globex.localhost:8000');
+  const { visitor } = await openLogin(app, '?next=/password/change/', 'globex.localhost:8000');
 
   const asked = await visitor.submit('/login/', old);
   const weak = await visitor.submit('/login/', { ...old, new_password: 'short' });
@@ -144,20 +143,20 @@ login('has a password that is too old replaced, and then logs in', async ({ app 
   const done = await visitor.submit('/login/', { ...old, new_password: 'a fine new one' });
 
   assert.is(asked.status, 403);
-  assert.match(asked.text, 'Time for a new password');
+  assert.match(asked.text, 'Your password has expired');
   assert.match(asked.text, 'At least 8 characters.');
   assert.is(asked.forms[0]?.fields.username, EDSGER);
   assert.is(asked.forms[0]?.fields.password, '');
   assert.is(weak.status, 400);
   assert.match(weak.body, /<li class="broken">At least 8 characters\./);
-  assert.match(wrong.text, 'do not belong together');
+  assert.match(wrong.text, 'Incorrect email address or password.');
   assert.equal([done.status, done.location], [303, '/password/change/']);
   assert.is((await visitor.get('/password/change/')).status, 200);
 });
 
-login('is the way out by POST alone', async ({ app }) => {
-  const { visitor } = await atLogin(app);
-  await visitor.submit('/login/', { ...right, username: GRACE });
+login('logs out by POST only', async ({ app }) => {
+  const { visitor } = await openLogin(app);
+  await visitor.submit('/login/', { ...credentials, username: GRACE });
   await visitor.get('/');
   const byLink = await visitor.get('/logout/');
   await visitor.get('/');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formTargets, homeOf, loginPath, ownPath } from '../../src/http/pages/redirects.ts';
+import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/redirects.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
-const destinations = suite('destinations');
+const redirects = suite('redirects of pages');
 
 const HERE = 'https://steward.example';
-const pieces = fc
+const hostilePath = fc
   .array(
     fc.constantFrom(
       '/',
@@ -31,27 +31,27 @@ const pieces = fc
   )
   .map((parts) => `/${parts.join('')}evil.test`);
 
-destinations('goes on to paths of this host alone, whatever the address says', () => {
-  const wishes = fc.oneof(fc.string({ unit: anyCharacter }), fc.webUrl(), fc.webPath(), pieces);
+redirects('localPath never returns a path that leads to another host', () => {
+  const inputs = fc.oneof(fc.string({ unit: anyCharacter }), fc.webUrl(), fc.webPath(), hostilePath);
   fc.assert(
-    fc.property(wishes, (wish) => {
-      const path = ownPath(wish);
+    fc.property(inputs, (input) => {
+      const path = localPath(input);
       if (path === null) return;
       assert.is(new URL(path, `${HERE}/login/`).origin, HERE);
-      assert.match(path, /^\/[\x21-\x7e]*$/, 'it must fit into a header');
+      assert.match(path, /^\/[\x21-\x7e]*$/, 'must be valid in a header');
     }),
     { numRuns: 2000 },
   );
 });
 
-destinations('takes the paths that browsers send, with their queries', () => {
+redirects('localPath returns paths as browsers send them, with their queries', () => {
   for (const path of ['/', '/password/change/', '/invitation/k/?signature=a-b_c', '/caf%C3%A9?a=%2F/b#c']) {
-    assert.is(ownPath(path), path);
+    assert.is(localPath(path), path);
   }
 });
 
-destinations('takes nothing else', () => {
-  const bad = [
+redirects('localPath returns null for everything else', () => {
+  const invalid = [
     '',
     'evil',
     '//evil.test',
@@ -60,29 +60,32 @@ destinations('takes nothing else', () => {
     'https://evil.test',
     'javascript:x',
   ];
-  for (const wish of [...bad, '/ü', '/a b', '/a\\b', `/${'a'.repeat(2048)}`, undefined]) {
-    assert.is(ownPath(wish), null, wish);
+  for (const input of [...invalid, '/ü', '/a b', '/a\\b', `/${'a'.repeat(2048)}`, undefined]) {
+    assert.is(localPath(input), null, input);
   }
 });
 
-destinations('finds the home of a client among paths and web addresses, else takes the start page', () => {
-  assert.is(homeOf('/dash/'), '/dash/');
-  assert.is(homeOf('https://apps.acme.test/café'), 'https://apps.acme.test/caf%C3%A9');
+redirects('homeUrl returns a local path or a web URL, and otherwise the home page', () => {
+  assert.is(homeUrl('/dash/'), '/dash/');
+  assert.is(homeUrl('https://apps.acme.test/café'), 'https://apps.acme.test/caf%C3%A9');
   for (const location of ['javascript:alert(1)', '//evil.test', 'data:text/html,x', '', 'http://']) {
-    assert.is(homeOf(location), '/', location);
+    assert.is(homeUrl(location), '/', location);
   }
 });
 
-destinations('lets forms lead to a home elsewhere, and to nothing in the clear unless the home is', () => {
-  assert.is(formTargets('/dash/'), "'self'");
-  assert.is(formTargets('https://apps.acme.test/'), "'self' https:");
-  assert.is(formTargets('http://apps.acme.test/'), "'self' http: https:");
-});
+redirects(
+  'formActionSources allows the scheme of a home on another host, and http only if the home uses it',
+  () => {
+    assert.is(formActionSources('/dash/'), "'self'");
+    assert.is(formActionSources('https://apps.acme.test/'), "'self' https:");
+    assert.is(formActionSources('http://apps.acme.test/'), "'self' http: https:");
+  },
+);
 
-destinations('sends people to the login page with the way back', () => {
+redirects('loginPath contains the page to return to', () => {
   assert.is(loginPath('/'), '/login/');
   const { searchParams } = new URL(loginPath('/invitation/k/?signature=a&b=c'), HERE);
   assert.is(searchParams.get('next'), '/invitation/k/?signature=a&b=c');
 });
 
-destinations.run();
+redirects.run();

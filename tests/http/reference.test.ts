@@ -3,14 +3,14 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-const reference = appSuite('reference');
+const reference = appSuite('API reference');
 
 const scriptsOf = async (app: TestApp): Promise<string[]> => {
   const { body } = await app.send('GET !/docs/');
   return [...body.matchAll(/<script src="([^"]+)"><\/script>/g)].map(([, path = '']) => path);
 };
 
-reference('is a page that loads from this service alone', async ({ app }) => {
+reference('loads nothing from other hosts', async ({ app }) => {
   const { statusCode, headers, body } = await app.send('GET !/docs/');
   const policy = String(headers['content-security-policy']);
 
@@ -23,23 +23,23 @@ reference('is a page that loads from this service alone', async ({ app }) => {
   assert.not.match(body, /<script>/);
 });
 
-reference('serves its scripts packed, to be kept for good', async ({ app }) => {
+reference('serves its scripts compressed and immutable', async ({ app }) => {
   const paths = await scriptsOf(app);
   assert.is(paths.length, 3);
   for (const path of paths) {
-    const packed = await app.send(`GET !${path}`, { headers: { 'accept-encoding': 'gzip, br' } });
+    const compressed = await app.send(`GET !${path}`, { headers: { 'accept-encoding': 'gzip, br' } });
     const plain = await app.send(`GET !${path}`, { headers: { 'accept-encoding': 'identity' } });
 
-    assert.is(packed.headers['content-encoding'], 'gzip');
+    assert.is(compressed.headers['content-encoding'], 'gzip');
     assert.is(plain.headers['content-encoding'], undefined);
-    assert.ok(gunzipSync(packed.rawPayload).equals(plain.rawPayload), path);
+    assert.ok(gunzipSync(compressed.rawPayload).equals(plain.rawPayload), path);
     assert.is(plain.headers['cache-control'], 'public, max-age=31536000, immutable');
     assert.is(plain.headers.vary, 'accept-encoding');
     assert.is(plain.headers['content-type'], 'text/javascript; charset=utf-8');
   }
 });
 
-reference('has no other files, and takes nothing', async ({ app }) => {
+reference('serves no other files and rejects other methods', async ({ app }) => {
   const [path] = await scriptsOf(app);
   const statusOf = async (line: string) => (await app.send(line)).statusCode;
 

@@ -14,7 +14,7 @@ import { CHROMIUM } from '../support/chromium.ts';
 import { compile } from '../support/compile.ts';
 import { installInto, installWorkspace, packWorkspace } from '../support/installed-package.ts';
 import { addressOf } from '../support/listen-address.ts';
-import { testLooks } from '../support/screenshots.ts';
+import { testAppearance } from '../support/screenshots.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
 
 const run = promisify(execFile);
@@ -203,7 +203,7 @@ vite('shows an error of the login, and errors at the fields of a form', async ({
   assert.match((await page.locator('.error').allTextContents()).join(), '8 characters');
 });
 
-testLooks(vite, {
+testAppearance(vite, {
   'vite-login': async (page) => {
     await page.goto(preview.address);
     await page.getByRole('heading', { name: 'Log in' }).waitFor();

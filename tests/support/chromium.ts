@@ -1,2 +1,2 @@
-/** Debian's package puts it there; elsewhere CHROMIUM says where it is. */
+/** The executable of Debian's package, unless CHROMIUM is set. */
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';

@@ -7,10 +7,10 @@ export type Page = Awaited<ReturnType<ReturnType<typeof createVisitor>['get']>>;
 
 const DEFAULT_HOST = 'localhost:8000';
 
-/** Somebody with a browser that keeps cookies, shows nothing, follows no redirect, and sends the forms it was given. */
+/** A minimal browser: keeps cookies, submits the forms of the current page, and does not follow redirects. */
 export const createVisitor = ({ server }: Pick<App, 'server'>, host = DEFAULT_HOST) => {
   const jar = new Map<string, string>();
-  let shown: Form[] = [];
+  let currentForms: Form[] = [];
 
   const send = async (method: 'GET' | 'HEAD' | 'POST', url: string, { fields, headers }: Sent = {}) => {
     const response = await server.inject({
@@ -30,33 +30,41 @@ export const createVisitor = ({ server }: Pick<App, 'server'>, host = DEFAULT_HO
       if (value === '') jar.delete(name);
       else jar.set(name, value);
     }
-    shown = formsIn(response.body);
+    currentForms = parseForms(response.body);
     const { statusCode: status, body, headers: received } = response;
-    return { status, body, headers: received, location: received.location, forms: shown, text: textIn(body) };
+    return {
+      status,
+      body,
+      headers: received,
+      location: received.location,
+      forms: currentForms,
+      text: visibleText(body),
+    };
   };
 
   return {
     jar,
     get: (url: string, sent?: Sent) => send('GET', url, sent),
     head: (url: string) => send('HEAD', url),
-    /** Sends just these fields, whatever page is shown. */
+    /** Posts exactly these fields, independent of the current page. */
     post: (url: string, fields: Fields, headers?: Record<string, string>) =>
       send('POST', url, { fields, ...(headers && { headers }) }),
 
-    /** Fills in a form of the page that is shown, the first one that leads there, and sends it. */
+    /** Fills in and submits the first form of the current page whose action starts with `action`. */
     submit: (action: string, fields: Fields = {}) => {
-      const form = shown.find((each) => each.action.startsWith(action));
-      if (!form) throw new Error(`No form leads to ${action}, only to ${shown.map((each) => each.action)}`);
+      const form = currentForms.find((each) => each.action.startsWith(action));
+      if (!form)
+        throw new Error(`No form has the action ${action}, only: ${currentForms.map((each) => each.action)}`);
       return send('POST', form.action, { fields: { ...form.fields, ...fields } });
     },
   };
 };
 
-const formsIn = (body: string): Form[] =>
-  [...body.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(([, tag = '', inside = '']) => ({
+const parseForms = (body: string): Form[] =>
+  [...body.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(([, tag = '', content = '']) => ({
     action: attribute(tag, 'action') ?? '',
     fields: Object.fromEntries(
-      [...inside.matchAll(/<input\b([^>]*)>/g)].flatMap(([, input = '']) => {
+      [...content.matchAll(/<input\b([^>]*)>/g)].flatMap(([, input = '']) => {
         const name = attribute(input, 'name');
         return name === undefined ? [] : [[name, attribute(input, 'value') ?? '']];
       }),
@@ -65,16 +73,16 @@ const formsIn = (body: string): Form[] =>
 
 const attribute = (tag: string, name: string): string | undefined => {
   const [, value] = new RegExp(`\\b${name}="([^"]*)"`).exec(tag) ?? [];
-  return value === undefined ? undefined : unescaped(value);
+  return value === undefined ? undefined : unescapeHtml(value);
 };
 
-/** What a person reads of a page: no tags, no style, single spaces. */
-const textIn = (body: string): string =>
-  unescaped(body.replace(/<style>.*<\/style>/s, '').replaceAll(/<[^>]*>/g, ' '))
+/** The visible text of a page: without tags and styles, with single spaces. */
+const visibleText = (body: string): string =>
+  unescapeHtml(body.replace(/<style>.*<\/style>/s, '').replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-const unescaped = (text: string): string =>
-  text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (_whole, name: string) => CHARACTERS[name] ?? '');
+const unescapeHtml = (text: string): string =>
+  text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (_entity, name: string) => CHARACTERS[name] ?? '');
 
 const CHARACTERS: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };

@@ -1,71 +1,114 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Html, html } from '../pages/html.ts';
+import { escapeInvisible, type Html, html } from '../pages/html.ts';
+import { createStyleSheet, htmlDocument, sendHtml } from '../pages/html-document.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { takenMethods } from './allowed-methods.ts';
+import { createLinkResolver, findApiPath } from './api-paths.ts';
 import { curlCommand, trpcCall } from './code-samples.ts';
-import { type BrowsablePage, sendBrowsable } from './document.ts';
-import { apiPath } from './endpoint-paths.ts';
-import { jsonLines } from './json-lines.ts';
-import { methodBadge, pathsFromHere, pathTrail } from './navigation.ts';
-import { answerHeaders } from './response-headers.ts';
-import { valueLinks } from './value-links.ts';
+import { breadcrumbs, methodBadge, methodsCard, relatedEndpointsCard } from './endpoint-cards.ts';
+import { highlightJson } from './json-highlighter.ts';
 
-export type Shown = {
-  /** What the answer would be as JSON, or its beginning. */
+const style = createStyleSheet(
+  new URL('../pages/frame.css', import.meta.url),
+  new URL('../pages/parts.css', import.meta.url),
+  new URL('browsable.css', import.meta.url),
+  new URL('json.css', import.meta.url),
+);
+
+export type ResponseContent = {
+  /** The response as JSON, or the start of it. */
   json: string;
   type: string;
-  /** Said above the JSON. */
+  /** Shown above the JSON. */
   notes: readonly Html[];
 };
 
-/** Sends a page that shows the answer as somebody reads it who is about to write a program. */
-export const sendAnswer = (request: FastifyRequest, reply: FastifyReply, shown: Shown) => {
-  const path = apiPath(request.routeOptions.url);
+/** Sends a response of the API as a page for developers, with the status and headers that the reply already has. */
+export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, content: ResponseContent) => {
+  const path = findApiPath(request.routeOptions.url);
   const params = request.params as Record<string, string>; // of our own routes: Fastify gives them as text
-  const endpoint = path?.endpoints.find(({ method }) => method === methodOf(request));
-  const shownPath = request.url.replace(/\?.*$/s, '');
-  const page: BrowsablePage = {
-    title: `${request.method} ${shownPath}`,
-    heading: html`${methodBadge(request.method)}${pathTrail(path, params, shownPath)}${queryOf(request)}`,
-    answer: answerCard(request, reply, shown),
-    aside: [
-      path?.endpoints[0] !== undefined && sameCalls(endpoint ?? path.endpoints[0], request),
-      path !== undefined && pathsFromHere(path, params),
-      path !== undefined && takenMethods(path),
-    ],
-  };
-  return sendBrowsable(reply, page);
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const endpoint = path?.endpoints.find((each) => each.method === method) ?? path?.endpoints[0];
+  const requestPath = request.url.replace(/\?.*$/s, '');
+  const query = request.url.slice(requestPath.length);
+  const document = htmlDocument({
+    title: `${request.method} ${requestPath} – Steward`,
+    icon: '/avatars/S.svg',
+    style,
+    bodyClass: 'api',
+    body: html`<a class="skip" href="#response">Skip to the response</a>
+<header><img src="/avatars/S.svg" alt="" width="32" height="32"><p>Steward API</p>
+<nav aria-label="Service"><a href="/docs/">API reference</a> <a href="/">Your account</a></nav></header>
+<main>
+<h1>${methodBadge(request.method)}${breadcrumbs(path, params, requestPath)}${query !== '' && html`<span class="query">${query}</span>`}</h1>
+<div class="columns">
+<div>${responseCard(request, reply, content)}</div>
+<div>${endpoint && codeCard(endpoint, request)}${path && relatedEndpointsCard(path, params)}${path && methodsCard(path)}</div>
+</div>
+</main>`,
+  });
+  return sendHtml(reply, document, {
+    'style-src': style.cspSource,
+    'img-src': "'self'",
+    'form-action': "'none'",
+  });
 };
 
-const methodOf = ({ method }: FastifyRequest): string => (method === 'HEAD' ? 'GET' : method);
-
-const queryOf = ({ url }: FastifyRequest): Html | false =>
-  url.includes('?') && html`<span class="query">${url.slice(url.indexOf('?'))}</span>`;
-
-const answerCard = (request: FastifyRequest, reply: FastifyReply, { json, type, notes }: Shown): Html => {
-  const status = reply.statusCode;
-  const { lines, isWhole } = jsonLines(json, valueLinks(request.routeOptions.url ?? '', request.url));
+const responseCard = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, type, notes }: ResponseContent,
+): Html => {
+  const { statusCode } = reply;
+  const resolveLink = createLinkResolver(request.routeOptions.url ?? '', request.url);
+  const { lines, isComplete } = highlightJson(json, resolveLink);
   return html`
-<section class="card" aria-labelledby="answer">
-<h2 id="answer" tabindex="-1"><span class="status ${status < 400 ? 'good' : 'bad'}">${status} ${STATUS_CODES[status]}</span></h2>
-${answerHeaders(reply, type)}
+<section class="card" aria-labelledby="response">
+<h2 id="response" tabindex="-1"><span class="status ${statusCode < 400 ? 'good' : 'bad'}">${statusCode} ${STATUS_CODES[statusCode]}</span></h2>
+${headerList(reply, type)}
 ${notes}
-${!isWhole && html`<p class="note">This is long: it is cut off here. JSON has the rest.</p>`}
+${!isComplete && html`<p class="note">This response is too long for this page. Request it as JSON to get all of it.</p>`}
 <pre class="json">${lines}</pre>
 </section>`;
 };
 
-const sameCalls = (endpoint: Endpoint, request: FastifyRequest): Html => html`
-<section class="card" aria-labelledby="calls">
-<h2 id="calls">The same call</h2>
-<h3>TypeScript, by tRPC</h3>
+/** Headers that matter to a caller. */
+const SHOWN_HEADERS =
+  /^(allow|etag|last-modified|link|location|preference-applied|retry-after|www-authenticate|x-.*)$/;
+/** Headers that protect this page; a JSON response has others. */
+const HIDDEN_HEADERS =
+  /^x-(content-type-options|frame-options|dns-prefetch-control|download-options|permitted-cross-domain-policies|xss-protection)$/;
+
+/** The headers that the response would have as JSON. */
+const headerList = (reply: FastifyReply, type: string): Html => {
+  const shown = Object.entries(reply.getHeaders()).filter(
+    ([name]) => SHOWN_HEADERS.test(name) && !HIDDEN_HEADERS.test(name),
+  );
+  return html`<dl class="headers">
+<dt>content-type</dt><dd>${type}</dd>
+${shown.map(([name, value]) => html`<dt>${name}</dt><dd>${name === 'link' ? linkHeader(String(value)) : escapeInvisible(String(value))}</dd>\n`)}
+</dl>`;
+};
+
+/** A Link header (RFC 8288: `<path>; rel="next", …`) in which URLs of this API are links. */
+const linkHeader = (header: string): Html[] =>
+  header.split(/(<[^<>]*>)/).map((part) => {
+    const target = /^<(?:https?:\/\/[^/<>]+)?(\/api\/[^<>]*)>$/.exec(part)?.[1];
+    return target === undefined
+      ? html`${escapeInvisible(part)}`
+      : html`&lt;<a href="${target}">${escapeInvisible(target)}</a>&gt;`;
+  });
+
+const codeCard = (endpoint: Endpoint, request: FastifyRequest): Html => html`
+<section class="card" aria-labelledby="code">
+<h2 id="code">Call it from code</h2>
+<h3>TypeScript (tRPC)</h3>
 <pre class="call">${trpcCall({ endpoint, request })}</pre>
-<h3>Shell, as JSON</h3>
+<h3>Shell (JSON)</h3>
 <pre class="call">${curlCommand({ endpoint, request }, 'application/json')}</pre>
 ${
   endpoint.csv &&
-  html`<h3>Shell, as CSV</h3>
+  html`<h3>Shell (CSV)</h3>
 <pre class="call">${curlCommand({ endpoint, request }, 'text/csv')}</pre>`
 }
 </section>`;

@@ -1,66 +1,102 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
 import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
-import { restEndpoints } from '../rest/endpoints.ts';
+import { type Html, html } from '../pages/html.ts';
+import { localPath, loginPath } from '../pages/redirects.ts';
+import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
 import { isPages, jsonOf } from '../rest/list-responses.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';
-import { loginHint } from './document.ts';
-import { cutNote, MAX_ITEMS, pageNote } from './list-notes.ts';
-import { sendAnswer } from './response-page.ts';
+import { sendResponsePage } from './response-page.ts';
 
 const API = /^\/api\/v1(\/|\?|$)/;
-const FAILURE_FORMS = ['application/json', 'application/problem+json', HTML_TYPE];
+const PROBLEM_TYPES = ['application/json', 'application/problem+json', HTML_TYPE];
+
+/** The most elements of a list that a page shows. */
+const MAX_ITEMS = 100;
+const PAGINATION_KEYS = ['page', 'page_size', 'cursor', 'limit'];
+
+/** Limits a list to what a page shows, unless the request paginates it. */
+export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<string, unknown>) =>
+  'page' in shape && !PAGINATION_KEYS.some((key) => key in input)
+    ? { ...input, page: 1, page_size: MAX_ITEMS }
+    : input;
 
 type Result = { content: unknown; page: Pagination | undefined; writer: ItemWriter | undefined };
 
-/** Shows a result of a procedure: of lists, the beginning. */
-export const sendResult = async (
+/** Sends the result of a procedure as a page; of a list, the first elements. */
+export const sendResultPage = async (
   request: FastifyRequest,
   reply: FastifyReply,
   { content, page, writer }: Result,
 ) => {
-  const { items, isWhole } = isPages(content) ? await firstPages(content) : beginning(content);
+  const { items, isComplete } = isPages(content) ? await readFirstItems(content) : firstItems(content);
   const json = Array.isArray(items) && writer ? jsonOf(items, writer) : JSON.stringify(items);
-  const isPart = page !== undefined && !(isWhole && page.number === 1 && page.count <= page.size);
-  const notes = isPart ? [pageNote(reply, page)] : isWhole ? [] : [cutNote()];
-  return sendAnswer(request, reply, { json, type: 'application/json', notes });
+  const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
+  const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
+  return sendResponsePage(request, reply, { json, type: 'application/json', notes });
 };
 
-const beginning = (content: unknown) => ({
+const firstItems = (content: unknown) => ({
   items: Array.isArray(content) ? content.slice(0, MAX_ITEMS) : content,
-  isWhole: !Array.isArray(content) || content.length <= MAX_ITEMS,
+  isComplete: !Array.isArray(content) || content.length <= MAX_ITEMS,
 });
 
-/** Whoever makes the pages stops as soon as there is enough. */
-const firstPages = async (pages: AsyncIterable<unknown[]>) => {
+/** Leaving the loop stops the query behind `pages`. */
+const readFirstItems = async (pages: AsyncIterable<unknown[]>) => {
   const items: unknown[] = [];
   for await (const page of pages) {
     items.push(...page);
     if (items.length > MAX_ITEMS) break;
   }
-  return beginning(items);
+  return firstItems(items);
 };
 
-/** Answers a failure as a problem document, or as a page that shows it. */
-export const answerProblem = (
+/** Which elements the page shows, with links to the previous and next page. */
+const pageNote = (reply: FastifyReply, { number, size, count }: Pagination): Html => {
+  const first = (number - 1) * size + 1;
+  const last = Math.min(number * size, count, first + MAX_ITEMS - 1);
+  return html`<nav class="note" aria-label="Pages"><p>${
+    first > last ? `Page ${number} is empty: the list has ${count} items.` : `${first}–${last} of ${count}`
+  }</p>${pageLink(reply, 'x-previous', 'Previous page')}${pageLink(reply, 'x-next', 'Next page')}</nav>`;
+};
+
+/** A relative link: the header contains an absolute URL. */
+const pageLink = (reply: FastifyReply, header: string, label: string): Html | false => {
+  const url = URL.parse(String(reply.getHeader(header) ?? ''));
+  return url !== null && html` <a href="${url.pathname}${url.search}">${label}</a>`;
+};
+
+const truncationNote = (): Html =>
+  html`<p class="note">Only the first ${MAX_ITEMS} items are shown. Request JSON to get all of them.</p>`;
+
+/** Sends an error as a problem document, or as a page that shows the document. */
+export const sendProblemResponse = (
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
   errors?: ErrorsMember,
 ) => {
-  if (!showsPage(request)) return sendProblem(request, reply, error, errors);
+  if (!prefersProblemPage(request)) return sendProblem(request, reply, error, errors);
   const json = problemDocument(prepareProblem(request, reply, error), request.id, errors);
-  const notes = reply.statusCode === 401 ? [loginHint(request)] : [];
-  return sendAnswer(request, reply, { json, type: 'application/problem+json', notes });
+  const notes = reply.statusCode === 401 ? [loginNote(request)] : [];
+  return sendResponsePage(request, reply, { json, type: 'application/problem+json', notes });
 };
 
-const showsPage = (request: FastifyRequest): boolean =>
-  API.test(request.url) && !isJsonOnly(request) && prefersHtml(request, FAILURE_FORMS);
+const prefersProblemPage = (request: FastifyRequest): boolean =>
+  API.test(request.url) &&
+  !jsonOnlyPaths.has(request.routeOptions.url ?? '') &&
+  prefersHtml(request, PROBLEM_TYPES);
 
-/** Of every method: a path that answers JSON only fails in JSON only. */
-const isJsonOnly = ({ routeOptions }: FastifyRequest): boolean => jsonOnlyPaths.has(routeOptions.url ?? '');
-
+/** Paths whose successful responses are always JSON; their errors are too. */
 const jsonOnlyPaths: ReadonlySet<string> = new Set(
   restEndpoints().flatMap(({ rest, url }) => (rest.jsonOnly ? [url] : [])),
 );
+
+/** Links to the login, which returns to this page if it can be opened with GET. */
+const loginNote = (request: FastifyRequest): Html => {
+  const next = (request.method === 'GET' && localPath(request.url)) || '/';
+  return html`
+<div class="hint"><p>Log in with your browser, or send an API token.</p>
+<p><a class="button" href="${loginPath(next)}">Log in</a></p></div>`;
+};

@@ -3,101 +3,84 @@ import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { type Html, html } from './html.ts';
+import { html } from './html.ts';
 import { messageHtml } from './message-html.ts';
-import { sendPage } from './send-page.ts';
+import { sendPage } from './page-layout.ts';
 
-/** What programs call, and are answered in their own form. */
-const FOR_PROGRAMS = /^\/(api|trpc)(\/|\?|$)/;
+/** Paths that always answer in machine-readable form. */
+const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
 
-/** Whether it is a person who would read the answer: a browser on a path that is not for programs. */
+/** Whether to report an error as a page: the client is a browser and the path is not an API path. */
 export const prefersPage = (request: FastifyRequest): boolean =>
-  !FOR_PROGRAMS.test(request.url) &&
-  request.accepts().type(['application/json', 'text/html']) === 'text/html';
+  !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 
-/** The client's own page for what cannot be found. */
+/** Sends the client's own 404 page. */
 export const notFoundPage = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
-  const branding = await brandingOf(request, deps);
+  const branding = await loadBranding(request, deps);
   const title = branding.subtitle_404 || 'We could not find that page';
   const content = html`
 <p class="code">404</p>
 <h1>${title}</h1>
 <div class="card">
-${(await messageHtml(branding.message_404)) ?? html`<p>The link may be incomplete, or the page has moved.</p>`}
-<p><a class="button" href="/">Go to the start page</a></p>
+${(await messageHtml(branding.message_404)) ?? html`<p>The link may be incomplete, or the page may have moved.</p>`}
+<p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
   return sendPage(reply, { brand: branding, title, content }, { problem: new Problem('not-found') });
 };
 
-/** The page for whatever a page could not do, of our own fault or of the request's. */
+/** Sends the page for an error that a page did not handle. */
 export const failurePage = async (
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
   deps: ContextDeps,
 ) => {
-  const problem = problemOfPage(error);
+  const problem = pageProblem(error);
   if (problem.status === 404) return notFoundPage(request, reply, deps);
-  if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
-  const branding = await brandingOf(request, deps);
-  const { title, message } = problem.status < 500 ? refusal(problem) : await trouble(problem, branding);
+  const isServerError = problem.status >= 500;
+  if (isServerError) request.log.error({ err: problem }, problem.code);
+  const branding = await loadBranding(request, deps);
+  const { title, message } = isServerError
+    ? await serverErrorText(problem, branding)
+    : clientErrorText(problem);
   const content = html`
 <p class="code">${problem.status}</p>
 <h1>${title}</h1>
 <div class="card">
 ${message}
-${problem.status >= 500 && numberToQuote(request)}
-<p><a class="button" href="/">Go to the start page</a></p>
+${isServerError && html`<p class="aside">If you contact support, include this request ID: <code>${request.id}</code></p>`}
+<p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
   return sendPage(reply, { brand: branding, title, content }, { problem });
 };
 
-const numberToQuote = (request: FastifyRequest): Html =>
-  html`<p class="aside">When you ask for help, mention this number: <code>${request.id}</code></p>`;
-
-const REFUSALS: Partial<Record<ProblemCode, string>> = {
-  'method-not-allowed': 'This page cannot be opened in this way.',
-  'rate-limited': 'Too much was asked for from here. Please wait a minute, and try again.',
-};
-
-const refusal = (problem: Problem) => ({
-  title: 'That did not work',
-  message: html`<p>${
-    REFUSALS[problem.code] ?? 'What was sent cannot be read here. Please go back and try again.'
-  }</p>`,
-});
-
-const trouble = async (problem: Problem, branding: Texts) => ({
-  title: branding.subtitle_500 || 'Something went wrong on our side',
-  message:
-    problem.status === 503
-      ? html`<p>We are back in a moment. Please try again then.</p>`
-      : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
-});
-
-/** Faults that Fastify itself finds in a form carry a status and no problem. */
-const problemOfPage = (error: unknown): Problem => {
+/** Errors that Fastify itself raises for a form carry a status code but are no problems. */
+const pageProblem = (error: unknown): Problem => {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   if (status === 413) return new Problem('body-too-large', { cause: error });
   return status < 500 ? new Problem('malformed-body', { cause: error }) : problemOf(error);
 };
 
-type Texts = {
-  client_name: string;
-  support_email: string;
-  subtitle_404: string;
-  message_404: string;
-  subtitle_500: string;
-  message_500: string;
+const CLIENT_ERRORS: Partial<Record<ProblemCode, string>> = {
+  'method-not-allowed': 'This page does not support this kind of request.',
+  'rate-limited': 'Too many requests. Wait a minute, then try again.',
 };
 
-/** Where even the client's texts cannot be had, the page comes without them. */
-const brandingOf = (request: FastifyRequest, deps: ContextDeps): Promise<Texts> =>
-  createCaller(contextOf(request, deps))
-    .branding.get({})
-    .catch((_away: unknown) => NO_TEXTS);
+const clientErrorText = ({ code }: Problem) => ({
+  title: 'Request failed',
+  message: html`<p>${CLIENT_ERRORS[code] ?? 'The request could not be read. Go back and try again.'}</p>`,
+});
 
-const NO_TEXTS: Texts = {
+const serverErrorText = async (problem: Problem, branding: typeof DEFAULT_BRANDING) => ({
+  title: branding.subtitle_500 || 'Something went wrong on our side',
+  message:
+    problem.status === 503
+      ? html`<p>The service is temporarily unavailable. Please try again in a moment.</p>`
+      : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
+});
+
+/** For errors while the database, and therefore the client's own branding, is unavailable. */
+const DEFAULT_BRANDING = {
   client_name: 'Steward',
   support_email: '',
   subtitle_404: '',
@@ -105,3 +88,8 @@ const NO_TEXTS: Texts = {
   subtitle_500: '',
   message_500: '',
 };
+
+const loadBranding = (request: FastifyRequest, deps: ContextDeps): Promise<typeof DEFAULT_BRANDING> =>
+  createCaller(contextOf(request, deps))
+    .branding.get({})
+    .catch(() => DEFAULT_BRANDING);

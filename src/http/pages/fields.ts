@@ -4,74 +4,84 @@ import { type Html, html } from './html.ts';
 type Field = {
   name: string;
   label: string;
-  /** What browsers and password managers fill in: WCAG 2.1, 1.3.5. */
+  /** Tells browsers and password managers what to fill in (WCAG 2.1, 1.3.5). */
   autocomplete: string;
   type?: 'text' | 'email' | 'password';
   value?: string;
   errors?: readonly string[] | undefined;
-  /** What is said between label and input, by the id `{name}-hint`. */
+  /** Shown between label and input. Its element needs the id `{name}-hint`. */
   hint?: Html | false;
   isRequired?: boolean;
   isFocused?: boolean;
 };
 
-/** A labelled input. Its hint and its errors are tied to it, so that they are read out together. */
+/** A labelled input. `aria-describedby` links it to its hint and errors, so that screen readers announce them. */
 export const inputField = (field: Field): Html => {
   const { name, type = 'text', errors = [], hint = false } = field;
-  const described = [hint && `${name}-hint`, errors.length > 0 && `${name}-error`].filter(Boolean).join(' ');
+  const hasErrors = errors.length > 0;
+  const describedBy = [hint && `${name}-hint`, hasErrors && `${name}-error`].filter(Boolean).join(' ');
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${hint}
 <input id="${name}" name="${name}" type="${type}" autocomplete="${field.autocomplete}"
 ${type !== 'password' && html`value="${field.value}"`}
 ${type !== 'text' && html`autocapitalize="none" spellcheck="false"`}
-${described !== '' && html`aria-describedby="${described}"`}
-${errors.length > 0 && html`aria-invalid="true"`}
+${describedBy !== '' && html`aria-describedby="${describedBy}"`}
+${hasErrors && html`aria-invalid="true"`}
 ${(field.isRequired ?? true) && html`required`}
 ${field.isFocused && html`autofocus`}>
-${errors.length > 0 && html`<p class="error" id="${name}-error">${errors.join(' ')}</p>`}
+${hasErrors && html`<p class="error" id="${name}-error">${errors.join(' ')}</p>`}
 </div>`;
 };
 
-export type Rule = { rule: string; message: string };
+type PasswordRule = { rule: string; message: string };
 
-/** An input for a new password under its rules. Those that the last try broke are marked, and not told twice. */
+/** Rules that passwords rarely break: shown as an error only. */
+const UNLISTED_RULES = ['max_length', 'characters'];
+
+/** An input for a new password, below the rules for it. Rules that the last attempt broke are marked in the list. */
 export const newPasswordField = ({
   rules,
   errors = [],
   ...field
-}: Pick<Field, 'name' | 'label' | 'errors' | 'isFocused'> & { rules: readonly Rule[] }): Html => {
-  const others = errors.filter((error) => !rules.some(({ message }) => message === error));
-  const marked = others.length < errors.length ? ['Please choose one that keeps every rule above.'] : [];
+}: Pick<Field, 'name' | 'label' | 'errors' | 'isFocused'> & { rules: readonly PasswordRule[] }): Html => {
+  const messages = rules.filter(({ rule }) => !UNLISTED_RULES.includes(rule)).map(({ message }) => message);
+  const unlistedErrors = errors.filter((error) => !messages.includes(error));
+  const hasMarkedRules = unlistedErrors.length < errors.length;
   return inputField({
     ...field,
     type: 'password',
     autocomplete: 'new-password',
-    errors: [...marked, ...others],
-    hint: rules.length > 0 && rulesList(`${field.name}-hint`, rules, errors),
+    errors: [
+      ...(hasMarkedRules ? ['Choose a password that meets all requirements.'] : []),
+      ...unlistedErrors,
+    ],
+    hint: messages.length > 0 && rulesList(`${field.name}-hint`, messages, errors),
   });
 };
 
-const rulesList = (id: string, rules: readonly Rule[], errors: readonly string[]): Html => html`
+const rulesList = (id: string, messages: readonly string[], errors: readonly string[]): Html => html`
 <ul class="rules" id="${id}">
-${rules.map(({ message }) =>
+${messages.map((message) =>
   errors.includes(message)
-    ? html`<li class="broken">${message} <span class="unseen">Not kept.</span></li>\n`
+    ? html`<li class="broken">${message} <span class="visually-hidden">Not met.</span></li>\n`
     : html`<li>${message}</li>\n`,
 )}
 </ul>`;
 
-/** Lets a password manager know whose password it is, where the form does not ask. */
-export const usernameForManagers = (email: string): Html =>
+/** Tells password managers whose password it is, in forms that do not ask for the email address. */
+export const hiddenUsername = (email: string): Html =>
   html`<input type="text" name="username" value="${email}" autocomplete="username" readonly hidden>`;
 
-/** What went wrong, said first and read out at once. */
-export const alertBox = (sentence: string | null): Html | false =>
-  sentence !== null && html`<div class="alert" role="alert"><p>${sentence}</p></div>`;
+/** The error above a form. Screen readers announce it at once. */
+export const alertBox = (message: string | null): Html | false =>
+  message !== null && html`<div class="alert" role="alert"><p>${message}</p></div>`;
 
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** Where to begin after a failed try: the first field with a fault. */
-export const firstFault = (fields: FieldErrors | undefined, names: readonly string[]): string | undefined =>
-  names.find((name) => fields?.[name] !== undefined);
+/** The first of these fields that has an error. It gets the focus. */
+export const firstInvalidField = (
+  fields: FieldErrors | undefined,
+  names: readonly string[],
+): string | undefined => names.find((name) => fields?.[name] !== undefined);

@@ -6,7 +6,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** Text that is HTML already: made by `html`, or vouched for by `trusted`. */
+/** A string that is already HTML: the result of `html` or `trusted`. */
 class Markup {
   readonly #text: string;
 
@@ -23,24 +23,40 @@ export type Html = Markup;
 type Value = Html | string | number | null | undefined | false | readonly Value[];
 
 /**
- * HTML from a template. Every value is escaped unless it is HTML itself; null, undefined and false are nothing.
- * Escaping keeps a value inside quotes, so an attribute without them is refused.
+ * Template tag for HTML, like `lit-html`'s. Escapes every value except `Html`; null, undefined and false render as
+ * nothing. Escaping is only safe inside quotes, so an unquoted attribute value throws a TypeError.
  */
 export const html = (literals: TemplateStringsArray, ...values: Value[]): Html => {
   let text = literals[0] ?? '';
   for (const [index, value] of values.entries()) {
-    if (/=\s*$/.test(literals[index] ?? '')) throw new TypeError('An attribute value must be in quotes.');
-    text += rendered(value) + (literals[index + 1] ?? '');
+    if (/=\s*$/.test(literals[index] ?? '')) throw new TypeError('Attribute values must be quoted.');
+    text += render(value) + (literals[index + 1] ?? '');
   }
   return new Markup(text);
 };
 
-/** HTML or CSS of our own files, or sanitized HTML. Never for anything else that somebody has typed. */
+/** Marks a string as HTML without escaping it. Only for files of this project and for sanitized HTML. */
 export const trusted = (text: string): Html => new Markup(text);
 
-const rendered = (value: Value): string => {
+const render = (value: Value): string => {
   if (value === null || value === undefined || value === false) return '';
   if (value instanceof Markup) return value.toString();
-  if (typeof value === 'object') return value.map(rendered).join('');
+  if (typeof value === 'object') return value.map(render).join('');
   return String(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 };
+
+/** Control and format characters: invisible, or (like U+202E) able to reorder the text around them. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** Allowed: scripts and emoji need joiners. */
+const JOINERS = '\u200C\u200D';
+
+/**
+ * Replaces invisible characters by their JSON and JavaScript escapes (`\u202e`), so that a file named
+ * `invoice\u202Efdp.exe` does not read as a PDF.
+ */
+export const escapeInvisible = (text: string): string =>
+  text.replaceAll(INVISIBLE, (character) =>
+    JOINERS.includes(character) ? character : character.split('').map(unicodeEscape).join(''),
+  );
+
+const unicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -1,8 +1,8 @@
 import type { IOptions } from 'sanitize-html';
 import { type Html, html, trusted } from './html.ts';
 
-/** Messages that are remembered with their HTML. To sanitize a long one takes 0.3 s, and anyone may ask for a missing page. */
-const MAX_REMEMBERED = 20;
+/** Sanitizing a long message takes 0.3 s, and anyone may request a missing page, so results are cached. */
+const MAX_CACHED_MESSAGES = 20;
 
 const BLOCKS = ['p', 'div', 'h2', 'h3', 'h4', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'br'];
 const INLINE = ['a', 'b', 'strong', 'i', 'em', 'u', 's', 'small', 'code', 'span'];
@@ -12,10 +12,10 @@ const OPTIONS: IOptions = {
   allowedAttributes: { a: ['href', 'rel'] },
   allowedSchemes: ['http', 'https', 'mailto'],
   allowProtocolRelative: false,
-  // Elements nested deeper are left out.
+  // Drops elements that are nested deeper.
   nestingLimit: 20,
   transformTags: {
-    // The page has a heading of its own.
+    // The page already has an h1.
     h1: 'h2',
     a: (tagName, { href }) => ({
       tagName,
@@ -24,30 +24,31 @@ const OPTIONS: IOptions = {
   },
 };
 
-const remembered = new Map<string, Html | null>();
+/** Maps each message to its HTML. The oldest entry is evicted first. */
+const cache = new Map<string, Html | null>();
 
 /**
- * A message that a client admin has written, with harmless markup and links kept. Null for one that says nothing. The message
- * is sanitized whenever it is shown and stored as it was sent, so that stricter rules hold for old messages too.
+ * Sanitizes a message that a client admin wrote; keeps harmless markup and links. Returns null if nothing visible remains.
+ * Messages are stored as written and sanitized when shown, so stricter rules also apply to old messages.
  */
 export const messageHtml = async (message: string): Promise<Html | null> => {
-  const known = remembered.get(message);
-  if (known !== undefined) return known;
-  const made = await render(message);
-  const [oldest] = remembered.size >= MAX_REMEMBERED ? remembered.keys() : [];
-  if (oldest !== undefined) remembered.delete(oldest);
-  remembered.set(message, made);
-  return made;
+  const cached = cache.get(message);
+  if (cached !== undefined) return cached;
+  const rendered = await renderMessage(message);
+  const [oldest] = cache.size >= MAX_CACHED_MESSAGES ? cache.keys() : [];
+  if (oldest !== undefined) cache.delete(oldest);
+  cache.set(message, rendered);
+  return rendered;
 };
 
-const render = async (message: string): Promise<Html | null> => {
+const renderMessage = async (message: string): Promise<Html | null> => {
   if (message.trim() === '') return null;
-  if (!/[<&]/.test(message)) return html`<p class="words">${message.trim()}</p>`;
-  // Loaded when it is first needed: it takes 80 ms and 18 MB, and most messages are plain text.
+  if (!/[<&]/.test(message)) return html`<p class="plain-text">${message.trim()}</p>`;
+  // Imported on demand: it takes 80 ms and 18 MB, and most messages are plain text.
   const { default: sanitize } = await import('sanitize-html');
   const safe = sanitize(message, OPTIONS);
   if (safe.replaceAll(/<[^<>]*>|&nbsp;/g, '').trim() === '') return null;
   return /<[a-z]/.test(safe)
     ? html`<div class="message">${trusted(safe)}</div>`
-    : html`<p class="words">${trusted(safe)}</p>`;
+    : html`<p class="plain-text">${trusted(safe)}</p>`;
 };

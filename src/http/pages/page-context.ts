@@ -9,45 +9,47 @@ import type { Html } from './html.ts';
 
 export type PageDeps = ContextDeps;
 export type Caller = ReturnType<typeof createCaller>;
-export type Visit = ReturnType<typeof visitOf>;
+export type PageContext = ReturnType<typeof createPageContext>;
 
-/** A request for a page, and what every page does with one. */
-export const visitOf = (request: FastifyRequest, reply: FastifyReply, deps: PageDeps) => {
-  const reader = readerOf(request, deps);
-  // Asked once: a second token would take the first one's place in the cookie, and leave its form stale.
-  let token: string | undefined;
+/** The request for a page, with what pages and their forms need to call procedures. */
+export const createPageContext = (request: FastifyRequest, reply: FastifyReply, deps: PageDeps) => {
+  const reader = createReader(request, deps);
+  // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
+  let csrfToken: string | undefined;
   return {
     request,
     reply,
-    /** For what a page shows. */
+    /** Calls the queries whose results the page shows. */
     reader,
 
-    /** What every form carries, so that no page of another site can send it. */
     csrfField: (): Html => {
-      token ??= deps.csrf.issue(request, reply);
-      return hiddenField('csrf_token', token);
+      csrfToken ??= deps.csrf.issue(request, reply);
+      return hiddenField('csrf_token', csrfToken);
     },
 
-    /** Does what a form asks for, once it has shown that it is one of ours. */
-    submit: <T>(act: (caller: Caller) => Promise<T>): Promise<Outcome<T>> =>
+    /** Checks the CSRF token of the form, then runs a mutation. */
+    submit: <T>(mutate: (caller: Caller) => Promise<T>): Promise<Outcome<T>> =>
       attempt(async () => {
         deps.csrf.check(request);
-        return act(createCaller(contextOf(request, deps)));
+        return mutate(createCaller(contextOf(request, deps)));
       }),
 
-    /** Who is logged in here, or null. */
-    user: async () => {
+    /** The user who is logged in, or null. */
+    currentUser: async () => {
       const { value } = await attempt(() => reader.sessions.current({}));
       return value?.user ?? null;
     },
+
+    /** The rules for a new password of this user. */
+    passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,
   };
 };
 
 /**
- * Shows people their own things even where their form was refused: the common context knows nobody then, as it
- * would do what was asked for.
+ * Authenticates a form by its session cookie alone, so that a page can show users their own data even if the form failed
+ * the CSRF check. The common context would reject the session of such a request. For queries only.
  */
-const readerOf = (request: FastifyRequest, deps: PageDeps): Caller => {
+const createReader = (request: FastifyRequest, deps: PageDeps): Caller => {
   const context = contextOf(request, deps);
   const session = readSession(request, isHttps(deps.baseUrl));
   if (session === null || request.method !== 'POST') return createCaller(context);
@@ -63,10 +65,10 @@ const readerOf = (request: FastifyRequest, deps: PageDeps): Caller => {
 
 export type Outcome<T> = { value: T; problem: null } | { value: null; problem: Problem };
 
-/** The value, or the problem that the person can do something about. Whatever else goes wrong has a page of its own. */
-export const attempt = async <T>(act: () => Promise<T>): Promise<Outcome<T>> => {
+/** Runs a call and returns its value or the problem (4xx) that the page reports. Other errors are thrown. */
+export const attempt = async <T>(call: () => Promise<T>): Promise<Outcome<T>> => {
   try {
-    return { value: await act(), problem: null };
+    return { value: await call(), problem: null };
   } catch (error) {
     const problem = problemOf(error);
     if (problem.status >= 500) throw error;
@@ -74,6 +76,19 @@ export const attempt = async <T>(act: () => Promise<T>): Promise<Outcome<T>> => 
   }
 };
 
-/** Whether a form was refused for what it is, not for what it says: nothing was done, and a new one will do. */
-export const isStaleForm = (problem: Problem | null): boolean =>
+/** Whether the form itself was rejected (expired or cross-site), not its input. Nothing was changed; a new form works. */
+export const isFormRejected = (problem: Problem | null): boolean =>
   problem?.code === 'csrf-failed' || problem?.code === 'cross-site';
+
+/** A field of the submitted form; empty if it is missing. */
+export const formField = (request: FastifyRequest, name: string): string =>
+  stringProperty(request.body, name) ?? '';
+
+export const queryParameter = (request: FastifyRequest, name: string): string | undefined =>
+  stringProperty(request.query, name);
+
+const stringProperty = (values: unknown, name: string): string | undefined => {
+  if (typeof values !== 'object' || values === null || !Object.hasOwn(values, name)) return undefined;
+  const value: unknown = Reflect.get(values, name);
+  return typeof value === 'string' ? value : undefined;
+};

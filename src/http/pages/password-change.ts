@@ -1,69 +1,68 @@
 import type { FastifyInstance } from 'fastify';
 import type { Problem } from '../../lib/problems.ts';
-import { alertBox, inputField, newPasswordField, usernameForManagers } from './fields.ts';
-import { fieldOf } from './form-body.ts';
+import { userMessage } from './display-text.ts';
+import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
 import { html } from './html.ts';
-import { sentenceOf } from './messages.ts';
-import { type PageDeps, type Visit, visitOf } from './page-context.ts';
-import { rulesFor } from './password-rules.ts';
+import { redirectTo } from './html-document.ts';
+import { createPageContext, formField, type PageContext, type PageDeps } from './page-context.ts';
+import { sendPage } from './page-layout.ts';
 import { loginPath } from './redirects.ts';
-import { goTo, sendPage } from './send-page.ts';
 
 const PATH = '/password/change/';
 
-/** `/password/change/`: for whoever is logged in. */
 export const servePasswordChange = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get(PATH, async (request, reply) => sendChange(visitOf(request, reply, deps)));
+  app.get(PATH, async (request, reply) => sendForm(createPageContext(request, reply, deps)));
 
   app.post(PATH, async (request, reply) => {
-    const visit = visitOf(request, reply, deps);
-    const password = fieldOf(request, 'password');
-    const newPassword = fieldOf(request, 'new_password');
-    const { problem } = await visit.submit((caller) =>
+    const context = createPageContext(request, reply, deps);
+    const password = formField(request, 'password');
+    const newPassword = formField(request, 'new_password');
+    const { problem } = await context.submit((caller) =>
       caller.passwords.change({ password, new_password: newPassword }),
     );
-    return problem ? sendChange(visit, problem) : sendChanged(visit);
+    return problem ? sendForm(context, problem) : sendConfirmation(context);
   });
 };
 
-const sendChange = async (visit: Visit, problem: Problem | null = null) => {
-  const user = await visit.user();
-  if (!user) return goTo(visit.reply, loginPath(PATH));
+const sendForm = async (context: PageContext, problem: Problem | null = null) => {
+  const user = await context.currentUser();
+  if (!user) return redirectTo(context.reply, loginPath(PATH));
+  const errors = problem?.fields;
   const content = html`
 <h1>Change your password</h1>
 <form class="card" method="post" action="${PATH}">
-${alertBox(problem && sentenceOf(problem))}
-${visit.csrfField()}
-${usernameForManagers(user.email)}
+${alertBox(problem && userMessage(problem))}
+${context.csrfField()}
+${hiddenUsername(user.email)}
 ${inputField({
   name: 'password',
   label: 'Current password',
   type: 'password',
   autocomplete: 'current-password',
-  errors: problem?.fields?.password,
-  isFocused: problem?.fields?.new_password === undefined,
+  errors: errors?.password,
+  isFocused: errors?.new_password === undefined,
 })}
 ${newPasswordField({
   name: 'new_password',
   label: 'New password',
-  rules: await rulesFor(visit, user.email),
-  errors: problem?.fields?.new_password,
-  isFocused: problem?.fields?.password === undefined && problem?.fields?.new_password !== undefined,
+  rules: await context.passwordRules(user.email),
+  errors: errors?.new_password,
+  isFocused: errors?.password === undefined && errors?.new_password !== undefined,
 })}
 <button>Change password</button>
-<p class="aside"><a href="/">Leave it as it is</a></p>
+<p class="aside"><a href="/">Cancel</a></p>
 </form>`;
-  const brand = await visit.reader.branding.get({});
-  return sendPage(visit.reply, { brand, title: 'Change your password', content }, { problem });
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title: 'Change your password', content }, { problem });
 };
 
-const sendChanged = async (visit: Visit) => {
+const sendConfirmation = async (context: PageContext) => {
   const content = html`
-<h1>Your password is changed</h1>
+<h1>Password changed</h1>
 <div class="card">
-<p>You stay logged in here. Everywhere else you are logged out.</p>
+<p>You stay logged in here. You have been logged out everywhere else.</p>
 <p><a class="button" href="/">Back to your account</a></p>
 </div>`;
-  const brand = await visit.reader.branding.get({});
-  return sendPage(visit.reply, { brand, title: 'Your password is changed', content });
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title: 'Password changed', content });
 };

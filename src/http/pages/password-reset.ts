@@ -1,74 +1,124 @@
 import type { FastifyInstance } from 'fastify';
 import type { Problem } from '../../lib/problems.ts';
-import { alertBox, hiddenField, newPasswordField, usernameForManagers } from './fields.ts';
-import { fieldOf, queried } from './form-body.ts';
+import { userMessage } from './display-text.ts';
+import { alertBox, hiddenField, hiddenUsername, inputField, newPasswordField } from './fields.ts';
 import { html } from './html.ts';
-import { sentenceOf } from './messages.ts';
-import { attempt, type PageDeps, type Visit, visitOf } from './page-context.ts';
-import { sendAskForLink, sendLinkIsOnItsWay } from './password-reset-request.ts';
-import { rulesToShow } from './password-rules.ts';
-import { sendPage } from './send-page.ts';
+import {
+  attempt,
+  createPageContext,
+  formField,
+  type PageContext,
+  type PageDeps,
+  queryParameter,
+} from './page-context.ts';
+import { sendPage } from './page-layout.ts';
 
-/** `/password/reset/`: without a token asks for the address to mail a link to, with one for the new password. */
+/** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
 export const servePasswordReset = (app: FastifyInstance, deps: PageDeps): void => {
   app.get('/password/reset/', async (request, reply) => {
-    const visit = visitOf(request, reply, deps);
-    const token = queried(request, 'token');
-    return token === undefined ? sendAskForLink(visit) : sendNewPassword(visit, token);
+    const context = createPageContext(request, reply, deps);
+    const token = queryParameter(request, 'token');
+    return token === undefined ? sendRequestForm(context) : sendPasswordForm(context, token);
   });
 
   app.post('/password/reset/', async (request, reply) => {
-    const visit = visitOf(request, reply, deps);
-    const token = fieldOf(request, 'token');
-    return token === '' ? requestLink(visit) : reset(visit, token);
+    const context = createPageContext(request, reply, deps);
+    const token = formField(request, 'token');
+    return token === '' ? requestLink(context) : setPassword(context, token);
   });
 };
 
-const requestLink = async (visit: Visit) => {
-  const email = fieldOf(visit.request, 'email').trim();
-  const { problem } = await visit.submit((caller) => caller.passwords.requestReset({ email }));
-  return problem ? sendAskForLink(visit, { email, problem }) : sendLinkIsOnItsWay(visit, email);
+const requestLink = async (context: PageContext) => {
+  const email = formField(context.request, 'email').trim();
+  const { problem } = await context.submit((caller) => caller.passwords.requestReset({ email }));
+  return problem ? sendRequestForm(context, { email, problem }) : sendLinkMailed(context, email);
 };
 
-const reset = async (visit: Visit, token: string) => {
-  const password = fieldOf(visit.request, 'password');
-  const { problem } = await visit.submit((caller) => caller.passwords.reset({ token, password }));
-  return problem ? sendNewPassword(visit, token, problem) : sendPasswordIsSet(visit);
+const setPassword = async (context: PageContext, token: string) => {
+  const password = formField(context.request, 'password');
+  const { problem } = await context.submit((caller) => caller.passwords.reset({ token, password }));
+  return problem ? sendPasswordForm(context, token, problem) : sendConfirmation(context);
 };
 
-/** Opening a link uses nothing up: mail scanners open all of them. */
-const sendNewPassword = async (visit: Visit, token: string, problem: Problem | null = null) => {
-  const opened = await attempt(() => visit.reader.passwords.verifyToken({ token }));
-  if (opened.problem) return sendAskForLink(visit, { email: '', problem: opened.problem });
-  const { email, rules } = opened.value;
+/** Asks for an email address. Also shown for a link that is no longer valid. */
+const sendRequestForm = async (context: PageContext, failure?: { email: string; problem: Problem }) => {
+  const { problem = null, email = '' } = failure ?? {};
+  const isInvalidLink = problem?.code === 'invalid-link';
+  const title = isInvalidLink ? 'This link is no longer valid' : 'Forgot your password?';
+  const content = html`
+<h1>${title}</h1>
+<p class="lead">${
+    isInvalidLink
+      ? 'It may have expired, or it was already used. Enter your email address to get a new link.'
+      : 'Enter your email address, and we will send you a link to reset your password.'
+  }</p>
+<form class="card" method="post" action="/password/reset/">
+${alertBox(problem && !isInvalidLink ? userMessage(problem) : null)}
+${context.csrfField()}
+${inputField({
+  name: 'email',
+  label: 'Email address',
+  type: 'email',
+  autocomplete: 'username',
+  value: email,
+  errors: problem?.fields?.email,
+  isFocused: true,
+})}
+<button>Send reset link</button>
+<p class="aside"><a href="/login/">Back to login</a></p>
+</form>`;
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title, content }, { problem });
+};
+
+/** The same page for every address: it must not reveal which accounts exist. */
+const sendLinkMailed = async (context: PageContext, email: string) => {
+  const content = html`
+<h1>Check your email</h1>
+<div class="card">
+<p>If <strong>${email}</strong> has an account, we have sent a link to reset its password. The link expires in
+an hour and can be used once.</p>
+<p>If the email does not arrive within a few minutes, check your spam folder or
+<a href="/password/reset/">try another address</a>.</p>
+<p class="aside"><a href="/login/">Back to login</a></p>
+</div>`;
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title: 'Check your email', content });
+};
+
+/** Opening a link does not use it up, because mail scanners open every link. */
+const sendPasswordForm = async (context: PageContext, token: string, problem: Problem | null = null) => {
+  const link = await attempt(() => context.reader.passwords.verifyToken({ token }));
+  if (link.problem) return sendRequestForm(context, { email: '', problem: link.problem });
+  const { email, rules } = link.value;
   const content = html`
 <h1>Choose a new password</h1>
 <p class="lead">For ${email}</p>
 <form class="card" method="post" action="/password/reset/">
-${alertBox(problem && sentenceOf(problem))}
-${visit.csrfField()}
+${alertBox(problem && userMessage(problem))}
+${context.csrfField()}
 ${hiddenField('token', token)}
-${usernameForManagers(email)}
+${hiddenUsername(email)}
 ${newPasswordField({
   name: 'password',
   label: 'New password',
-  rules: rulesToShow(rules),
+  rules,
   errors: problem?.fields?.password,
   isFocused: true,
 })}
 <button>Set password</button>
 </form>`;
-  const brand = await visit.reader.branding.get({});
-  return sendPage(visit.reply, { brand, title: 'Choose a new password', content }, { problem });
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title: 'Choose a new password', content }, { problem });
 };
 
-const sendPasswordIsSet = async (visit: Visit) => {
+const sendConfirmation = async (context: PageContext) => {
   const content = html`
-<h1>Your new password is set</h1>
+<h1>Password changed</h1>
 <div class="card">
-<p>It works from now on. Wherever you were logged in before, you are logged out.</p>
+<p>Log in with your new password. You have been logged out everywhere.</p>
 <p><a class="button" href="/login/">Log in</a></p>
 </div>`;
-  const brand = await visit.reader.branding.get({});
-  return sendPage(visit.reply, { brand, title: 'Your new password is set', content });
+  const brand = await context.reader.branding.get({});
+  return sendPage(context.reply, { brand, title: 'Password changed', content });
 };

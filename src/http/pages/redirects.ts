@@ -1,34 +1,34 @@
-const MAX_LENGTH = 2048;
+const MAX_PATH_LENGTH = 2048;
 
 /**
- * A path of this host, as a browser writes one into a request: printable ASCII, one slash at its beginning. A second
- * slash or a backslash would begin the name of another host, and browsers drop tabs and line ends before looking.
+ * A path on this host as browsers send it: printable ASCII after a single slash. A second slash or a backslash would start
+ * the name of another host, and browsers drop tabs and line breaks before they parse a URL.
  */
-const OWN_PATH = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
+const LOCAL_PATH = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
 
-/** The path to go on to, or null when it is no path of this host. */
-export const ownPath = (text: string | undefined): string | null =>
-  text !== undefined && text.length <= MAX_LENGTH && OWN_PATH.test(text) ? text : null;
+/** Returns the path if it leads to this host, otherwise null. Prevents open redirects. */
+export const localPath = (path: string | undefined): string | null =>
+  path !== undefined && path.length <= MAX_PATH_LENGTH && LOCAL_PATH.test(path) ? path : null;
 
-/** Where the client's people go once they are logged in: a path of this host, or a web address. */
-export const homeOf = (location: string): string => ownPath(location) ?? webAddress(location) ?? '/';
+/** Where users of a client go after the login: its `home_location` if that is a local path or a web URL, otherwise `/`. */
+export const homeUrl = (location: string): string => localPath(location) ?? webUrl(location) ?? '/';
 
-/** In the form that a header can carry: letters beyond ASCII are encoded. */
-const webAddress = (location: string): string | null => {
+/** The URL with everything beyond ASCII encoded, as a header requires. */
+const webUrl = (location: string): string | null => {
   const url = URL.parse(location);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
 };
 
 /**
- * What CSP's form-action must allow for a form whose answer leads there. Chromium holds every redirect that follows
- * a form against it, also those of the other host, which nobody here can know: so the scheme, not the host.
+ * The `form-action` sources for a form that redirects to `destination`. Chromium checks every redirect after a form
+ * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
  */
-export const formTargets = (destination: string): string => {
+export const formActionSources = (destination: string): string => {
   const scheme = URL.parse(destination)?.protocol;
   if (scheme === undefined) return "'self'";
   return scheme === 'https:' ? "'self' https:" : "'self' http: https:";
 };
 
-/** The login page that comes back here. */
+/** The login page that continues to `next`. */
 export const loginPath = (next: string): string =>
   next === '/' ? '/login/' : `/login/?${new URLSearchParams({ next })}`;

@@ -1,29 +1,28 @@
 import type { FastifyInstance } from 'fastify';
+import { Problem } from '../../lib/problems.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { failurePage } from './error-pages.ts';
-import { takeForms } from './form-body.ts';
 import { serveHome } from './home.ts';
 import { serveInvitation } from './invitation.ts';
-import { serveLogin } from './login.ts';
-import { serveLogout } from './logout.ts';
+import { serveLogin, serveLogout } from './login.ts';
 import type { PageDeps } from './page-context.ts';
 import { servePasswordChange } from './password-change.ts';
 import { servePasswordReset } from './password-reset.ts';
 
-const SHOWN = ['GET', 'HEAD'];
+const READ = ['GET', 'HEAD'];
 const METHODS = new Map([
-  ['/', SHOWN],
-  ['/login/', [...SHOWN, 'POST']],
+  ['/', READ],
+  ['/login/', [...READ, 'POST']],
   ['/logout/', ['POST']],
-  ['/password/reset/', [...SHOWN, 'POST']],
-  ['/password/change/', [...SHOWN, 'POST']],
-  ['/invitation/:key/', [...SHOWN, 'POST']],
+  ['/password/reset/', [...READ, 'POST']],
+  ['/password/change/', [...READ, 'POST']],
+  ['/invitation/:key/', [...READ, 'POST']],
   ['/sessions/:id/end/', ['POST']],
 ]);
 
-/** The pages for people: plain HTML and forms, without any script. */
+/** Serves the pages for users: plain HTML and forms, without scripts. */
 export const servePages = async (app: FastifyInstance, deps: PageDeps): Promise<void> => {
-  takeForms(app);
+  acceptFormsOnly(app);
   app.setErrorHandler((error, request, reply) => failurePage(request, reply, error, deps));
   serveHome(app, deps);
   serveLogin(app, deps);
@@ -32,4 +31,18 @@ export const servePages = async (app: FastifyInstance, deps: PageDeps): Promise<
   servePasswordChange(app, deps);
   serveInvitation(app, deps);
   refuseOtherMethods(app, METHODS);
+};
+
+/** Far above the size of any form on these pages. */
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** Parses URL-encoded forms and rejects every other body, including file uploads. */
+const acceptFormsOnly = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  );
+  app.addContentTypeParser('*', (_request, _payload, done) => done(new Problem('unsupported-media-type')));
 };

@@ -4,8 +4,7 @@ import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { Problem } from '../../lib/problems.ts';
-import { inputForPage } from '../browsable/list-notes.ts';
-import { answerProblem, sendResult } from '../browsable/serve-browsable.ts';
+import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { parseBodiesAsBuffers, readBody } from './body.ts';
 import { isNotModified, locationOf, responseEtag } from './conditional-requests.ts';
@@ -81,7 +80,7 @@ const handleRequest = async (
       ctx: acceptsJsonStream(endpoint, request)
         ? { ...contextOf(request, deps), acceptsJsonStream: true }
         : contextOf(request, deps),
-      getRawInput: async () => (isBrowsablePage(endpoint, request) ? inputForPage(endpoint, input) : input),
+      getRawInput: async () => (isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
     });
@@ -89,7 +88,7 @@ const handleRequest = async (
     return await send(endpoint, request, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
-    return answerProblem(request, reply, problem, problem.fields && errors(problem.fields));
+    return sendProblemResponse(request, reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
@@ -113,7 +112,8 @@ const send = (
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
-  if (form === HTML_TYPE) return sendResult(request, reply.code(status), { content, page, writer: items });
+  if (form === HTML_TYPE)
+    return sendResultPage(request, reply.code(status), { content, page, writer: items });
   if (form === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
   if (content instanceof JsonStream) return sendListText(request, reply, content);
   if (items && isPages(content)) return sendPages(request, reply, content, form, items);

@@ -1,7 +1,7 @@
 const DOCUMENT = '/api/v1/openapi.json';
 const SCHEME = /^(token|bearer|jwt)\b */i;
 
-/** Shows the word in the field for the token, so that examples have it too. */
+/** Prefills the token field with its scheme, which Scalar then also shows in code samples. */
 const withScheme = async (response) => {
   const document = await response.json();
   for (const scheme of Object.values(document.components?.securitySchemes ?? {})) {
@@ -11,7 +11,10 @@ const withScheme = async (response) => {
   return Response.json(document);
 };
 
-/** People paste the token alone. Without one nothing is sent: a header would count for more than the login of the browser. */
+/**
+ * Adds the scheme if only the token was pasted. Removes the header if there is no token, because the header would take
+ * precedence over the session cookie.
+ */
 const correctAuthorization = (headers) => {
   const value = headers.get('authorization');
   if (value === null) return;
@@ -29,7 +32,7 @@ globalThis.Scalar.createApiReference('#reference', {
     correctAuthorization(headers);
     return fetch(new Request(request, { headers }));
   },
-  // Nothing but this service is asked.
+  // Makes no request to other hosts.
   proxyUrl: '',
   telemetry: false,
   withDefaultFonts: false,

@@ -1,27 +1,24 @@
 /**
- * What Scalar's markup leaves out for those who hear a page instead of seeing it, put in as it appears. Each rule takes
- * what it repairs out of its own selector, so that nothing is done twice. As of Scalar 1.72.
+ * Accessibility fixes for Scalar's markup (as of Scalar 1.72), applied whenever the DOM changes. After a fix, the element
+ * no longer matches the selector, so that no fix is applied twice.
  */
-const RULES = {
+const FIXES = {
   '[role="combobox"]:not([aria-expanded])': (field) => field.setAttribute('aria-expanded', 'false'),
   '.code-input-lite__editor:not([aria-label])': (field) => {
     const label = document.querySelector(`label[for="${CSS.escape(field.parentElement.id)}"]`);
     field.setAttribute('aria-label', label?.textContent || field.dataset.placeholder || 'Value');
   },
   '.cm-content:not([aria-label])': (editor) =>
-    editor.setAttribute(
-      'aria-label',
-      editor.isContentEditable ? 'Body of the request' : 'Body of the answer',
-    ),
+    editor.setAttribute('aria-label', editor.isContentEditable ? 'Request body' : 'Response body'),
   'button[class*="copy-button"]:not([aria-label])': (button) => button.setAttribute('aria-label', 'Copy'),
   'button[class*="copy-button"][aria-controls]': (button) => {
     if (!document.getElementById(button.getAttribute('aria-controls')))
       button.removeAttribute('aria-controls');
   },
-  // Who speaks to the computer says what they read.
+  // Voice control needs the visible label at the start of the name (WCAG 2.5.3).
   'button.show-more[aria-label^="Show all"]': (button) => {
-    const read = button.textContent.trim();
-    button.setAttribute('aria-label', `${read}: ${button.getAttribute('aria-label')}`);
+    const visibleLabel = button.textContent.trim();
+    button.setAttribute('aria-label', `${visibleLabel}: ${button.getAttribute('aria-label')}`);
   },
   'button:is([role="none"], [role="alert"])': (button) => button.removeAttribute('role'),
   '.response-card[role="region"]': (card) => card.setAttribute('role', 'group'),
@@ -30,25 +27,25 @@ const RULES = {
     section.setAttribute('aria-label', `Request: ${section.getAttribute('aria-label')}`),
 };
 
-/** Behind an open dialog nothing can be reached, nor is there a second main part of the page. */
-const closeOffBackground = () => {
+/** Makes the page inert behind an open dialog, which contains a main landmark too. */
+const updateInertBackground = () => {
   const page = document.querySelector('main.references-rendered');
   const isOpen = document.querySelector('.scalar-client--open') !== null;
   if (page && page.inert !== isOpen) page.inert = isOpen;
 };
 
-const repair = () => {
-  for (const [selector, rule] of Object.entries(RULES)) document.querySelectorAll(selector).forEach(rule);
-  closeOffBackground();
+const applyFixes = () => {
+  for (const [selector, fix] of Object.entries(FIXES)) document.querySelectorAll(selector).forEach(fix);
+  updateInertBackground();
 };
 
-let isAwaited = false;
+let isScheduled = false;
 new MutationObserver(() => {
-  if (isAwaited) return;
-  isAwaited = true;
+  if (isScheduled) return;
+  isScheduled = true;
   requestAnimationFrame(() => {
-    isAwaited = false;
-    repair();
+    isScheduled = false;
+    applyFixes();
   });
 }).observe(document.body, {
   subtree: true,

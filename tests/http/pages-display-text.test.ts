@@ -1,12 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { browserOf } from '../../src/http/pages/browsers.ts';
-import { dayOf, momentOf, sentenceOf, waitOf } from '../../src/http/pages/messages.ts';
+import {
+  describeUserAgent,
+  formatDate,
+  formatDateTime,
+  formatWait,
+  userMessage,
+} from '../../src/http/pages/display-text.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
-const wording = suite('wording of pages');
+const displayText = suite('display text of pages');
 
-wording('tells waits in words, never shorter than they are', () => {
+displayText('formatWait rounds up', () => {
   const waits: [number | undefined, string][] = [
     [undefined, 'a minute'],
     [1, 'a minute'],
@@ -17,24 +22,24 @@ wording('tells waits in words, never shorter than they are', () => {
     [3601, '2 hours'],
     [7201, '3 hours'],
   ];
-  for (const [seconds, words] of waits) assert.is(waitOf(seconds), words);
+  for (const [seconds, text] of waits) assert.is(formatWait(seconds), text);
 });
 
-wording('says what went wrong without the words of programmers', () => {
+displayText('userMessage avoids technical terms', () => {
   for (const code of ['csrf-failed', 'invalid-credentials', 'throttled', 'invalid-input'] as const) {
-    const sentence = sentenceOf(new Problem(code, { retryAfterSeconds: 900 }));
-    assert.not.match(sentence, /csrf|token|header|cookie|input|credential/i);
+    const message = userMessage(new Problem(code, { retryAfterSeconds: 900 }));
+    assert.not.match(message, /csrf|token|header|cookie|input|credential/i);
   }
 });
 
-wording('writes days and moments so that nobody mixes up month and day', () => {
+displayText('formatDate and formatDateTime spell out the month', () => {
   const instant = new Date('2026-12-05T09:03:00Z');
 
-  assert.is(dayOf(instant), '5 December 2026');
-  assert.is(momentOf(instant), '5 December 2026 at 09:03 UTC');
+  assert.is(formatDate(instant), '5 December 2026');
+  assert.is(formatDateTime(instant), '5 December 2026 at 09:03 UTC');
 });
 
-wording('names browsers and systems by what they say of themselves', () => {
+displayText('describeUserAgent names the browser and the system', () => {
   const agents: [string, string][] = [
     ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', 'Firefox on Linux'],
     [
@@ -47,20 +52,20 @@ wording('names browsers and systems by what they say of themselves', () => {
     ],
     [
       'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15',
-      'Safari on a Mac',
+      'Safari on Mac',
     ],
     [
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Mobile/15E148 Safari/604.1',
-      'Safari on an iPhone',
+      'Safari on iPhone',
     ],
     [
       'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36',
       'Chrome on Android',
     ],
-    ['curl/8.14.1', 'Another browser'],
-    ['', 'Another browser'],
+    ['curl/8.14.1', 'Unknown browser'],
+    ['', 'Unknown browser'],
   ];
-  for (const [agent, name] of agents) assert.is(browserOf(agent), name);
+  for (const [agent, name] of agents) assert.is(describeUserAgent(agent), name);
 });
 
-wording.run();
+displayText.run();

@@ -1,0 +1,95 @@
+import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
+import type { LinkResolver } from './json-highlighter.ts';
+
+const API = '/api/v1';
+/** The path that lists the API. */
+export const API_INDEX = `${API}/`;
+
+/** A path of the API with the endpoints (methods) that it serves. */
+export type ApiPath = { url: string; endpoints: readonly Endpoint[] };
+
+/** By Fastify route (`/api/v1/jb/users/:email/`), in the order of the routers. */
+const PATHS: ReadonlyMap<string, ApiPath> = new Map(
+  [...Map.groupBy(restEndpoints(), ({ url }) => url)].map(([url, endpoints]) => [url, { url, endpoints }]),
+);
+
+export const findApiPath = (url: string | undefined): ApiPath | undefined =>
+  url === undefined ? undefined : PATHS.get(url);
+
+export const pathsBelow = (url: string): ApiPath[] =>
+  [...PATHS.values()].filter((path) => path.url !== url && path.url.startsWith(url));
+
+export const isReadable = (path: ApiPath | undefined): boolean =>
+  path?.endpoints.some(({ method }) => method === 'GET') ?? false;
+
+/** Replaces the parameters of a route by their values. Parameters without a value become `{email}`. */
+export const fillPath = (url: string, params: Readonly<Record<string, string>>): string =>
+  url.replaceAll(/:(\w+)/g, (_match, key: string) => {
+    const value = Object.hasOwn(params, key) ? params[key] : undefined;
+    return value === undefined ? `{${key}}` : encodeURIComponent(value).replaceAll('%40', '@');
+  });
+
+const USER_KEYS = new Set(['email', 'user', 'actor', 'fetched_by', 'loaded_by']);
+const APP_KEYS = new Set(['apps', 'initial_apps', 'app_id']);
+const CLIENT_KEYS = new Set(['client', 'clients', 'clientadmin_of']);
+/** Objects that callers fill freely: their keys have no meaning here. */
+const FREE_FORM_KEYS = new Set(['extra', 'details', 'package_info']);
+
+/** Creates a function that links values of a response to their own paths, judged by their keys. */
+export const createLinkResolver = (url: string, requestUrl: string): LinkResolver => {
+  if (url === API_INDEX) return (_keys, value) => URL.parse(String(value))?.pathname ?? null;
+  const isInvitation = url.includes('/invitations/');
+  const itemRoute = findItemRoute(url);
+
+  const resolveNumber = (key: string, value: number, isTopLevel: boolean): string | null => {
+    if (CLIENT_KEYS.has(key)) return resourcePath('/jb/clients/:id/', String(value));
+    return key === 'id' && isTopLevel && itemRoute !== null ? fillParameter(itemRoute, String(value)) : null;
+  };
+
+  const resolveString = (key: string, value: string, isTopLevel: boolean): string | null => {
+    if (value === '') return null;
+    if (key === 'next_cursor') return nextPagePath(requestUrl, value);
+    // The address of an invitation need not belong to a user.
+    if (isInvitation && isTopLevel && key === 'email') return null;
+    if (USER_KEYS.has(key)) return value.includes('@') ? resourcePath('/jb/users/:email/', value) : null;
+    if (APP_KEYS.has(key)) return resourcePath('/jb/apps/:app_id/', value);
+    if (key === 'hash' && url.includes('/hashr/'))
+      return resourcePath('/hashr/saved_global_filters/:hash/', value);
+    return key === 'id' && isTopLevel && itemRoute !== null ? fillParameter(itemRoute, value) : null;
+  };
+
+  return (keys, value) => {
+    const key = keys.at(-1);
+    if (key === undefined || keys.some((each) => FREE_FORM_KEYS.has(each))) return null;
+    const isTopLevel = keys.length === 1;
+    const link =
+      typeof value === 'number'
+        ? resolveNumber(key, value, isTopLevel)
+        : typeof value === 'string'
+          ? resolveString(key, value, isTopLevel)
+          : null;
+    return link === requestUrl ? null : link;
+  };
+};
+
+/** The route of one element of a list: `/jb/clients/:id/apps/` lists `/jb/apps/:app_id/`. */
+const findItemRoute = (url: string): string | null => {
+  const collection = url.match(/\/(\w+)\/(?::\w+\/)?$/)?.[1] ?? '';
+  const plural = collection === 'site' ? 'sites' : collection;
+  const candidates = [`${API}/jb/${plural}/:id/`, `${API}/jb/${plural}/:app_id/`];
+  return candidates.find((candidate) => isReadable(findApiPath(candidate))) ?? null;
+};
+
+/** The path of a resource whose route has one parameter. `@` stays readable. */
+const resourcePath = (route: string, value: string): string =>
+  API + fillParameter(route, value).replaceAll('%40', '@');
+
+const fillParameter = (route: string, value: string): string =>
+  route.replace(/:\w+/, () => encodeURIComponent(value));
+
+const nextPagePath = (requestUrl: string, cursor: string): string => {
+  const [path = '', query = ''] = requestUrl.split('?');
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', cursor);
+  return `${path}?${parameters}`;
+};
