@@ -1,3 +1,4 @@
+import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
@@ -8,6 +9,8 @@ export type Context = {
   openServices: () => Services;
   /** The caller, or null without valid credentials. Looked up when first asked for. */
   authenticate: () => Promise<Actor | null>;
+  /** The problem to throw if `authenticate` returns null: it names the reason. */
+  unauthenticated: () => Problem;
   /**
    * Whether a query may begin to read before the caller is known: only where the caller is expected to see all users. For any
    * other, the time that it takes would reveal users whom the caller may not see.

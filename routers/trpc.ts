@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { Problem, roleRequired } from '../src/lib/problems.ts';
+import { type Problem, roleRequired } from '../src/lib/problems.ts';
 import {
   type Actor,
   CHANGING_ROLES,
@@ -103,7 +103,7 @@ const withActor = (may: (actor: Actor) => boolean, roles = '') =>
       const ctx = { ...context, services: context.openServices() };
       if (meta?.prefetch && context.canPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
       const actor = await caller;
-      if (!actor) throw new Problem('unauthenticated');
+      if (!actor) throw context.unauthenticated();
       if (!may(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.services);

@@ -5,7 +5,7 @@ import { OPENAPI_PATH } from './openapi/serve-openapi.ts';
 import { restEndpoints } from './rest/endpoints.ts';
 import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
 
-/** `/api/v1/`: the address of every path that can be read without parameters, by name, as Django REST's API root. */
+/** `/api/v1/` lists the URL of every endpoint that can be read without parameters by name, like the API root of Django REST framework. */
 export const serveApiIndex = (app: FastifyInstance, baseUrl: string): void => {
   const index = indexOf(baseUrl);
   app.get(API_INDEX, async (request, reply) =>
@@ -22,5 +22,5 @@ const indexOf = (baseUrl: string): Record<string, string> => {
   return { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };
 };
 
-/** `/api/v1/jb/users/invitations/` is `users/invitations`. */
+/** `/api/v1/jb/users/invitations/` → `users/invitations`. */
 const nameOf = (url: string): string => url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, '');

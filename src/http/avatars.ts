@@ -3,7 +3,7 @@ import { notFound } from '../lib/problems.ts';
 
 const SIDE_PX = 96;
 
-/** Draws the default avatar: a letter or digit on a disc, the same for everybody who starts with it. */
+/** Serves the default avatars, a letter or digit on a disc, and the favicon, which is drawn the same way. */
 export const serveAvatars = (app: FastifyInstance): void => {
   app.get<{ Params: { file: string } }>('/avatars/:file', async (request, reply) => {
     const letter = /^([\p{L}\p{N}])\.svg$/u.exec(request.params.file)?.[1];
@@ -12,15 +12,20 @@ export const serveAvatars = (app: FastifyInstance): void => {
       reply
         .type('image/svg+xml; charset=utf-8')
         .header('cache-control', 'public, max-age=31536000, immutable')
-        // Profiles name it by its address, and platforms of other sites show them.
+        // User profiles link to it, and platforms on other sites embed it.
         .header('cross-origin-resource-policy', 'cross-origin')
         .send(draw(letter.toUpperCase()))
     );
   });
+  app.get('/favicon.ico', async (_request, reply) =>
+    reply
+      .type('image/svg+xml; charset=utf-8')
+      .header('cache-control', 'public, max-age=86400')
+      .send(draw('S')),
+  );
 };
 
-/** An SVG of a letter on a disc. */
-export const draw = (letter: string): string => {
+const draw = (letter: string): string => {
   const hue = ((letter.codePointAt(0) ?? 0) * 47) % 360;
   const middle = SIDE_PX / 2;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIDE_PX} ${SIDE_PX}" role="img" aria-label="${letter}">

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../lib/problems.ts';
 
-/** @throws Problem where the reason is known */
+/** @throws Problem if the reason is known */
 export type Readiness = () => Promise<boolean>;
 
 /**
- * `/healthz` tells that the process answers, and asks nothing else, so that a database outage restarts nobody;
- * `/readyz` that the database answers, has every migration and accepts writes.
+ * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
+ * `/readyz` succeeds if the database responds, has all migrations and accepts writes.
  */
 export const serveHealth = (app: FastifyInstance, isReady: Readiness): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));

@@ -8,7 +8,6 @@ import { serveApiIndex } from './api-index.ts';
 import { serveAvatars } from './avatars.ts';
 import { API_INDEX } from './browsable/api-paths.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
-import { serveFavicon } from './favicon.ts';
 import { type Readiness, serveHealth } from './health.ts';
 import { limitBodyMemory } from './middleware/body-budget.ts';
 import { createClientErrors } from './middleware/client-errors.ts';
@@ -31,8 +30,7 @@ import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
 import { serveRest } from './rest/serve-rest.ts';
 import { serveTrpc } from './trpc/serve-trpc.ts';
-import { isTrpcPath } from './trpc/trpc-path.ts';
-import { sendTrpcError } from './trpc/trpc-responses.ts';
+import { isTrpcPath, sendTrpcError } from './trpc/trpc-protocol.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
@@ -41,7 +39,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 72_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** What is served beside the procedures. */
+/** Paths that are not procedures. */
 const READ_ONLY_PATHS = [
   '/healthz',
   '/readyz',
@@ -55,20 +53,20 @@ const READ_ONLY_PATHS = [
 export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
-  /** Of Steward itself. */
+  /** Steward's own version. */
   version: string;
-  /** How many proxies in front, or which, are believed about the caller's address and host. */
+  /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
   trustedProxies: number | string[];
   isReady: Readiness;
   requests: RequestQueues;
   requestDeadlineMs: number;
-  /** Whose scripts may read the answers. */
+  /** Origins whose scripts may read responses. */
   corsOrigins: readonly string[];
-  /** How many requests a caller has; null: as many as they like. */
+  /** Null: unlimited. */
   requestLimits: RequestLimits | null;
 };
 
-/** Everything that speaks HTTP, not yet listening. */
+/** Creates the HTTP server with all routes. It does not listen yet. */
 export const createServer = async (deps: ServerDeps) => {
   const securityHeaders = await createSecurityHeaders(deps.baseUrl);
   const clientErrors = createClientErrors(securityHeaders);
@@ -85,17 +83,17 @@ export const createServer = async (deps: ServerDeps) => {
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
           keepAliveTimeout: KEEP_ALIVE_MS,
-          // Checked by `requireOneHost`, whose refusals have the form of all others.
+          // The hook `requireHostHeader` checks it and answers with a problem.
           requireHostHeader: false,
         },
         deps.requests.serialize(handle),
       ),
-    trustProxy: proxyRule(deps.trustedProxies),
-    // Requests that come while the service stops are still answered; only idle connections are cut.
+    trustProxy: trustedProxyOption(deps.trustedProxies),
+    // During a shutdown, requests are still answered, and only idle connections are closed.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    clientErrorHandler: clientErrors.answer,
+    clientErrorHandler: clientErrors.handle,
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);
@@ -103,7 +101,7 @@ export const createServer = async (deps: ServerDeps) => {
       else sendProblem(request, reply, error);
     },
   });
-  clientErrors.watch(app.server);
+  clientErrors.trackResponses(app.server);
   addAllHttpMethods(app);
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
@@ -132,7 +130,6 @@ export const createServer = async (deps: ServerDeps) => {
 
   serveHealth(app, deps.isReady);
   serveAvatars(app);
-  serveFavicon(app);
   serveApiIndex(app, deps.baseUrl);
   serveReference(app);
   serveCsrf(app, csrf);
@@ -147,8 +144,8 @@ export const createServer = async (deps: ServerDeps) => {
 export type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook' | 'get' | 'log'>;
 
-/** Counted from the service outwards: what a caller writes into `X-Forwarded-For` stands beyond the last one. */
-const proxyRule = (trusted: number | string[]) =>
+/** Hops are counted from the service outwards: entries that a caller adds to `X-Forwarded-For` are beyond the last proxy. */
+const trustedProxyOption = (trusted: number | string[]) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
@@ -161,7 +158,7 @@ const setRequestId = (app: Hookable): void => {
   });
 };
 
-/** Answers are for one caller, and as of now. Avatars and pages say for themselves what they are. */
+/** Responses of the API depend on the caller and the time. Avatars and pages set their own header. */
 const disableCaching = (app: Hookable): void => {
   app.addHook('onRequest', (request, reply, done) => {
     if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
@@ -169,9 +166,9 @@ const disableCaching = (app: Hookable): void => {
   });
 };
 
-/** One line an answer. The query stays out: tRPC puts whole inputs there. */
+/** Logs one line per response, without the query, which contains the inputs of tRPC calls. */
 const logResponses = (app: Hookable): void => {
-  // What it logs is listed here and holds no secret; to look for some would be a sixth of all memory that a request takes.
+  // The line contains no secrets. Redaction would take a sixth of the memory of a request.
   const log = app.log.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {
     log.info(
@@ -181,7 +178,7 @@ const logResponses = (app: Hookable): void => {
         path: request.url.replace(/\?.*$/s, ''),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
-        // The id, as neither email addresses nor tokens may reach a log.
+        // Email addresses and tokens must not be logged.
         ...(request.state.userId !== undefined && { user_id: request.state.userId }),
       },
       'answered',

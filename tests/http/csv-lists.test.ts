@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import * as assert from 'uvu/assert';
-import { csvFileName } from '../../src/http/rest/csv-file-name.ts';
+import { csvFileName } from '../../src/http/rest/csv.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { everyList, everyRead, fillLists } from '../support/every-read.ts';
 import { ADA, ROOT, type TestApp } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { preferredReturn } from '../../src/http/rest/prefer-header.ts';
+import { preferredReturn } from '../../src/http/rest/negotiation.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 

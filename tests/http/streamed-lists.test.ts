@@ -2,7 +2,7 @@ import { getHTTPStatusCodeFromError } from '@trpc/server/http';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { appWriter } from '../../routers/schemas/apps.ts';
-import { jsonOf } from '../../src/http/rest/list-responses.ts';
+import { toJson } from '../../src/http/rest/list-responses.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { addUsers, makeOdd } from '../support/many-users.ts';
@@ -37,7 +37,7 @@ const FILTERS: Record<string, Filter> = {
   nobody: { search: 'nobody at all' },
 };
 
-const appsJson = (apps: unknown[]): string => jsonOf(apps, appWriter);
+const appsJson = (apps: unknown[]): string => toJson(apps, appWriter);
 
 const bodyOf = async (app: TestApp, path: string, as: string): Promise<string> => {
   const answer = await app.send(`GET ${path}`, { as });

@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { newToken } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { Problem } from '../../src/lib/problems.ts';
 import { tokenDigest } from '../../src/services/auth/identity.ts';
 import { refuseUndocumented } from './openapi.ts';
 import { createTestClock } from './test-clock.ts';
@@ -100,6 +101,7 @@ export const startTestApp = async (
       createCaller({
         openServices: () => app.openServices(IN_PROCESS),
         authenticate: async () => (email ? app.openServices().identity.ofToken(await tokenOf(email)) : null),
+        unauthenticated: () => new Problem('unauthenticated'),
         canPrefetch: () => false,
         browser: NO_BROWSER,
         inTransaction: (work) => app.inTransaction(IN_PROCESS, work),

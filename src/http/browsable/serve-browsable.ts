@@ -4,7 +4,7 @@ import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { type Html, html } from '../pages/html.ts';
 import { localPath, loginPath } from '../pages/redirects.ts';
 import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
-import { isPages, jsonOf } from '../rest/list-responses.ts';
+import { isPages, toJson } from '../rest/list-responses.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';
 import { sendResponsePage } from './response-page.ts';
@@ -31,7 +31,7 @@ export const sendResultPage = async (
   { content, page, writer }: Result,
 ) => {
   const { items, isComplete } = isPages(content) ? await readFirstItems(content) : firstItems(content);
-  const json = Array.isArray(items) && writer ? jsonOf(items, writer) : JSON.stringify(items);
+  const json = Array.isArray(items) && writer ? toJson(items, writer) : JSON.stringify(items);
   const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
   const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
   return sendResponsePage(request, reply, { json, type: 'application/json', notes });

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
-/** Smaller bodies are not counted: logins go on while large uploads fill the budget. */
+/** Smaller bodies are not counted, so that logins still work while large uploads fill the budget. */
 const SMALL_BYTES = 64 * 1024;
-/** A body is held as bytes, as text and as objects, so that this costs several times as much memory. */
+/** A body is in memory as a buffer, a string and objects, which takes several times its size. */
 const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
-/** Separate, so that anonymous uploads never keep out those of known callers. */
+/** Separate, so that anonymous uploads cannot block those of authenticated callers. */
 const ANONYMOUS_BYTES = 8 * 1024 * 1024;
 
-/** The most that the body may have, as far as the headers tell; 0 when there is none. */
+/** The upper bound of the body's size according to the headers; 0 if there is no body. */
 const bodyBytes = (request: FastifyRequest): number =>
   request.headers['transfer-encoding'] === undefined
     ? Number(request.headers['content-length'] ?? 0)
@@ -17,15 +17,15 @@ const bodyBytes = (request: FastifyRequest): number =>
 export const hasLargeBody = (request: FastifyRequest): boolean => bodyBytes(request) > SMALL_BYTES;
 
 /**
- * Bounds the memory that request bodies take at a time. A large body is refused before it is read when there is no room for
- * it; its room is free again when the response has been sent.
+ * Limits the memory that all request bodies take together. A large body that exceeds the budget is refused before it is read;
+ * its share is released when the response has been sent.
  */
 export const limitBodyMemory = (app: Pick<FastifyInstance, 'addHook'>): void => {
   const authenticated = { freeBytes: AUTHENTICATED_BYTES };
   const anonymous = { freeBytes: ANONYMOUS_BYTES };
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const bytes = bodyBytes(request);
-    // One over the limit of its path is refused as such, without being read.
+    // Fastify refuses a body over the limit of its route without reading it.
     if (bytes <= SMALL_BYTES || bytes > request.routeOptions.bodyLimit) return done();
     const budget = request.state.userId === undefined ? anonymous : authenticated;
     if (bytes > budget.freeBytes) return done(new Problem('overloaded', TOO_MANY_BODIES));

@@ -3,24 +3,23 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { problemDocument } from '../rest/problem-document.ts';
-import { isTrpcPath } from '../trpc/trpc-path.ts';
-import { trpcErrorBody } from '../trpc/trpc-responses.ts';
+import { isTrpcPath, trpcErrorBody } from '../trpc/trpc-protocol.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
-/** What Node's parser finds before there is a request, by its codes. All else is a malformed request. */
+/** Error codes of Node's HTTP parser → problems. All others are a malformed request. */
 const PARSER_PROBLEMS: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 };
 
-/** Enough to tell where a path leads. */
-const MAX_LINE_START = 100;
+/** Enough of the request line to recognise a tRPC path. */
+const MAX_LINE_LENGTH = 100;
 
 /** Node documents `rawPacket` as a Buffer; Fastify's types have its JSON form. */
 type ParserError = Error & { code?: string; rawPacket?: unknown };
 
-/** The answer that is under way on a connection. */
-const CURRENT_RESPONSE = Symbol('answer');
+/** The response in progress on a connection. */
+const CURRENT_RESPONSE = Symbol('current response');
 type TrackedSocket = Socket & { [CURRENT_RESPONSE]?: ServerResponse | undefined };
 
 function clearCurrentResponse(this: ServerResponse): void {
@@ -28,29 +27,29 @@ function clearCurrentResponse(this: ServerResponse): void {
   if (socket[CURRENT_RESPONSE] === this) socket[CURRENT_RESPONSE] = undefined;
 }
 
-/** Answers what is no HTTP in the form of every other failure, and closes the connection. */
+/** Answers invalid HTTP with a problem like any other failure, and closes the connection. */
 export const createClientErrors = (headers: SecurityHeaders) => {
   return {
-    watch: (server: Server): void => {
+    trackResponses: (server: Server): void => {
       server.on('request', ({ socket }: { socket: TrackedSocket }, response) => {
         socket[CURRENT_RESPONSE] = response;
         response.once('close', clearCurrentResponse);
       });
     },
 
-    answer: (error: ParserError, socket: TrackedSocket): void => {
-      const earlier = socket[CURRENT_RESPONSE];
+    handle: (error: ParserError, socket: TrackedSocket): void => {
+      const current = socket[CURRENT_RESPONSE];
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-      // Answers come in the order of the requests: this one must not be taken for that of a whole one before.
-      else if (earlier?.req.complete) earlier.once('close', () => socket.destroy());
-      else socket.end(responseTo(error, headers, earlier?.req.url ?? pathIn(error.rawPacket)));
+      // Responses have the order of the requests: a complete earlier request must get its own response first.
+      else if (current?.req.complete) current.once('close', () => socket.destroy());
+      else socket.end(responseTo(error, headers, current?.req.url ?? pathIn(error.rawPacket)));
     },
   };
 };
 
-/** The path of a request whose line the last packet begins with: of one that came in several, Node keeps only the last. */
+/** The path, if the packet starts with the request line. Node keeps only the last packet of a request. */
 const pathIn = (packet: unknown): string => {
-  const text = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, MAX_LINE_START) : '';
+  const text = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, MAX_LINE_LENGTH) : '';
   return /^[A-Z]+ (\S+)/.exec(text)?.[1] ?? '';
 };
 

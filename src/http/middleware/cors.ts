@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ANY_ORIGIN } from '../../lib/origins.ts';
 import { addVary } from '../rest/negotiation.ts';
 
-/** Longer than this no browser keeps the answer to a preflight. */
+/** The longest time for which browsers cache a preflight. */
 const PREFLIGHT_SECONDS = 2 * 3600;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -23,7 +23,7 @@ const REQUEST_HEADERS = [
   'trpc-accept',
 ];
 
-/** What scripts of other sites may read, beyond the few that browsers show anyway. */
+/** Response headers that scripts of other sites may read, beyond those that browsers always expose. */
 const EXPOSED_HEADERS = [
   'Allow',
   'Content-Disposition',
@@ -48,40 +48,40 @@ const EXPOSED_HEADERS = [
 export type Cors = ReturnType<typeof createCors>;
 
 /**
- * Lets scripts of the origins named read what is answered here. Without credentials: cookies are for pages of this very
- * site, and callers from elsewhere send a token.
+ * Lets scripts of the given origins read responses. Cookies are not allowed: they are for this site's own pages, and callers of
+ * other sites send a token.
  */
 export const createCors = (origins: readonly string[]) => {
   const isAny = origins.includes(ANY_ORIGIN);
-  const allowed = new Set(origins);
-  /** What `Access-Control-Allow-Origin` says to whoever asks; false: nothing at all. */
-  const answerTo = (origin: string | undefined): string | false => {
+  const allowedOrigins = new Set(origins);
+  /** The value of `Access-Control-Allow-Origin`; false: the header is not set. */
+  const allowedOrigin = (origin: string | undefined): string | false => {
     if (origin === undefined) return false;
     if (isAny) return ANY_ORIGIN;
-    return allowed.has(origin) && origin;
+    return allowedOrigins.has(origin) && origin;
   };
 
   return {
     register: async (app: FastifyInstance): Promise<void> => {
       if (origins.length === 0) return;
       await app.register(cors, {
-        origin: (origin, done) => done(null, answerTo(origin)),
+        origin: (origin, done) => done(null, allowedOrigin(origin)),
         methods: METHODS,
         allowedHeaders: REQUEST_HEADERS,
         exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_SECONDS,
-        // The path's own OPTIONS goes on to answer, so that `Allow` is there for those who ask without a browser.
+        // Continues with the OPTIONS route of the path, which sets `Allow`.
         preflightContinue: true,
         strictPreflight: false,
       });
     },
 
-    /** For what is answered before any hook. */
+    /** For responses that are sent without running hooks. */
     addTo: (request: FastifyRequest, reply: FastifyReply): void => {
       if (origins.length === 0) return;
-      const answer = answerTo(request.headers.origin);
+      const allowed = allowedOrigin(request.headers.origin);
       addVary(reply, 'Origin');
-      if (answer !== false) reply.header('access-control-allow-origin', answer);
+      if (allowed !== false) reply.header('access-control-allow-origin', allowed);
     },
   };
 };

@@ -1,25 +1,39 @@
 import type { FastifyRequest } from 'fastify';
+import { Problem } from '../../lib/problems.ts';
 
 const SESSION_COOKIE = 'steward_session';
 
 /**
- * Over https with the prefix by which browsers take the cookie from this very host alone: another one of the same
- * domain could else plant the session of its own choice.
+ * With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
+ * domain could otherwise set a session cookie of its choice.
  */
 export const sessionCookieName = (isSecure: boolean): string =>
   isSecure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE;
 
-/** `Token` is the documented scheme; callers of later generations send the other two. */
+/** `Token` is the documented scheme; clients of later generations send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;
-/** Any other scheme, such as the `Basic` of a proxy, is not addressed to Steward. */
-const OWN_SCHEME = /^(?:token|bearer|jwt)(?: |$)/i;
+/** Other schemes, such as the `Basic` of a proxy, are not meant for Steward. */
+const TOKEN_SCHEME = /^(?:token|bearer|jwt)(?: |$)/i;
 
-/** The API token of a request's `Authorization` header, or null. */
+/** The API token in the `Authorization` header, or null. */
 export const readToken = (request: FastifyRequest): string | null =>
   AUTHORIZATION.exec(request.headers.authorization ?? '')?.[1] ?? null;
 
-/** The secret of a browser's session, or null. A request with a token, even a malformed one, has no session. */
+/** The secret of the browser session, or null. Ignored if the request also has a token, even a malformed one. */
 export const readSession = (request: FastifyRequest, isSecure: boolean): string | null =>
-  OWN_SCHEME.test(request.headers.authorization ?? '')
+  TOKEN_SCHEME.test(request.headers.authorization ?? '')
     ? null
     : (request.cookies[sessionCookieName(isSecure)] ?? null);
+
+/** The problem of a request without valid credentials, with the reason. */
+export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Problem => {
+  const { authorization } = request.headers;
+  if (readSession(request, isSecure) !== null)
+    return new Problem('unauthenticated', { detail: 'The session is invalid or expired.' });
+  if (authorization === undefined)
+    return new Problem('unauthenticated', { detail: 'No credentials were sent.' });
+  const detail = TOKEN_SCHEME.test(authorization)
+    ? 'The token is invalid or expired.'
+    : 'Unknown authorization scheme.';
+  return new Problem('unauthenticated', { detail });
+};

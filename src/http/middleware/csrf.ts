@@ -2,37 +2,39 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import { readSession, readToken } from './credentials.ts';
-import { refuseCrossSite } from './same-site.ts';
 
 export const CSRF_COOKIE = 'csrftoken';
 export const CSRF_HEADER = 'x-csrftoken';
-/** Where the forms of pages, which cannot send a header, put it. */
+/** The form field of pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';
 
 const NONCE_BYTES = 16;
-/** Nonce and HMAC-SHA-256, both hexadecimal. */
-const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/;
+/** Nonce and HMAC-SHA-256 in hexadecimal. */
+const TOKEN_FORMAT = /^([0-9a-f]{32})\.([0-9a-f]{64})$/;
+
+const PROXY_HINT = 'Behind a proxy, preserve the Host header or set TRUST_PROXY.';
+const MAX_SHOWN_LENGTH = 255;
 
 export type Csrf = ReturnType<typeof createCsrf>;
 
 /**
- * CSRF tokens by signed double submit: the header or form field must equal the cookie, and both must have been made
- * for the very login that presents them, so that a cookie planted from elsewhere is worth nothing.
+ * CSRF protection by signed double submit: the header or form field must equal the cookie, and the token must be signed for
+ * the credential of the request. A cookie that another site planted is therefore useless.
  */
 export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: boolean }) => {
-  const macOf = (nonce: string, login: string): string =>
-    createHmac('sha256', secretKey).update(`csrf\0${nonce}\0${login}`).digest('hex');
+  const macOf = (nonce: string, credential: string): string =>
+    createHmac('sha256', secretKey).update(`csrf\0${nonce}\0${credential}`).digest('hex');
 
-  const isGenuine = (token: string, login: string): boolean => {
-    const [, nonce, mac] = FORM.exec(token) ?? [];
+  const isValid = (token: string, credential: string): boolean => {
+    const [, nonce, mac] = TOKEN_FORMAT.exec(token) ?? [];
     if (nonce === undefined || mac === undefined) return false;
-    return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, login)));
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, credential)));
   };
 
-  /** A new token for a login that begins with this answer, or by default for the one that the request presents. */
-  const renew = (reply: FastifyReply, login: string): string => {
+  /** Sets a new token. After a login `credential` is the new session, not that of the request. */
+  const renew = (reply: FastifyReply, credential: string): string => {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
-    const token = `${nonce}.${macOf(nonce, login)}`;
+    const token = `${nonce}.${macOf(nonce, credential)}`;
     reply.setCookie(CSRF_COOKIE, token, { path: '/', sameSite: 'lax', secure });
     return token;
   };
@@ -40,11 +42,11 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
   return {
     renew,
 
-    /** Gives the caller a token by cookie, keeping one that is still good. */
+    /** Returns the token of the cookie if it is valid, else sets a new one. */
     issue: (request: FastifyRequest, reply: FastifyReply): string => {
-      const login = loginOf(request, secure);
+      const credential = credentialOf(request, secure);
       const current = request.cookies[CSRF_COOKIE];
-      return current !== undefined && isGenuine(current, login) ? current : renew(reply, login);
+      return current !== undefined && isValid(current, credential) ? current : renew(reply, credential);
     },
 
     /** @throws Problem `csrf-failed`, `cross-site` */
@@ -52,17 +54,39 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
       refuseCrossSite(request);
       const sent = request.headers[CSRF_HEADER] ?? fieldOf(request.body);
       const cookie = request.cookies[CSRF_COOKIE];
-      const genuine =
-        typeof sent === 'string' && sent === cookie && isGenuine(sent, loginOf(request, secure));
-      if (!genuine) throw new Problem('csrf-failed');
+      const isGenuine =
+        typeof sent === 'string' && sent === cookie && isValid(sent, credentialOf(request, secure));
+      if (!isGenuine) throw new Problem('csrf-failed');
     },
   };
 };
 
-/** What a token is bound to: the login presented, whether or not it keyedMutex out to be good. */
-const loginOf = (request: FastifyRequest, secure: boolean): string =>
+/** The credential that a token is bound to, valid or not. */
+const credentialOf = (request: FastifyRequest, secure: boolean): string =>
   readToken(request) ?? readSession(request, secure) ?? 'anonymous';
 
-/** Only pages parse forms: what arrives elsewhere is bytes or text here. */
+/** Only pages parse forms: all other bodies are a buffer or a string here. */
 const fieldOf = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : undefined;
+
+/**
+ * Refuses a request that a page of another site caused. Browsers set `Sec-Fetch-Site` and `Origin` themselves, and no page can
+ * change them. A request without both is not from a browser, or is a plain read.
+ *
+ * Behind a proxy that rewrites `Host`, requests of the service's own pages look foreign: the error and the log show both sides.
+ * @throws Problem `cross-site`
+ */
+export const refuseCrossSite = (request: FastifyRequest): void => {
+  const { origin: header } = request.headers;
+  if (request.headers['sec-fetch-site'] === 'cross-site') throw new Problem('cross-site');
+  if (header === undefined || hostOf(header) === request.host.toLowerCase()) return;
+
+  const origin = header.slice(0, MAX_SHOWN_LENGTH);
+  const host = request.host.slice(0, MAX_SHOWN_LENGTH);
+  request.log.warn({ origin, host }, `Refused: Origin does not match Host. ${PROXY_HINT}`);
+  const detail = `The origin ${origin} does not match the host ${host} of this request. ${PROXY_HINT}`;
+  throw new Problem('cross-site', { detail });
+};
+
+/** Undefined for the origin `null`, which sandboxed pages send. */
+const hostOf = (origin: string): string | undefined => URL.parse(origin)?.host;

@@ -4,7 +4,7 @@ import { HOLD_MS, type StopSteps } from '../../lib/graceful-shutdown.ts';
 import type { RequestQueues } from './request-queues.ts';
 
 const INTERVAL_MS = 50;
-/** From the beginning of a stop. After it responses are cut off: a stream lasts as long as its reader likes. */
+/** From the start of the shutdown. Responses that take longer are aborted: a stream lasts as long as its slow reader. */
 const DEADLINE_MS = 8_000;
 
 export const createDrain = (server: Server, requests: RequestQueues, closeServer: () => Promise<unknown>) => {
@@ -22,17 +22,17 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
     hold: requests.hold,
 
     /**
-     * Waits for requests, and not for connections. Node closes only those that are idle when it stops listening: one that was
-     * busy then is kept alive, and one that has not sent a request yet (browsers open some in advance) does not count as idle.
+     * Waits for requests rather than connections. When it stops listening, Node closes only idle connections: it keeps busy ones
+     * alive afterwards, and those without a first request (browsers open some in advance) do not count as idle.
      */
     close: async (): Promise<void> => {
       const closed = closeServer();
       if (deadline !== undefined) await sleep(HOLD_MS);
       requests.release();
       const end = deadline ?? performance.now() + DEADLINE_MS;
-      const isTime = () => requests.isIdle() || performance.now() > end;
-      const cutting = setInterval(() => isTime() && server.closeAllConnections(), INTERVAL_MS);
-      await closed.finally(() => clearInterval(cutting));
+      const isDone = () => requests.isIdle() || performance.now() > end;
+      const closing = setInterval(() => isDone() && server.closeAllConnections(), INTERVAL_MS);
+      await closed.finally(() => clearInterval(closing));
     },
   } satisfies StopSteps;
 };

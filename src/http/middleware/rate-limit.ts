@@ -3,37 +3,36 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import type { Credential } from '../../services/access/actor.ts';
 import type { Allowance, RequestLimits } from '../../services/rate-limits/request-limits.ts';
-import { isTrpcPath, proceduresInPath } from '../trpc/trpc-path.ts';
+import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import { readSession, readToken } from './credentials.ts';
 import { addressOf, type ContextDeps, isHttps } from './request-context.ts';
 
-/** Health, and files that are the same for everybody. */
-const UNCOUNTED = /^\/(healthz|readyz|avatars|docs)(\/|\?|$)/;
-/** Credentials remembered at a time. */
-const MAX_KNOWN = 20_000;
+/** Health checks and static files. */
+const UNLIMITED_PATHS = /^\/(healthz|readyz|avatars|docs)(\/|\?|$)/;
+const MAX_CACHED_CREDENTIALS = 20_000;
 
-const TOO_MANY_AT_ONCE = {
-  detail: 'This batch has more calls than are allowed in a minute: send fewer at once.',
+const BATCH_TOO_LARGE = {
+  detail: 'This batch has more calls than the limit per minute. Send fewer calls at once.',
 };
 
 type Deps = Pick<ContextDeps, 'openServices' | 'baseUrl'> & { limits: RequestLimits };
 
 /**
- * Holds each caller to a number of requests a minute, and says on every answer what is left
+ * Limits the requests of each caller per minute, and sets the remaining number on every response
  * (draft-ietf-httpapi-ratelimit-headers-10). Each call of a batch counts.
  */
 export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits, ...deps }: Deps): void => {
-  const credentialOf = createCredentials(deps);
+  const credentialOf = createCredentialCache(deps);
   const policy = `"default";q=${limits.limit};w=${limits.windowSeconds}`;
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'OPTIONS' || UNCOUNTED.test(request.url)) return;
+    if (request.method === 'OPTIONS' || UNLIMITED_PATHS.test(request.url)) return;
     const calls = isTrpcPath(request.url) ? proceduresInPath(request.url).length : 1;
     const caller = { via: await credentialOf(request), address: addressOf(request) };
     const allowance = await limits.take(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));
     if (allowance.isGranted) return;
-    const tooMany = calls > limits.limit ? TOO_MANY_AT_ONCE : {};
-    throw new Problem('rate-limited', { ...tooMany, retryAfterSeconds: allowance.resetSeconds });
+    const extras = calls > limits.limit ? BATCH_TOO_LARGE : {};
+    throw new Problem('rate-limited', { ...extras, retryAfterSeconds: allowance.resetSeconds });
   });
 };
 
@@ -41,17 +40,17 @@ const headerOf = ({ remaining, resetSeconds }: Allowance): string =>
   `"default";r=${remaining};t=${resetSeconds}`;
 
 /**
- * The good credential of a request, or null. It is looked up once and then remembered, good or not: who is over the limit
- * is refused without a question. Bad ones are not: whoever makes them up counts as anybody at their address.
+ * Finds the valid credential of a request, or null. Valid credentials are cached, even after they expire, so that a caller over
+ * the limit causes no query. Invalid ones are not cached: their callers are limited by address.
  */
-const createCredentials = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) => {
-  const known = new Map<string, Credential>();
+const createCredentialCache = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) => {
+  const cache = new Map<string, Credential>();
 
   const lookUp = async (request: FastifyRequest, token: string | null, session: string) => {
     const { identity } = openServices({ requestId: request.id, address: addressOf(request) });
-    // While the database is away the address will do: the route says for itself what it cannot do.
+    // If the database is unavailable, the caller is limited by address, and the route itself reports the failure.
     const actor = await (token === null ? identity.ofSession(session) : identity.ofToken(token)).catch(
-      (_away: unknown) => null,
+      (_unavailable: unknown) => null,
     );
     return actor?.credential ?? null;
   };
@@ -63,14 +62,14 @@ const createCredentials = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) => {
     const digest = createHash('sha256')
       .update(`${token === null ? 'session' : 'token'} ${secret}`)
       .digest('base64');
-    const remembered = known.get(digest);
-    if (remembered) return remembered;
+    const cached = cache.get(digest);
+    if (cached) return cached;
 
     const credential = await lookUp(request, token, secret);
     if (credential) {
-      const [oldest] = known.size >= MAX_KNOWN ? known.keys() : [];
-      if (oldest !== undefined) known.delete(oldest);
-      known.set(digest, credential);
+      const [oldest] = cache.size >= MAX_CACHED_CREDENTIALS ? cache.keys() : [];
+      if (oldest !== undefined) cache.delete(oldest);
+      cache.set(digest, credential);
     }
     return credential;
   };

@@ -5,13 +5,11 @@ import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
-import { idempotencyKeyOf } from '../rest/idempotency-key.ts';
-import { preconditionOf } from '../rest/preconditions.ts';
-import { readSession, readToken, sessionCookieName } from './credentials.ts';
-import type { Csrf } from './csrf.ts';
-import { refuseCrossSite } from './same-site.ts';
+import { preconditionOf } from '../rest/conditional-requests.ts';
+import { readSession, readToken, sessionCookieName, unauthenticated } from './credentials.ts';
+import { type Csrf, refuseCrossSite } from './csrf.ts';
 
-/** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */
+/** Runs the work in one transaction that these services share. A failure rolls it back. */
 export type InTransaction = <T>(origin: Origin, work: (services: Services) => Promise<T>) => Promise<T>;
 
 export type ContextDeps = {
@@ -19,24 +17,24 @@ export type ContextDeps = {
   inTransaction: InTransaction;
   baseUrl: string;
   sessionMaxDays: number;
-  /** Where an app is opened, with `{slug}` or `{id}` in place of the app. */
+  /** URL template of an app, with `{slug}` or `{id}`. */
   appUrl: string;
   csrf: Csrf;
 };
 
 const DAY_SECONDS = 24 * 3600;
-/** Of an IPv6 address that ends as an IPv4 one: the longest there is. */
+/** The longest address: IPv6 with an embedded IPv4 address. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export const isHttps = (baseUrl: string): boolean => baseUrl.startsWith('https:');
 
 const NO_STREAM = {
-  detail: 'A streamed answer cannot log a browser in: call this by a link that does not stream.',
+  detail: 'A streamed response cannot set the session cookie. Use a link that does not stream.',
 };
 
 /**
- * Refuses what a page of another site made a browser with a session send, also where nobody asks who it is.
+ * Refuses unsafe requests with a session cookie that a page of another site caused, even on public endpoints.
  * @throws Problem `cross-site`
  */
 export const refuseCrossSiteSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
@@ -47,17 +45,14 @@ export const refuseCrossSiteSessions = (app: Pick<FastifyInstance, 'addHook'>, b
   });
 };
 
-/** The calls of a request, several of which are a tRPC batch. */
+/** The calls of a request: several in a tRPC batch. */
 type Calls = {
   count: number;
-  /** Whether they only read, also when they are sent by POST. */
+  /** Queries may be sent by POST, too. */
   areQueries: boolean;
 };
 
-/**
- * The one context of a request: hooks and procedure share it, so that the caller is looked up once; and so do all calls
- * of a batch.
- */
+/** The context of a request. Hooks, procedures and the calls of a batch share it, so that the caller is looked up once. */
 export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = ONE_CALL): Context => {
   request.state.context ??= newContext(request, deps, calls);
   return request.state.context;
@@ -67,14 +62,14 @@ const ONE_CALL: Calls = { count: 1, areQueries: false };
 
 const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): Context => {
   const origin = { requestId: request.id, address: addressOf(request) };
-  // Looking up the caller leaves nothing behind in a unit of work: the first call may have it.
+  // Authentication leaves its unit of work unchanged, so the first call can reuse it.
   let unused: Services | null = null;
   const openServices = () => {
     const services = unused ?? deps.openServices(origin);
     unused = null;
     return services;
   };
-  // What a query answers stays hidden from pages of other sites, by POST as by GET: it needs no CSRF token.
+  // Pages of other sites cannot read responses, so a query needs no CSRF token, even by POST.
   const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
   let actor: Promise<Actor | null> | undefined;
   const context: Context = {
@@ -88,6 +83,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
       }
       return actor;
     },
+    unauthenticated: () => unauthenticated(request, isHttps(deps.baseUrl)),
     canPrefetch: ({ identity }) => {
       const secret = readToken(request) ?? readSession(request, isHttps(deps.baseUrl));
       return secret !== null && identity.sawAllLastTime(secret);
@@ -104,23 +100,34 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
   return context;
 };
 
-/** One key for several calls would take them for repeats of each other; and links make batches by themselves. */
-const readIdempotencyKey = (request: FastifyRequest, calls: number): IdempotencyKey | null => {
-  const key = idempotencyKeyOf(request.headers);
-  if (key === null) return null;
-  if (calls > 1) throw invalid({ 'Idempotency-Key': ['Must not come with a batch: send this call alone.'] });
+/** A structured string according to the header's draft, in quotes; most clients omit them. */
+const IDEMPOTENCY_KEY = /^("?)([\x21\x23-\x7e]{1,255})\1$/;
+
+/**
+ * Refuses a key for a batch, which would treat the calls as repeats of each other.
+ * @throws Problem `invalid-input`
+ */
+const readIdempotencyKey = (request: FastifyRequest, callCount: number): IdempotencyKey | null => {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return null;
+  const key = IDEMPOTENCY_KEY.exec(String(header))?.[2];
+  if (key === undefined) throw invalidKey('Must be 1 to 255 visible ASCII characters without quotes inside.');
+  if (callCount > 1) throw invalidKey('Must not be sent with a batch. Send this call alone.');
   return { key, replayed: () => request.state.reply.header('idempotency-replayed', 'true') };
 };
 
+const invalidKey = (message: string) => invalid({ 'Idempotency-Key': [message] });
+
 /**
- * A proxy that is believed may still hand on any text as its caller's address; of a caller who has hung up Fastify
- * has none, whatever its types say.
+ * The address of the caller. A trusted proxy may still forward any text, and Fastify has no address after a disconnect, although
+ * its type says so.
  */
 export const addressOf = ({ ip = '' }: { ip?: string }): string =>
   ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
 
 /**
- * Browsers send the cookie of a session whoever makes them: what it asks for must come from a page of this service.
+ * Finds the caller by token or session. Browsers send the session cookie with requests of other sites too, so an unsafe request
+ * needs a CSRF token.
  * @throws Problem `csrf-failed`, `cross-site`
  */
 const authenticate = async (

@@ -1,62 +1,58 @@
 import type { FastifyBaseLogger, FastifyServerOptions } from 'fastify';
 
-type MakeLogger = NonNullable<FastifyServerOptions['childLoggerFactory']>;
-type Line = Parameters<FastifyBaseLogger['info']>;
+type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']>;
+type LogArguments = Parameters<FastifyBaseLogger['info']>;
 
-/**
- * The logger of one request, which is made when it has something to say: most never do, and making it takes longer than
- * finding the route.
- */
-export const lazyChildLogger: MakeLogger = (logger, bindings, options) =>
-  // Fastify's type has more of pino than Fastify uses.
-  new LazyLogger(() => logger.child(bindings, options)) as unknown as FastifyBaseLogger;
+/** Creates the child logger of a request on first use: most requests log nothing, and creating it takes longer than routing. */
+export const lazyChildLogger: ChildLoggerFactory = (logger, bindings, options) =>
+  new LazyLogger(() => logger.child(bindings, options));
 
-class LazyLogger {
-  readonly #make: () => FastifyBaseLogger;
-  #made: FastifyBaseLogger | undefined;
+class LazyLogger implements FastifyBaseLogger {
+  readonly #create: () => FastifyBaseLogger;
+  #created: FastifyBaseLogger | undefined;
 
-  constructor(make: () => FastifyBaseLogger) {
-    this.#make = make;
+  constructor(create: () => FastifyBaseLogger) {
+    this.#create = create;
   }
 
   get #logger(): FastifyBaseLogger {
-    this.#made ??= this.#make();
-    return this.#made;
+    this.#created ??= this.#create();
+    return this.#created;
   }
 
   get level() {
     return this.#logger.level;
   }
 
-  child(...of: Parameters<FastifyBaseLogger['child']>) {
-    return this.#logger.child(...of);
+  child(...args: Parameters<FastifyBaseLogger['child']>) {
+    return this.#logger.child(...args);
   }
 
-  fatal(...line: Line): void {
-    this.#logger.fatal(...line);
+  fatal(...args: LogArguments): void {
+    this.#logger.fatal(...args);
   }
 
-  error(...line: Line): void {
-    this.#logger.error(...line);
+  error(...args: LogArguments): void {
+    this.#logger.error(...args);
   }
 
-  warn(...line: Line): void {
-    this.#logger.warn(...line);
+  warn(...args: LogArguments): void {
+    this.#logger.warn(...args);
   }
 
-  info(...line: Line): void {
-    this.#logger.info(...line);
+  info(...args: LogArguments): void {
+    this.#logger.info(...args);
   }
 
-  debug(...line: Line): void {
-    this.#logger.debug(...line);
+  debug(...args: LogArguments): void {
+    this.#logger.debug(...args);
   }
 
-  trace(...line: Line): void {
-    this.#logger.trace(...line);
+  trace(...args: LogArguments): void {
+    this.#logger.trace(...args);
   }
 
-  silent(...line: Line): void {
-    this.#logger.silent(...line);
+  silent(...args: LogArguments): void {
+    this.#logger.silent(...args);
   }
 }

@@ -1,15 +1,15 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** On all connections together, about 2 KB each. Node parses up to 64 KiB of requests before a pause takes effect. */
+/** Of all connections together, about 2 KB each. Node parses up to 64 KiB of requests before a pause takes effect. */
 const MAX_WAITING = 10_000;
 
 const QUEUE = Symbol('queue');
 type Connection = Socket & { [QUEUE]?: Queue };
-type Waiting = { response: ServerResponse; start: () => void };
+type Waiting = { response: ServerResponse; handle: () => void };
 type Queue = {
   socket: Socket;
-  /** Of the request that is being handled. */
+  /** The response in progress. */
   response: ServerResponse | null;
   waiting: Waiting[];
   isPaused: boolean;
@@ -18,14 +18,14 @@ type Queue = {
 export type RequestQueues = ReturnType<typeof createRequestQueues>;
 
 /**
- * Handles the requests of a connection one at a time, as RFC 9112 §9.3.2 demands for all but safe methods. The next one
- * starts when the last response has left, and while requests wait, nothing more is read from the socket. So a client that
- * pipelines requests without reading the responses costs the memory of one response.
+ * Handles the requests of a connection one at a time, as RFC 9112 §9.3.2 requires for unsafe methods. The next one starts when
+ * the previous response has been sent, and while requests wait, the socket is not read. A client that pipelines requests
+ * without reading the responses therefore costs the memory of one response.
  */
 export const createRequestQueues = () => {
   /**
-   * Of the open connections. A set of responses instead costs 20 % of the throughput: their garbage then survives in the tables
-   * that the set outgrows.
+   * One per open connection. A set of responses costs 20 % of the throughput: garbage responses survive in the old tables of
+   * the growing set.
    */
   const queues = new Set<Queue>();
   let busyConnections = 0;
@@ -33,26 +33,26 @@ export const createRequestQueues = () => {
   let isHeld = false;
   let isClosing = false;
 
-  const begin = (queue: Queue, { response, start }: Waiting): void => {
+  const start = (queue: Queue, { response, handle }: Waiting): void => {
     queue.response = response;
     busyConnections += 1;
     if (isClosing && queue.waiting.length === 0) response.setHeader('connection', 'close');
     response.once('close', () => {
       queue.response = null;
       busyConnections -= 1;
-      // Not at once: requests that need no I/O would otherwise follow each other within one turn of the event loop.
-      if (queue.waiting.length > 0) setImmediate(beginNext, queue);
+      // Not synchronously: requests without I/O would otherwise block the event loop.
+      if (queue.waiting.length > 0) setImmediate(startNext, queue);
     });
-    start();
+    handle();
   };
 
-  const beginNext = (queue: Queue): void => {
+  const startNext = (queue: Queue): void => {
     if (isHeld || queue.response || queue.socket.destroyed) return;
     const next = queue.waiting.shift();
     if (!next) return;
     waitingRequests -= 1;
     if (queue.waiting.length === 0) queue.socket.resume();
-    begin(queue, next);
+    start(queue, next);
   };
 
   const wait = (queue: Queue, request: Waiting): void => {
@@ -67,7 +67,7 @@ export const createRequestQueues = () => {
     socket.pause();
   };
 
-  /** Node resumes the socket whenever the body of a request is read. */
+  /** Node resumes the socket when the body of a request is read. */
   const keepPaused = (queue: Queue): void => {
     queue.isPaused = true;
     queue.socket.on('resume', () => queue.waiting.length > 0 && queue.socket.pause());
@@ -85,7 +85,7 @@ export const createRequestQueues = () => {
   };
 
   return {
-    /** A listener that calls `handle` when it is the turn of the request; never if its connection ends before. */
+    /** Wraps a listener so that it runs for one request of a connection at a time, and never after the connection has closed. */
     serialize:
       (handle: RequestListener): RequestListener =>
       (request, response) => {
@@ -93,13 +93,13 @@ export const createRequestQueues = () => {
         if (socket.destroyed) return;
         socket[QUEUE] ??= createQueue(socket);
         const queue = socket[QUEUE];
-        const start = () => handle(request, response);
-        if (queue.response || queue.waiting.length > 0 || isHeld) wait(queue, { response, start });
-        else begin(queue, { response, start });
+        const waiting = { response, handle: () => handle(request, response) };
+        if (queue.response || queue.waiting.length > 0 || isHeld) wait(queue, waiting);
+        else start(queue, waiting);
       },
     /** Whether no request is being handled or waits. */
     isIdle: (): boolean => busyConnections === 0 && waitingRequests === 0,
-    /** From now on, responses tell their clients to close the connection (RFC 9112 §9.6). */
+    /** Sends `Connection: close` with this and later responses (RFC 9112 §9.6). */
     closeConnections: (): void => {
       isClosing = true;
       for (const { response } of queues) {
@@ -107,13 +107,13 @@ export const createRequestQueues = () => {
       }
     },
     isClosing: (): boolean => isClosing,
-    /** Starts no request until `release` is called. */
+    /** Queues all new requests until `release`. */
     hold: (): void => {
       isHeld = true;
     },
     release: (): void => {
       isHeld = false;
-      for (const queue of queues) beginNext(queue);
+      for (const queue of queues) startNext(queue);
     },
   };
 };

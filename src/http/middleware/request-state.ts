@@ -4,27 +4,27 @@ import { Deadline, withDeadline } from '../../lib/deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** There from the first hook on. */
+    /** Set by the first hook. */
     state: RequestState;
   }
 }
 
-/** What is known of a request that it has not sent. A `WeakMap` would be one more thing to go through with each collection of garbage. */
+/** What the service knows about a request. On the request itself, because a `WeakMap` would slow down garbage collection. */
 export type RequestState = {
   reply: FastifyReply;
   deadline: Deadline;
   context: Context | null;
-  /** The caller's id, once looked up: for the access log. */
+  /** The caller's id, for the access log. Undefined until authenticated. */
   userId: number | undefined;
-  /** The page that the answer is, where it is one of a list. */
+  /** Set if the response is a page of a list. */
   page: Pagination | undefined;
-  /** The content type as it was sent: see `takeOverBodies`. */
+  /** The content type of the request: see `parseBodiesAsBuffers`. */
   mediaType: string;
-  /** By `performance.now()`. */
+  /** From `performance.now()`. */
   bodyStartedAt: number;
 };
 
-/** @param deadlineMs for all that a request asks of the database; the time that its body takes to arrive is not counted */
+/** @param deadlineMs limits the database work of a request; the time that the body takes to arrive is not counted */
 export const addRequestState = (app: FastifyInstance, deadlineMs: number): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
@@ -44,7 +44,7 @@ export const addRequestState = (app: FastifyInstance, deadlineMs: number): void 
     request.state.bodyStartedAt = performance.now();
     done(null, payload);
   });
-  // Reading a body leaves the context that the first hook has set.
+  // Reading the body loses the async context of the first hook.
   app.addHook('preValidation', ({ state }, _reply, done) => {
     state.deadline.extend(performance.now() - state.bodyStartedAt);
     withDeadline(state.deadline, done);

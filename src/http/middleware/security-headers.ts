@@ -6,23 +6,20 @@ const YEAR_SECONDS = 365 * 24 * 3600;
 
 export type SecurityHeaders = Readonly<Record<string, string>>;
 
-/**
- * What every answer tells browsers, as helmet writes it. Asked once: its plugin makes all of it anew for each request,
- * which takes some 40 µs.
- */
+/** The security headers that helmet sets, read once: its plugin would build them for each request, which takes about 40 µs. */
 export const createSecurityHeaders = async (baseUrl: string): Promise<SecurityHeaders> => {
   const probe = fastify();
   await probe.register(helmet, {
-    // Data is no document: it loads nothing, and nothing shows it. Pages say what they need themselves.
+    // For data, which loads nothing and is never framed. Pages set their own policy.
     contentSecurityPolicy: {
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     xFrameOptions: { action: 'deny' },
     referrerPolicy: { policy: 'no-referrer' },
-    // Callers by CORS are not held to it: it is for what other sites would embed without asking.
+    // Does not apply to CORS requests, only to embedding by other sites.
     crossOriginResourcePolicy: { policy: 'same-origin' },
-    // Other hosts of the domain are not ours to speak for.
+    // Other hosts of the domain may not support https.
     strictTransportSecurity: isHttps(baseUrl) && { maxAge: YEAR_SECONDS, includeSubDomains: false },
     originAgentCluster: false,
     xDnsPrefetchControl: false,
@@ -31,12 +28,12 @@ export const createSecurityHeaders = async (baseUrl: string): Promise<SecurityHe
     xXssProtection: false,
   });
   probe.get('/', async (_request, reply) => reply.raw.getHeaders());
-  const answer = await probe.inject('/');
+  const response = await probe.inject('/');
   await probe.close();
-  return answer.json();
+  return response.json();
 };
 
-/** Before everything else, so that refusals have them too; who answers may replace any. */
+/** Runs before all other hooks, so that failures have the headers too. Handlers may replace them. */
 export const setSecurityHeaders = (app: Pick<FastifyInstance, 'addHook'>, headers: SecurityHeaders): void => {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(headers);

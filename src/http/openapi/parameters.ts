@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { formatNames } from '../rest/negotiation.ts';
-import { responseTypesOf } from '../rest/response-types.ts';
+import { formatNames, responseTypesOf } from '../rest/negotiation.ts';
 import { conditionsOf } from './conditions.ts';
 import { partsOf } from './endpoint-parts.ts';
 import type { JsonSchema } from './json-schemas.ts';

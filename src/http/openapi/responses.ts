@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { responseTypesOf } from '../rest/response-types.ts';
+import { responseTypesOf } from '../rest/negotiation.ts';
 import { answersOnDemand, isTagged, mayBeMinimal } from './conditions.ts';
 import { answered } from './endpoint-parts.ts';
 import { ALWAYS, headersNamed, headersOf } from './headers.ts';

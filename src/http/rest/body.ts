@@ -1,10 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Problem } from '../../lib/problems.ts';
-import { limitJsonComplexity } from './json-complexity.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+
+/** A bulk of 10,000 usage entries holds about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
+const MAX_VALUES = 500_000;
+/** Shorter texts are parsed fast, whatever they contain. */
+const MIN_CHECKED_LENGTH = 1024 * 1024;
+const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((character) => character.charCodeAt(0));
+
+const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
 
 /**
- * Reads every body as bytes, whatever its content type. Fastify would refuse a malformed type
- * (`application-json`) before looking whether there is a body at all; so the header is put aside first.
+ * Reads every body as a buffer, regardless of its content type. Fastify would reject a malformed type (`application-json`)
+ * even when there is no body, so the header is moved into the request state first.
  */
 export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -20,30 +27,28 @@ export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
 };
 
 /**
- * The last of several headers with the same name; Node keeps the first. A PHP client appends the content type of a
- * multipart body to the default one, which its library has already set.
+ * The last of several headers with the same name; Node keeps the first. PHP clients append the content type of a multipart
+ * body to the default one that their library has set.
  */
 const lastHeader = (rawHeaders: readonly string[], name: string): string | undefined => {
-  const at = rawHeaders.findLastIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
-  return at === -1 ? undefined : rawHeaders[at + 1];
+  const index = rawHeaders.findLastIndex((text, at) => at % 2 === 0 && text.toLowerCase() === name);
+  return index === -1 ? undefined : rawHeaders[index + 1];
 };
 
 /**
- * The body as JSON, or as a form where those are taken. No body, whatever its content type says, is `{}`.
- * @throws Problem `unsupported-media-type`, `malformed-body`, `invalid-input` when it holds too many values
+ * Parses the body as JSON, or as a form where `takesForms`. An empty body is `{}`, regardless of its content type.
+ * @throws Problem `unsupported-media-type`, `malformed-body`, or `invalid-input` for too many JSON values
  */
 export const readBody = async (request: FastifyRequest, takesForms: boolean): Promise<unknown> => {
   const bytes = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
   const { mediaType } = request.state;
-  if (takesForms && FORM_TYPE.test(mediaType)) return readForm(bytes, mediaType);
+  if (takesForms && FORM_TYPE.test(mediaType)) return parseForm(bytes, mediaType);
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
-  return readJson(bytes);
+  return parseJson(bytes);
 };
 
-const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
-
-/** RFC 8259 §8.1: JSON is UTF-8. A body that names no type is taken for JSON. */
+/** RFC 8259 §8.1: JSON is UTF-8. A body without a content type is read as JSON. */
 const isJson = (mediaType: string): boolean => {
   const [type = '', ...parameters] = mediaType.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length);
@@ -52,19 +57,37 @@ const isJson = (mediaType: string): boolean => {
   );
 };
 
-const readJson = (bytes: Buffer): unknown => {
+const parseJson = (bytes: Buffer): unknown => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     limitJsonComplexity(text);
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    throw new Problem('malformed-body', { detail: 'The request body is not valid JSON.', cause });
+    throw new Problem('malformed-body', { detail: 'The body is not valid JSON.', cause });
   }
 };
 
-/** The platform's own parser for both kinds of forms. Files are no field of anything here. */
-const readForm = async (bytes: Buffer, mediaType: string): Promise<Record<string, string>> => {
+/**
+ * Limits the number of values before parsing, at 2 ns per character: 16 MiB of `[],[],[]` would block the event loop for
+ * seconds. It also counts characters inside strings, which does not matter at this limit.
+ * @throws Problem `invalid-input`
+ */
+export const limitJsonComplexity = (text: string): void => {
+  if (text.length <= MIN_CHECKED_LENGTH) return;
+  let values = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === COMMA || code === BRACKET || code === BRACE) values += 1;
+  }
+  if (values > MAX_VALUES)
+    throw invalid({
+      body: [`Must not contain more than ${MAX_VALUES} values. Split it into several requests.`],
+    });
+};
+
+/** Parses both kinds of forms with the platform's own parser. Ignores files: no endpoint takes any. */
+const parseForm = async (bytes: Buffer, mediaType: string): Promise<Record<string, string>> => {
   try {
     const form = await new Response(new Uint8Array(bytes), {
       headers: { 'content-type': mediaType },
@@ -73,6 +96,6 @@ const readForm = async (bytes: Buffer, mediaType: string): Promise<Record<string
     for (const [name, value] of form) if (typeof value === 'string') fields[name] = value;
     return fields;
   } catch (cause) {
-    throw new Problem('malformed-body', { detail: 'The request body is not a valid form.', cause });
+    throw new Problem('malformed-body', { detail: 'The body is not a valid form.', cause });
   }
 };

@@ -1,10 +1,19 @@
+import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyRequest } from 'fastify';
-import { etagOf, matchesWeakly, parseEtags } from '../middleware/etags.ts';
+import type { Context, Precondition } from '../../../routers/context.ts';
+import { appRouter } from '../../../routers/index.ts';
+import { fieldErrors } from '../../../routers/middleware/errors.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import { etagOf, matchesStrongly, matchesWeakly, parseEtags } from '../middleware/etags.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
 
+const BATCHED = 'Must not be sent with a batch. Send this call alone.';
+const INVALID_ETAGS = 'Must be * or a list of entity tags in quotes.';
+const EXCLUDED = { detail: 'The resource exists in a state that the If-None-Match header excludes.' };
+
 /**
- * The ETag of an answer that is the whole of one resource: of a `GET`, and of what a `PATCH` or a creation answers in the
- * place of one. Null for lists and all else. After a `PUT` that keeps other bytes than it was sent, HTTP forbids it.
+ * The ETag of a response that represents one whole resource: of a `GET`, a `PATCH` or a creation. Null for lists and all else.
+ * A `PUT` has none, because it may store other bytes than it received (RFC 9110 §9.3.4).
  */
 export const responseEtag = (
   endpoint: Endpoint,
@@ -13,30 +22,84 @@ export const responseEtag = (
   text: string,
 ): string | null => {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return null;
-  // A page of a list, wrapped into an object.
+  // An object that wraps a page of a list.
   if ('cursor' in endpoint.input.shape) return null;
   const isCreation = endpoint.method === 'POST' && status === 201;
-  const isShown = endpoint.method === 'PATCH' || isCreation;
-  if (endpoint.method !== 'GET' && !(isShown && endpoint.rest.resource)) return null;
+  const isRepresentation = endpoint.method === 'PATCH' || isCreation;
+  if (endpoint.method !== 'GET' && !(isRepresentation && endpoint.rest.resource)) return null;
   return etagOf(content, text, volatileFieldsOf(endpoint));
 };
 
 const volatileFieldsOf = ({ method, rest }: Endpoint): readonly string[] | undefined =>
   method !== 'GET' && rest.resource ? endpointOf(rest.resource).rest.volatileFields : rest.volatileFields;
 
-/** Whether a `GET` or `HEAD` may be answered by saying that its caller has this already. */
+/** Whether the response to a `GET` or `HEAD` is 304, because the caller already has this representation. */
 export const isNotModified = ({ method, headers }: FastifyRequest, etag: string): boolean => {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const header = headers['if-none-match'];
-  // What is no list of tags is none that the caller could have from here: they get the whole.
-  const tags = header === undefined ? null : parseEtags(header);
-  return tags !== null && matchesWeakly(tags, etag);
+  // An invalid header is ignored, and the full response sent.
+  const etags = header === undefined ? null : parseEtags(header);
+  return etags !== null && matchesWeakly(etags, etag);
 };
 
-/** Where a new resource is found, when it has a path of its own. */
-export const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
-  if (status !== 201 || !rest.resource) return null;
-  const made = content as Record<string, unknown>; // what a query with these keys answers
-  const { url } = endpointOf(rest.resource);
-  return url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(made[key])));
+/**
+ * The condition that a request sets for the resource to be changed (RFC 9110 §13.1), or null.
+ * @throws Problem `invalid-input`
+ */
+export const preconditionOf = (
+  { headers }: FastifyRequest,
+  callCount: number,
+  context: Context,
+): Precondition | null => {
+  const ifMatch = headers['if-match'];
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifMatch === undefined && ifNoneMatch === undefined) return null;
+  const header = ifMatch === undefined ? 'If-None-Match' : 'If-Match';
+  if (callCount > 1) throw invalid({ [header]: [BATCHED] });
+  const required = parseHeader('If-Match', ifMatch);
+  const excluded = parseHeader('If-None-Match', ifNoneMatch);
+
+  const checkEtag = (etag: string): void => {
+    if (required && !matchesStrongly(required, etag)) throw new Problem('precondition-failed');
+    if (excluded && matchesWeakly(excluded, etag)) throw new Problem('precondition-failed', EXCLUDED);
+  };
+  return {
+    header,
+    resolveResource: (query, input) => {
+      const key = keyOf(query, input);
+      return {
+        key,
+        check: async (actor, services) => {
+          const ctx = { ...context, openServices: () => services, authenticate: async () => actor };
+          const content = await callQuery(query, key, ctx);
+          checkEtag(etagOf(content, JSON.stringify(content), endpointOf(query).rest.volatileFields));
+        },
+      };
+    },
+  };
 };
+
+const parseHeader = (name: string, header: string | undefined) => {
+  if (header === undefined) return null;
+  const etags = parseEtags(header);
+  if (etags === null) throw invalid({ [name]: [INVALID_ETAGS] });
+  return etags;
+};
+
+/** The input of the query that reads the resource: the part of the mutation's input that identifies it. */
+const keyOf = (query: string, input: unknown): Record<string, unknown> => {
+  const { success, data, error } = endpointOf(query).input.safeParse(input);
+  if (!success) throw invalid(fieldErrors(error), error);
+  return data;
+};
+
+const callQuery = async (query: string, key: Record<string, unknown>, ctx: Context): Promise<object> =>
+  callTRPCProcedure({
+    router: appRouter,
+    path: query,
+    type: 'query',
+    ctx,
+    getRawInput: async () => key,
+    signal: undefined,
+    batchIndex: 0,
+  });

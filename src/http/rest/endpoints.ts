@@ -3,11 +3,11 @@ import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta, Role } from '../../../routers/trpc.ts';
-import { type CsvColumns, csvColumnsOf } from './csv-columns.ts';
+import { type CsvColumns, csvColumnsOf } from './csv.ts';
 
 /**
- * Out of the file of the package that holds it. Its entry loads the five web servers that it has adapters for as well:
- * 140 ms and 12 MB of every start, for nothing that is used here.
+ * Imported from its file, because the package's entry also loads adapters for five web servers: 140 ms and 12 MB of every
+ * start.
  */
 const { forEachOpenApiProcedure }: typeof import('trpc-to-openapi') = await import(
   new URL('utils/procedure.mjs', import.meta.resolve('trpc-to-openapi')).href
@@ -17,7 +17,7 @@ const API_PREFIX = '/api/v1';
 
 export type Endpoint = {
   method: OpenApiMethod;
-  /** As Fastify writes it: `/api/v1/jb/users/:email/`. */
+  /** In Fastify's syntax: `/api/v1/jb/users/:email/`. */
   url: string;
   pathKeys: readonly string[];
   /** Procedure path: `users.get`. */
@@ -26,22 +26,22 @@ export type Endpoint = {
   input: z.ZodObject;
   output: z.ZodType;
   isPublic: boolean;
-  /** Undefined where everybody who is signed in may call it. */
+  /** Undefined if every authenticated user may call it. */
   role: Role | undefined;
   tags: readonly string[];
   rest: NonNullable<ProcedureMeta['rest']>;
-  /** Of a list that may be read as CSV. */
+  /** Null if it cannot be read as CSV. */
   csv: CsvColumns | null;
 };
 
-/** Every REST path, taken from the metas of the procedures: there is no other list of them. */
+/** All REST endpoints, derived from the `meta` of the procedures. */
 export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<ProcedureMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
-    // Private in the types of tRPC: whoever declares a procedure declares its output too.
+    // Not part of tRPC's public types.
     const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
     const [schema] = inputs;
-    // Left out, it is as good as empty.
+    // `prefault({})` makes the input optional.
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
@@ -67,7 +67,7 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
 
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
-/** The REST path of a procedure. */
+/** The REST endpoint of a procedure. */
 export const endpointOf = (procedure: string): Endpoint => {
   byProcedure ??= new Map(restEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
   const endpoint = byProcedure.get(procedure);

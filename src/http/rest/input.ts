@@ -5,7 +5,7 @@ import { type ErrorsMember, errorsByField } from './problem-document.ts';
 
 type Parts = { params: Record<string, string>; query: Record<string, unknown>; body: unknown };
 
-/** The input of the procedure, and how its faults are told in the form that the body had. */
+/** The input of the procedure, and how its errors are arranged: like the body, as one object or an array. */
 export type RestInput = {
   input: Record<string, unknown>;
   isSingle: boolean;
@@ -13,39 +13,38 @@ export type RestInput = {
 };
 
 /**
- * Puts path, query and body together. What the path says wins over the query, and that over the body: nobody
- * changes one thing by the path and names another in the body.
- * @throws Problem `malformed-body` when the body has not the form that is due
+ * Merges path, query and body into the input of the procedure. The path overrides the query, and the query the body, so that
+ * the body cannot address another resource.
+ * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
 export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
-  const { many, body: whole, query: queryKeys } = endpoint.rest;
+  const { many, body: bodyKey, query: queryKeys } = endpoint.rest;
   const isSafe = endpoint.method === 'GET';
-  const queried = (isSafe ? Object.keys(endpoint.input.shape) : (queryKeys ?? [])).filter((key) =>
-    Object.hasOwn(query, key),
-  );
-  const addressed = {
-    ...parseTexts(endpoint, queried, query),
+  const allowedKeys = isSafe ? Object.keys(endpoint.input.shape) : (queryKeys ?? []);
+  const presentKeys = allowedKeys.filter((key) => Object.hasOwn(query, key));
+  const urlInput = {
+    ...parseTexts(endpoint, presentKeys, query),
     ...parseTexts(endpoint, endpoint.pathKeys, params),
   };
-  if (isSafe || endpoint.method === 'DELETE') return single(addressed);
+  if (isSafe || endpoint.method === 'DELETE') return singleInput(urlInput);
 
   if (many !== undefined) {
     const isSingle = !Array.isArray(body);
     const items = isSingle ? [objectBody(body)] : body;
     const errors = (fields: FieldErrors) =>
       isSingle ? errorsOfSingle(fields, many) : errorsByIndex(fields, many);
-    return { input: { ...addressed, [many]: items }, isSingle, errors };
+    return { input: { ...urlInput, [many]: items }, isSingle, errors };
   }
   const content = objectBody(body);
-  // They are the query's: in the body they are keys like all others that nobody knows.
+  // In the body, the keys of the query are ignored like unknown keys.
   for (const key of queryKeys ?? []) delete content[key];
-  return single(
-    whole === undefined ? { ...content, ...addressed } : { ...addressed, [whole]: content },
-    whole,
+  return singleInput(
+    bodyKey === undefined ? { ...content, ...urlInput } : { ...urlInput, [bodyKey]: content },
+    bodyKey,
   );
 };
 
-const single = (input: Record<string, unknown>, prefix?: string): RestInput => ({
+const singleInput = (input: Record<string, unknown>, prefix?: string): RestInput => ({
   input,
   isSingle: true,
   errors: (fields) => errorsByField(prefix === undefined ? fields : withoutPrefix(fields, `${prefix}.`)),
@@ -58,37 +57,37 @@ const objectBody = (body: unknown): Record<string, unknown> => {
   return { ...body };
 };
 
-/** The same faults by paths without this beginning. Two that meet in one path are both kept. */
+/** Removes a prefix from the paths of errors. Where two paths become the same, both lists of messages are kept. */
 const withoutPrefix = (fields: FieldErrors, prefix: string): FieldErrors => {
-  const bare: FieldErrors = {};
+  const errors: FieldErrors = {};
   for (const [path, messages] of Object.entries(fields)) {
     const key = path.startsWith(prefix) ? path.slice(prefix.length) : path;
-    bare[key] = [...(bare[key] ?? []), ...messages];
+    errors[key] = [...(errors[key] ?? []), ...messages];
   }
-  return bare;
+  return errors;
 };
 
 const errorsOfSingle = (fields: FieldErrors, many: string): ErrorsMember =>
   errorsByField(withoutPrefix(fields, `${many}.0.`));
 
-/** Faults of an element stand under its index; those of the array itself under its key. */
+/** Groups errors by the index of the element; errors of the array itself are listed under `body`. */
 const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const elements: Record<string, FieldErrors> = {};
   const rest: FieldErrors = {};
   for (const [path, messages] of Object.entries(withoutPrefix(fields, `${many}.`))) {
     const [, index, inside] = /^(\d+)\.(.+)$/s.exec(path) ?? [];
-    // What is wrong with the array itself: the key is the procedure's, and nothing the caller has sent.
+    // The caller did not send the procedure's key, only an array as the body.
     if (index === undefined || inside === undefined) rest[path === many ? 'body' : path] = messages;
     else {
       elements[index] ??= {};
       elements[index][inside] = messages;
     }
   }
-  const indexed = Object.entries(elements).map(([index, faults]) => [index, errorsByField(faults)]);
+  const indexed = Object.entries(elements).map(([index, errors]) => [index, errorsByField(errors)]);
   return { ...errorsByField(rest), ...Object.fromEntries(indexed) };
 };
 
-/** Only what stands in a URL is read from text; JSON values are taken as they are. */
+/** Converts parameters of the URL to the types of the schema; JSON values are never converted. */
 const parseTexts = (
   { input }: Endpoint,
   keys: readonly string[],
@@ -98,7 +97,7 @@ const parseTexts = (
 
 type Schema = z.core.$ZodType | undefined;
 
-/** Defaults and options wrap the schema that says the kind, transforms follow it. */
+/** Defaults and optionals wrap the schema with the type (`innerType`), transforms have it as `in`. */
 type Def = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
 
 const schemaTypeOf = (schema: Schema): string => {
@@ -107,24 +106,24 @@ const schemaTypeOf = (schema: Schema): string => {
   return inner ? schemaTypeOf(inner) : (def?.type ?? 'unknown');
 };
 
-/** A day, or a moment of it with its offset. */
+/** A date, or a time with its UTC offset. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** What is no number, boolean or date stays text, and the schema says what is wrong with it. */
-const parseText = (kind: string, text: unknown): unknown => {
+/** Text that does not parse is kept as it is, and fails in the schema with a proper message. */
+const parseText = (type: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
-  if (kind === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));
-  if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-  if (kind === 'date' && ISO_8601.test(text) && isCalendarDate(text.slice(0, 10))) return new Date(text);
+  if (type === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));
+  if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  if (type === 'date' && ISO_8601.test(text) && isCalendarDate(text.slice(0, 10))) return new Date(text);
   return text;
 };
 
-/** 2026-02-30 is none: `Date` would read it as the 2nd of March. */
+/** Excludes dates such as 2026-02-30, which `Date` would read as March 2. */
 const isCalendarDate = (text: string): boolean => {
   const day = new Date(text);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 };
 
-/** A number too large to be one exactly is too large for any id or count, and that is all it has to be. */
+/** Numbers beyond the safe integers are out of range for every id and count, so the exact value does not matter. */
 const clampToSafeInteger = (number: number): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { csvLine } from '../../lib/csv-line.ts';
-import type { CsvColumns } from './csv-columns.ts';
+import { csvRecords } from './csv.ts';
 
 type Pages = AsyncIterable<unknown[]>;
 
@@ -10,66 +10,60 @@ export const isPages = (content: unknown): content is Pages =>
   typeof content === 'object' && content !== null && Symbol.asyncIterator in content;
 
 /**
- * Sends a list page by page, as fast as the caller takes it. The first page is read before the status is sent, so
- * that a failure has its own; one that comes later cuts the answer off, which no parser takes for the end of it.
+ * Streams a list page by page, as fast as the caller reads. The first page is read before the status is sent, so that its
+ * failure has its own status. A later failure aborts the response, which no parser mistakes for the end of the list.
  */
 export const sendPages = async (
   request: FastifyRequest,
   reply: FastifyReply,
   pages: Pages,
-  form: string,
+  type: string,
   writer: ItemWriter,
 ) => {
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
-  reply.type(`${form}; charset=utf-8`);
+  reply.type(`${type}; charset=utf-8`);
   if (request.method === 'HEAD') {
     await iterator.return?.();
-    // A stream, as GET has: an empty text would be told as a length of 0.
+    // An empty stream, because an empty string would set Content-Length: 0.
     return reply.send(Readable.from([]));
   }
-  const text = form === 'text/csv' ? csvText : jsonText;
-  return reply.send(Readable.from(text(allOf(first, iterator), writer), { objectMode: false }));
+  const write = type === 'text/csv' ? writeCsv : writeJson;
+  return reply.send(Readable.from(write(prepend(first, iterator), writer), { objectMode: false }));
 };
 
-async function* allOf(
+async function* prepend(
   first: IteratorResult<unknown[]>,
   rest: AsyncIterator<unknown[]>,
 ): AsyncGenerator<unknown[]> {
   try {
     for (let next = first; !next.done; next = await rest.next()) yield next.value;
   } finally {
-    // Also when the caller hangs up: whoever makes the pages stops.
+    // Stops the source of the pages when the caller disconnects, too.
     await rest.return?.();
   }
 }
 
-async function* jsonText(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
+async function* writeJson(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
   const { json } = writer as AnyWriter;
-  let before = '[';
+  let separator = '[';
   for await (const page of pages) {
     if (page.length === 0) continue;
-    yield before + page.map(json).join(',');
-    before = ',';
+    yield separator + page.map(json).join(',');
+    separator = ',';
   }
-  yield before === '[' ? '[]' : ']';
+  yield separator === '[' ? '[]' : ']';
 }
 
-async function* csvText(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
+async function* writeCsv(pages: Pages, writer: ItemWriter): AsyncGenerator<string> {
   const { csv } = writer as AnyWriter;
-  if (!csv) throw new TypeError('a list of pages has a writer of CSV');
+  if (!csv) throw new TypeError('A list of pages needs a CSV writer');
   yield csvLine(csv.header);
-  for await (const page of pages) yield linesOf(page, csv);
+  for await (const page of pages) yield csvRecords(page, csv);
 }
 
-export const jsonOf = (items: readonly unknown[], writer: ItemWriter): string =>
+export const toJson = (items: readonly unknown[], writer: ItemWriter): string =>
   `[${items.map((writer as AnyWriter).json).join(',')}]`;
 
-export const csvOf = (items: readonly unknown[], columns: CsvColumns): string =>
-  csvLine(columns.header) + linesOf(items, columns);
-
-const linesOf = (items: readonly unknown[], { cells }: CsvColumns): string =>
-  items.map((item) => csvLine(cells(item))).join('');
-
-/** A writer stands beside the output schema of its procedure: its items are what it takes. */
+/** The procedure declares the writer together with its output schema, so both have the same item type. */
 type AnyWriter = ItemWriter<unknown>;

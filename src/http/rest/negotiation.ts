@@ -1,21 +1,22 @@
 import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
+import type { Endpoint } from './endpoints.ts';
 
-/** The form for people: every answer that has a body has it, after those for programs. */
+/** The browsable page, which every response with a body can be shown as. The last choice, after the formats for programs. */
 export const HTML_TYPE = 'text/html';
 export const JSON_TYPE = 'application/json';
-/** First choice first. Further forms of an answer are to be added here. */
+/** Content types in the order in which the server prefers them. Add further formats here. */
 export const JSON_TYPES: readonly string[] = [JSON_TYPE, HTML_TYPE];
 export const LIST_TYPES: readonly string[] = [JSON_TYPE, 'text/csv', HTML_TYPE];
 
 const API = /^\/api\//;
 
-/** Registers the `Accept` parser, and says on every answer that it depends on such headers. */
+/** Registers the `Accept` parser and sets `Vary` on every response. */
 export const registerNegotiation = async (app: FastifyInstance): Promise<void> => {
   await app.register(accepts);
   app.addHook('onRequest', (request, reply, done) => {
-    // The second in small letters, as the library that compresses looks for it.
+    // @fastify/compress looks for the second name in lower case.
     reply.header('vary', 'Accept, accept-encoding');
     const { headers } = request.raw;
     if (headers.accept !== undefined) {
@@ -27,8 +28,8 @@ export const registerNegotiation = async (app: FastifyInstance): Promise<void> =
 };
 
 /**
- * Callers add parameters (`; charset=utf-8`, `; indent=4`) that no answer has, and some write `*` alone. Neither
- * changes what they can read; the parser would take both for something that is not on offer.
+ * Drops all parameters but the weight, and turns `*` into the full wildcard. Clients send parameters (`; charset=utf-8`,
+ * `; indent=4`) that match no response type, and the parser would reject both.
  */
 const withoutParameters = (accept: string): string =>
   accept
@@ -52,7 +53,7 @@ const withoutHtml = (accept: string): string =>
     .filter((range) => !/^text\/html(;|$)/i.test(range))
     .join(',');
 
-/** `?format=` → the content types that it stands for. `api` is what Django REST framework calls its page. */
+/** `?format=` → content types. `api` is the name of the browsable page in Django REST framework. */
 const FORMATS: ReadonlyMap<string, RegExp> = new Map([
   ['json', /\/json$/],
   ['csv', /^text\/csv$/],
@@ -60,49 +61,78 @@ const FORMATS: ReadonlyMap<string, RegExp> = new Map([
   ['api', /^text\/html$/],
 ]);
 
-/** The value of `?format=`, which overrides the `Accept` header. Of several the last one counts, as in Django. */
+/** The value of `?format=`, which overrides the `Accept` header. If there are several, the last one wins, as in Django. */
 const formatOf = ({ query }: FastifyRequest): string | undefined => {
-  const { format } = (query ?? {}) as { format?: string | string[] }; // what Fastify's parser makes of a query
+  const { format } = (query ?? {}) as { format?: string | string[] }; // the result of Fastify's query parser
   return [format ?? []].flat().at(-1) || undefined;
 };
 
-/** Whether a failure is to be shown as a page. An unknown `?format=` is itself a failure: the header decides then. */
-export const prefersHtml = (request: FastifyRequest, offers: readonly string[]): boolean => {
-  const types = FORMATS.get(formatOf(request) ?? '');
-  return types ? types.test(HTML_TYPE) : request.accepts().type([...offers]) === HTML_TYPE;
+/** Whether a failure is shown as a page. An unknown `?format=` is itself a failure, so the header decides then. */
+export const prefersHtml = (request: FastifyRequest, types: readonly string[]): boolean => {
+  const format = FORMATS.get(formatOf(request) ?? '');
+  return format ? format.test(HTML_TYPE) : request.accepts().type([...types]) === HTML_TYPE;
 };
 
 /**
- * The content type of the answer, by `?format=` or else by the `Accept` header.
+ * Chooses the content type of the response by `?format=`, else by the `Accept` header.
  * @throws Problem `not-acceptable`
  */
-export const negotiateType = (request: FastifyRequest, offers: readonly string[]): string => {
+export const negotiateType = (request: FastifyRequest, types: readonly string[]): string => {
   const format = formatOf(request);
-  if (format !== undefined) return typeByFormat(format, offers);
+  if (format !== undefined) return typeByFormat(format, types);
   const { accept } = request.headers;
-  const [first] = offers;
-  // Most callers write nothing else, and are spared the parser.
+  const [first] = types;
+  // Most requests need no parsing.
   if (first !== undefined && (accept === undefined || accept === '*/*' || accept === first)) return first;
-  const chosen = request.accepts().type([...offers]);
-  if (typeof chosen !== 'string') throw new Problem('not-acceptable');
-  return chosen;
+  const chosen = request.accepts().type([...types]);
+  if (typeof chosen === 'string') return chosen;
+  throw new Problem('not-acceptable', {
+    detail: `None of the requested formats is available. Available: ${types.join(', ')}.`,
+  });
 };
 
-/** 406 rather than Django REST framework's 404, which here would mean that the object does not exist. */
-const typeByFormat = (format: string, offers: readonly string[]): string => {
-  const offer = offers.find((type) => FORMATS.get(format)?.test(type));
-  if (offer !== undefined) return offer;
-  const names = formatNames(offers).join(', ');
+/** Fails with 406. Django REST framework answers 404, which here would mean that the object does not exist. */
+const typeByFormat = (format: string, types: readonly string[]): string => {
+  const found = types.find((type) => FORMATS.get(format)?.test(type));
+  if (found !== undefined) return found;
+  const names = formatNames(types).join(', ');
   throw new Problem('not-acceptable', { detail: `\`format\` must be one of: ${names}.` });
 };
 
-/** The documented values of `?format=` where these content types are on offer. */
-export const formatNames = (offers: readonly string[]): string[] =>
-  ['json', 'csv', 'html'].filter((name) => offers.some((type) => FORMATS.get(name)?.test(type)));
+/** The documented values of `?format=` for these content types. */
+export const formatNames = (types: readonly string[]): string[] =>
+  ['json', 'csv', 'html'].filter((name) => types.some((type) => FORMATS.get(name)?.test(type)));
 
-/** Says that the answer depends on these request headers as well. */
+/** The content types that an endpoint can respond with, the server's first choice first. */
+export const responseTypesOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] => {
+  if (rest.jsonOnly) return [JSON_TYPE];
+  if (rest.responseTypes) return [...rest.responseTypes, HTML_TYPE];
+  return csv ? LIST_TYPES : JSON_TYPES;
+};
+
+/**
+ * The content type of an endpoint's response to this request.
+ * @throws Problem `not-acceptable`
+ */
+export const responseTypeFor = (endpoint: Endpoint, request: FastifyRequest): string =>
+  endpoint.rest.jsonOnly ? JSON_TYPE : negotiateType(request, responseTypesOf(endpoint));
+
+/** The `return` preference of a change (RFC 7240 §4.2), or null. If there are several, the first one wins. */
+export const preferredReturn = ({ headers }: Pick<FastifyRequest, 'headers'>): string | null => {
+  const { prefer } = headers;
+  if (prefer === undefined) return null;
+  for (const preference of String(prefer).split(',')) {
+    const [, value] = RETURN_PREFERENCE.exec(preference) ?? [];
+    if (value !== undefined) return value.toLowerCase();
+  }
+  return null;
+};
+
+const RETURN_PREFERENCE = /^\s*return\s*=\s*"?(representation|minimal)"?\s*(?:;|$)/i;
+
+/** Adds request headers that the response depends on to `Vary`. */
 export const addVary = (reply: FastifyReply, ...names: string[]): void => {
-  const known = String(reply.getHeader('vary') ?? '').split(',');
-  const all = new Set([...known, ...names].map((name) => name.trim().toLowerCase()).filter(Boolean));
+  const current = String(reply.getHeader('vary') ?? '').split(',');
+  const all = new Set([...current, ...names].map((name) => name.trim().toLowerCase()).filter(Boolean));
   reply.header('vary', [...all].join(', '));
 };

@@ -5,7 +5,7 @@ import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../../lib/
 /** `{field: […]}`, or for an array body `{index: {field: […]}}`. */
 export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
 
-/** Faults that Fastify finds before a route is reached, by its codes. */
+/** Fastify's error codes → problems. */
 const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'malformed-path',
   FST_ERR_MAX_PARAM_LENGTH: 'path-too-long',
@@ -13,7 +13,10 @@ const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
 };
 
-/** Answers a failure as RFC 9457 `application/problem+json`. `errors` may have been arranged for the body's form. */
+/**
+ * Sends a failure as RFC 9457 `application/problem+json`.
+ * @param errors replaces the errors of the problem, arranged like the body
+ */
 export const sendProblem = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -24,7 +27,7 @@ export const sendProblem = (
   return reply.type('application/problem+json').send(problemDocument(problem, request.id, errors));
 };
 
-/** The problem that a failure is, with the status and the headers that go with it, and a line of the log if it is ours. */
+/** Turns a failure into a problem, sets its status and headers, and logs it if it is a server error. */
 export const prepareProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
   if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
@@ -43,7 +46,7 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
     detail: problem.message,
     instance: requestId,
     ...(members && { errors: members }),
-    // Where callers of Django REST framework look for it.
+    // Clients of Django REST framework read this member.
     ...(problem.code === 'invalid-credentials' && { non_field_errors: [problem.message] }),
   });
 };
@@ -56,14 +59,14 @@ const problemOfHttpError = (error: unknown): Problem => {
   return problemOf(error);
 };
 
-/** One entry a field; a fault deeper inside (`apps.1`) names its place in the message. */
+/** One entry per field. The message of a nested error (`apps.1`) starts with its path. */
 export const errorsByField = (fields: FieldErrors): Record<string, string[]> => {
   const errors: Record<string, string[]> = {};
   for (const [path, messages] of Object.entries(fields)) {
-    const [field = '', ...inside] = path.split('.');
-    const place = inside.length > 0 ? `${field}.${inside.join('.')}: ` : '';
+    const [field = '', ...nested] = path.split('.');
+    const prefix = nested.length > 0 ? `${path}: ` : '';
     errors[field] ??= [];
-    for (const message of messages) errors[field].push(place + message);
+    for (const message of messages) errors[field].push(prefix + message);
   }
   return errors;
 };

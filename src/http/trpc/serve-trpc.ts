@@ -7,15 +7,14 @@ import { MAX_BATCH_SIZE } from '../../lib/limits.ts';
 import { Problem } from '../../lib/problems.ts';
 import { hasLargeBody } from '../middleware/body-budget.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
+import { limitJsonComplexity } from '../rest/body.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
-import { limitJsonComplexity } from '../rest/json-complexity.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { proceduresInPath } from './trpc-path.ts';
-import { formatErrorsAsTrpc, sendFetchResponses } from './trpc-responses.ts';
+import { formatErrorsAsTrpc, proceduresInPath, sendFetchResponses } from './trpc-protocol.ts';
 
 /**
- * Serves the procedures at `/trpc`. Only JSON is parsed: a form, which other sites can make a browser post
- * without asking, must not reach a mutation.
+ * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a
+ * form must not reach a mutation.
  */
 export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   app.removeAllContentTypeParsers();
@@ -32,10 +31,10 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
   authenticateLargeBodies(app, deps);
   const handler = (request: FastifyRequest, reply: FastifyReply) => handleRequest(request, reply, deps);
 
-  // A wildcard rather than a parameter: the names of a full batch are longer than parameters may be.
+  // A wildcard, because the names of a full batch exceed the length limit of parameters.
   app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
   refuseOtherMethods(app, new Map([['/trpc/*', ['GET', 'POST']]]));
-  // A procedure with a large body of its own, called alone, may send as much as over REST.
+  // Called alone, a procedure has the body limit of its REST endpoint.
   for (const { procedure, rest } of restEndpoints()) {
     if (rest.maxBodyBytes === undefined) continue;
     app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
@@ -43,9 +42,9 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
 };
 
 /**
- * Authenticates before a large body is read, as REST does for all. Small ones are left to tRPC, which answers each call of a
- * batch.
- * @throws Problem `unauthenticated`, or why the credentials are refused
+ * Authenticates before a large body is read, as REST does for every body. With a small body, tRPC reports the failure for each
+ * call of a batch.
+ * @throws Problem `unauthenticated` and others of `authenticate`
  */
 const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
   const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
@@ -57,7 +56,7 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
       count: calls.length,
       areQueries: calls.every((type) => type === 'query'),
     });
-    if (!(await context.authenticate())) throw new Problem('unauthenticated');
+    if (!(await context.authenticate())) throw context.unauthenticated();
   };
   app.addHook('onRequest', (request, _reply, done) => {
     if (hasLargeBody(request)) authenticate(request).then(() => done(), done);
@@ -71,12 +70,12 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
     router: appRouter,
     req: request,
     res: reply,
-    // As it was sent: tRPC decodes it.
+    // tRPC decodes it.
     path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
-    // tRPC refuses a batch with calls of both kinds.
+    // tRPC refuses a batch that mixes queries and mutations.
     createContext: ({ info }) =>
       contextOf(request, deps, { count: info.calls.length, areQueries: info.type === 'query' }),
-    // A query whose input is too long for a URL may be sent by POST.
+    // A query with an input too long for a URL can be sent by POST.
     allowMethodOverride: true,
     onError: ({ error, path }) => {
       const problem = problemOf(error);
@@ -87,15 +86,15 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
   return reply;
 };
 
-/** Before tRPC does, which would not name the limit. */
+/** Runs before tRPC's own check, whose message does not include the limit. */
 const refuseLongBatch = (url: string): void => {
   const count = proceduresInPath(url).length;
   if (count <= MAX_BATCH_SIZE) return;
-  const detail = `A batch may hold at most ${MAX_BATCH_SIZE} calls, and this one has ${count}: set maxItems of the batch link to ${MAX_BATCH_SIZE}.`;
+  const detail = `A batch may contain at most ${MAX_BATCH_SIZE} calls, and this one has ${count}. Set maxItems of the batch link to ${MAX_BATCH_SIZE}.`;
   throw new Problem('malformed-request', { detail });
 };
 
-/** What the status of an answer asks for by HTTP: how to log in, and when to try again. */
+/** Headers that HTTP requires for the statuses of the errors. */
 const headersFor = (errors: readonly TRPCError[]): Headers => {
   const headers = new Headers();
   const problems = errors.map(problemOf);

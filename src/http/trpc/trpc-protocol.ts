@@ -6,9 +6,17 @@ import type { Problem } from '../../lib/problems.ts';
 import { addVary } from '../rest/negotiation.ts';
 import { prepareProblem } from '../rest/problem-document.ts';
 
+const PREFIX = '/trpc/';
+
+export const isTrpcPath = (url: string): boolean => url.startsWith(PREFIX);
+
+/** The procedures that a URL calls, parsed as tRPC does: `/trpc/users.get,sites.list?…`. */
+export const proceduresInPath = (url: string): string[] =>
+  decodeURIComponent(url.replace(/\?.*$/s, '').slice(PREFIX.length)).split(',');
+
 /**
- * Takes over the answers of tRPC, which are those of the Fetch API. Fastify would replace headers that were set before,
- * and send even the shortest text as a stream, of a length that nobody knows.
+ * Sends the Fetch API responses that tRPC returns. Fastify itself would replace headers that were set before, and would
+ * stream even short texts without a `Content-Length`.
  */
 export const sendFetchResponses = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('onSend', async (_request, reply, payload) => {
@@ -24,12 +32,12 @@ const addHeader = (reply: FastifyReply, name: string, value: string): void => {
   else reply.header(name, value);
 };
 
-/** What `httpBatchStreamLink` asks for: each result of a batch as soon as it is there. */
+/** `httpBatchStreamLink` receives each result of a batch as soon as it is available. */
 const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
 
 /**
- * Answers what was refused before tRPC was asked (too many requests, too large a body) in tRPC's error format, which its
- * links read: once, for all calls of a batch.
+ * Sends failures that occur before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:
+ * once for all calls of a batch.
  */
 export const formatErrorsAsTrpc = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
   app.setErrorHandler((error, request, reply) => sendTrpcError(request, reply, error));
@@ -38,7 +46,6 @@ export const formatErrorsAsTrpc = (app: Pick<FastifyInstance, 'setErrorHandler'>
 export const sendTrpcError = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
   reply.type('application/json').send(trpcErrorBody(prepareProblem(request, reply, error)));
 
-/** A failure in tRPC's error format. */
 export const trpcErrorBody = (problem: Problem): string => {
   const config = appRouter._def._config;
   const error = getTRPCErrorShape({

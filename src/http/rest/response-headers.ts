@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import type { Endpoint } from './endpoints.ts';
+import { csvFileName } from './csv.ts';
+import { type Endpoint, endpointOf } from './endpoints.ts';
 
-/** The address of another page of the list that was asked for. */
+/** The URL of another page of the same list. */
 type PageUrl = (number: number) => string;
 
-/** What `X-Next` and `X-Previous` hold at the ends of a list: clients of the replaced system compare with this word. */
+/** The value of `X-Next` and `X-Previous` at the ends of a list: clients of the replaced system compare with this word. */
 const NO_PAGE = 'None';
 
-/** Says which page of how many elements the answer is, and where the others are (RFC 8288). */
+/** Sets the number of elements and the links to the other pages (RFC 8288). */
 export const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: PageUrl): void => {
   const last = Math.max(1, Math.ceil(page.count / page.size));
   const next = page.number < last ? urlOf(page.number + 1) : undefined;
-  // Behind the end, the one before is the last that has something.
+  // Past the end, the previous page is the last one with elements.
   const previous = page.number > 1 ? urlOf(Math.min(page.number - 1, last)) : undefined;
   reply.header('x-count', page.count).header('x-page', page.number).header('x-pagesize', page.size);
   reply.header('x-next', next ?? NO_PAGE).header('x-previous', previous ?? NO_PAGE);
@@ -27,16 +28,15 @@ export const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: Pag
 
 const linkTo = (relation: string, url: string): string => `<${url}>; rel="${relation}"`;
 
-/** By the path as it is documented, and with all other keys of the query as they came. */
+/** Builds page URLs from the documented path and the other query parameters of the request. */
 export const pageUrls = (
   { url }: Endpoint,
   { params, query }: Pick<FastifyRequest, 'params' | 'query'>,
   baseUrl: string,
   size: number,
 ): PageUrl => {
-  const texts = params as Record<string, string>; // the path's, which Fastify decodes
-  const path = url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(texts[key] ?? ''));
-  const kept = Object.entries(query as Record<string, string | string[]>) // what its parser makes of a query
+  const path = fillPath(url, params as Record<string, string>); // decoded by Fastify
+  const kept = Object.entries(query as Record<string, string | string[]>) // the result of Fastify's query parser
     .filter(([key]) => key !== 'page' && key !== 'page_size')
     .flatMap(([key, value]) => [value].flat().map((text) => [key, text] as [string, string]));
   return (number) => {
@@ -44,3 +44,17 @@ export const pageUrls = (
     return `${baseUrl}${path}?${search}`;
   };
 };
+
+/** The `Location` of a created resource, or null if it has no path. */
+export const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
+  if (status !== 201 || !rest.resource) return null;
+  // The response of a creation contains the path parameters of the resource.
+  return fillPath(endpointOf(rest.resource).url, content as Record<string, unknown>);
+};
+
+const fillPath = (url: string, params: Record<string, unknown>): string =>
+  url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(params[key] ?? '')));
+
+/** The `Content-Disposition` of a CSV response. */
+export const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
+  `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // decoded by Fastify
