@@ -5,7 +5,7 @@ import { chooseEncoding, ENCODINGS } from '../../src/http/middleware/compression
 
 const encodings = suite('chooseEncoding');
 
-encodings('chooses the encoding with the highest weight, and among equals the one that the server prefers', () => {
+encodings('prefers the highest weight, then the order of the server', () => {
   const choices: [string, string][] = [
     ['gzip', 'gzip'],
     ['gzip, deflate', 'gzip'],

@@ -78,13 +78,26 @@ answers('tells a failure as problem+json with every field at once', async ({ app
   assert.match(errors.apps[0], /^apps\.1: /);
 });
 
-answers('asks for a token with 401, whichever scheme or fault', async ({ app }) => {
+answers('answers 401 with the reason for missing, unknown and invalid credentials', async ({ app }) => {
   const token = await app.tokenOf(ADA);
-  for (const authorization of [undefined, 'Token', 'Token wrong', `Basic ${token}`, `Token ${token}x`]) {
+  const reasons: [string | undefined, string][] = [
+    [undefined, 'No credentials were sent.'],
+    [`Basic ${token}`, 'Unknown authorization scheme.'],
+    ['Token', 'The token is invalid or expired.'],
+    ['Token wrong', 'The token is invalid or expired.'],
+    [`Token ${token}x`, 'The token is invalid or expired.'],
+  ];
+  for (const [authorization, detail] of reasons) {
     const response = await app.send('GET /jb/sites/', { headers: { authorization } });
-    assert.is(response.statusCode, 401, authorization);
+    assert.equal([response.statusCode, response.json().detail], [401, detail], authorization);
     assert.is(response.headers['www-authenticate'], 'Token');
   }
+  const session = await app.send('GET /jb/sites/', { headers: { cookie: 'steward_session=unknown' } });
+  assert.equal([session.statusCode, session.json().detail], [401, 'The session is invalid or expired.']);
+});
+
+answers('accepts the schemes Token, Bearer and JWT in any case', async ({ app }) => {
+  const token = await app.tokenOf(ADA);
   for (const scheme of ['Token', 'token', 'TOKEN', 'Bearer', 'JWT']) {
     const response = await app.send('GET /jb/sites/', { headers: { authorization: `${scheme} ${token}` } });
     assert.is(response.statusCode, 200, scheme);
