@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
+import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
@@ -64,7 +64,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
-      liftDeadlineOfBulk(input.items.length);
+      liftBulkDeadline(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { liftDeadlineOfBulk } from '../src/lib/deadline.ts';
+import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey } from './apps.ts';
 import { EmailKey, InstantKey } from './schemas/fields.ts';
@@ -129,7 +129,7 @@ export const usageRouter = router({
     .input(z.object({ app_id: AppKey, entries: usageReports(MAX_ENTRIES) }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
-      liftDeadlineOfBulk(input.entries.times.length);
+      liftBulkDeadline(input.entries.times.length);
       return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey());
     }),
 });

@@ -24,8 +24,8 @@ import { Deadline, withDeadline } from './lib/deadline.ts';
 import { createKeyedMutex } from './lib/keyed-mutex.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
-import { createMailing } from './server/mail-module.ts';
-import { createHousekeeping } from './server/scheduler.ts';
+import { createMailModule } from './server/mail-module.ts';
+import { createScheduler } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
 import { createRefusalLimit } from './services/audit/refusals.ts';
 import { createCredentialLookup } from './services/auth/credential-lookup.ts';
@@ -77,7 +77,7 @@ export const createApp = async (deps: AppDeps) => {
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
   const links = createSignedLinks({ secretKey, baseUrl: config.baseUrl });
-  const mailing = await createMailing({ config, connection, em: orm.em, links, clock, logger });
+  const mailing = await createMailModule({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
     clock,
     logger,
@@ -134,7 +134,7 @@ export const createApp = async (deps: AppDeps) => {
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server, requests, () => server.close());
-  const housekeeping = createHousekeeping({
+  const housekeeping = createScheduler({
     logger,
     tasks: {
       mails: mailing.prune,

@@ -2,11 +2,11 @@
 // @ts-check
 // This file and `node-launcher.js` must load on Node 18, so that an old Node can start the bundled one: no static import of
 // anything newer.
-import { endWithLauncher, isSupportedNode, runOnBundledNode } from './cli/node-launcher.js';
+import { exitWithLauncher, isSupportedNode, runOnBundledNode } from './cli/node-launcher.js';
 
-const wasLaunched = endWithLauncher();
+const wasLaunched = exitWithLauncher();
 if (isSupportedNode()) {
-  const { keepCompiledCode } = await import('./cli/code-cache.js');
+  const { enableCodeCache: keepCompiledCode } = await import('./cli/code-cache.js');
   keepCompiledCode(process.argv[2], process.env);
   // JavaScript so far: Node's type stripper takes 50 ms and 18 MB, and cached code is already stripped. Not a static import:
   // those are compiled before the cache is on.

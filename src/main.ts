@@ -2,12 +2,12 @@ import cluster from 'node:cluster';
 import type { Config } from './config/config.ts';
 import { createOperatorOutput } from './lib/console-output.ts';
 import { hasDiskSpace } from './lib/disk-space.ts';
-import { takeStopSteps } from './lib/graceful-shutdown.ts';
+import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, type Logger } from './lib/logger.ts';
-import { type DatabaseHost, openWorkplace } from './server/database-host.ts';
-import { withFreeAddress } from './server/listen.ts';
-import { logUnhandled } from './server/unhandled-rejections.ts';
-import { serveAsWorker } from './server/workers/worker.ts';
+import { type DatabaseHost, openDatabaseHost } from './server/database-host.ts';
+import { resolvePort } from './server/listen.ts';
+import { logUnhandledRejections } from './server/unhandled-rejections.ts';
+import { runWorker } from './server/workers/worker.ts';
 import { startWorkers } from './server/workers/workers.ts';
 
 /** `lost` resolves with the reason when it can serve no more. */
@@ -26,24 +26,24 @@ const ECHO_MS = 1_000;
 export const serve = async (settings: Config): Promise<void> => {
   // From the beginning: a container's first process would not hear a signal that it has no handler for.
   const signal = stopSignal();
-  if (cluster.isWorker) return serveAsWorker(signal);
+  if (cluster.isWorker) return runWorker(signal);
   const logger = createLogger(settings.logLevel);
-  const { say } = createOperatorOutput(logger);
-  logUnhandled(logger);
+  const { printLine } = createOperatorOutput(logger);
+  logUnhandledRejections(logger);
 
   const isAlone = settings.workers === 1;
-  const place = await openWorkplace(settings, isAlone ? { meanwhile: loadServing } : {});
+  const place = await openDatabaseHost(settings, isAlone ? { meanwhile: loadServing } : {});
   const closing = [place.stop];
   try {
-    const config = await withFreeAddress(settings);
+    const config = await resolvePort(settings);
     const { stop, lost } = await (isAlone
       ? serveAlone({ config, place, logger })
-      : startWorkers({ config, ...place }, say));
+      : startWorkers({ config, ...place }, printLine));
     closing.push(stop);
     const ended = Promise.race([lost, place.lost.then(() => reasonOfLoss(settings))]);
 
     const reason = await Promise.race([signal, ended]);
-    if (reason.startsWith('SIG')) say(`Stopping: ${reason}`);
+    if (reason.startsWith('SIG')) printLine(`Stopping: ${reason}`);
     else {
       logger.fatal(`Stopping: ${reason}`);
       process.exitCode = 1;
@@ -65,10 +65,10 @@ const serveAlone = async (deps: {
   place: DatabaseHost;
   logger: Logger;
 }): Promise<Serving> => {
-  const { startServing } = await loadServing();
+  const { startServer: startServing } = await loadServing();
   const steps = await startServing(deps);
-  createOperatorOutput(deps.logger).say(`Steward listens on ${deps.config.baseUrl}`);
-  return { stop: () => takeStopSteps(steps), lost: NEVER };
+  createOperatorOutput(deps.logger).printLine(`Steward listens on ${deps.config.baseUrl}`);
+  return { stop: () => shutDownGracefully(steps), lost: NEVER };
 };
 
 /**

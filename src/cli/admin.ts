@@ -19,7 +19,7 @@ export const addAdminCommands = (program: Command): void => {
       const email = readEmail(argument);
       const offered = randomBytes(12).toString('base64url');
 
-      const { makeAdmin } = await import('./make-admin.ts');
+      const { createAdminAccount: makeAdmin } = await import('./make-admin.ts');
       const isOfferedSet = await makeAdmin(config, email, offered);
       process.stdout.write(`${email} is a superuser.\n`);
       if (isOfferedSet) process.stdout.write(`Its password, shown this once: ${offered}\n`);

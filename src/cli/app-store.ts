@@ -7,7 +7,7 @@ import { Problem } from '../lib/problems.ts';
  * Does one piece of work with the store that APP_STORE names. Where that fails, the operator is told why, who can act
  * on it, other than callers of the service.
  */
-export const inAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
+export const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
   const store = await openPackageStore(readConfig(process.env).appStore);
   return work(store).catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'package-store-unavailable' ? withReason(error) : error;

@@ -20,10 +20,11 @@ const bySlugThenNewest = (a: PackageName, b: PackageName): number => {
 };
 
 /** A line for each package, the versions under each other. */
-export const tableOf = (packages: readonly PackageName[]): string => {
+export const formatTable = (packages: readonly PackageName[]): string => {
   if (packages.length === 0) return 'There are no packages.\n';
   const width = Math.max(...packages.map(({ slug }) => slug.length));
   return packages.map(({ slug, version }) => `${slug.padEnd(width)}  ${version}\n`).join('');
 };
 
-export const jsonOf = (packages: readonly PackageName[]): string => `${JSON.stringify(packages, null, 2)}\n`;
+export const formatJson = (packages: readonly PackageName[]): string =>
+  `${JSON.stringify(packages, null, 2)}\n`;

@@ -8,7 +8,7 @@ export const addNewCommand = (apps: Command): void => {
     .argument('<name>', 'slug of the app: 1 to 64 of a-z, 0-9, - and _')
     .option('--dir <folder>', 'folder to make (default: the name)')
     .action(async (name: string, { dir = name }: { dir?: string }) => {
-      const { makeScaffold } = await import('./apps-new-scaffold.ts');
+      const { createScaffold: makeScaffold } = await import('./apps-new-scaffold.ts');
       const paths = await makeScaffold(name, dir);
       const lines = [...paths.map((path) => join(dir, path)), `Next: steward apps pack ${dir}`];
       process.stdout.write(`${lines.join('\n')}\n`);

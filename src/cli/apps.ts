@@ -41,7 +41,7 @@ export const addAppCommands = (program: Command): void => {
     .argument('<file>', 'package made by `steward apps pack`')
     .action(async (file: string) => {
       const { publishPackageFile } = await loadPacking();
-      const { inAppStore } = await loadStore();
+      const { withAppStore: inAppStore } = await loadStore();
       const { slug, version, sha256, isNew } = await inAppStore((store) => publishPackageFile(store, file));
       const outcome = isNew
         ? `Published ${slug} ${version}`
@@ -55,8 +55,8 @@ export const addAppCommands = (program: Command): void => {
     .argument('[slug]', 'only the versions of this app')
     .option('--json', 'as a JSON array instead of a table')
     .action(async (slug: string | undefined, { json = false }: { json?: boolean }) => {
-      const { listPackages, jsonOf, tableOf } = await import('./apps-list.ts');
-      const { inAppStore } = await loadStore();
+      const { listPackages, formatJson: jsonOf, formatTable: tableOf } = await import('./apps-list.ts');
+      const { withAppStore: inAppStore } = await loadStore();
       const packages = await inAppStore((store) => listPackages(store, slug));
       if (slug !== undefined && packages.length === 0) {
         throw new Problem('not-found', { detail: `The store has no package of an app ${slug}.` });

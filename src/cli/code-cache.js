@@ -17,7 +17,7 @@ const OTHERS_MAY_WRITE = 0o022;
  * @param {string | undefined} command
  * @param {NodeJS.ProcessEnv} env
  */
-export const keepCompiledCode = (command, env) => {
+export const enableCodeCache = (command, env) => {
   // NODE_COMPILE_CACHE has named a place.
   if (getCompileCacheDir() !== undefined) return;
   const dataDir = resolve(env.DATA_DIR || '.steward');

@@ -1,10 +1,10 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
-import { BadSettings } from '../config/config.ts';
+import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { codeOf } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
-import { CannotListen } from '../server/listen.ts';
+import { ListenError } from '../server/listen.ts';
 
 /** Exit codes: 1 for what failed, 2 for what was called or set wrongly. */
 const FAILED = 1;
@@ -12,17 +12,17 @@ const MISUSED = 2;
 
 /** Mistakes and failures that an operator can act on get a line each; only bugs of ours get a stack. */
 export const reportFailure = (error: unknown): void => {
-  process.exitCode = error instanceof BadSettings ? MISUSED : FAILED;
+  process.exitCode = error instanceof InvalidSettings ? MISUSED : FAILED;
   process.stderr.write(`${linesOf(error).join('\n')}\n`);
 };
 
 const linesOf = (error: unknown): string[] => {
-  if (error instanceof BadSettings) return error.lines.map((line) => `Bad setting ${line}`);
+  if (error instanceof InvalidSettings) return error.lines.map((line) => `Bad setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
   if (!(error instanceof Error)) return [String(error)];
   if (SELF_EXPLANATORY.some((kind) => error instanceof kind)) return [error.message];
   if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
-  if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
+  if (errorCodeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
   return [fileFailure(error) ?? error.stack ?? error.message];
 };
 
@@ -41,11 +41,11 @@ const FILE_FAILURES: Record<string, string> = {
 /** Errors of the file system name the file. */
 const fileFailure = (error: Error): string | null => {
   if (!('path' in error)) return null;
-  const reason = FILE_FAILURES[codeOf(error) ?? ''];
+  const reason = FILE_FAILURES[errorCodeOf(error) ?? ''];
   return reason === undefined ? error.message : `${error.path}: ${reason}`;
 };
 
-const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, SecretFileError, CannotListen];
+const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, SecretFileError, ListenError];
 
 /** What the sentence itself has told already is not told again. */
 const fieldLines = ({ message: told, fields = {} }: Problem): string[] =>

@@ -31,7 +31,7 @@ export const createReportFile = async (path: string): Promise<ImportReport> => {
 };
 
 /** The first faults on standard error, and how many more there are. */
-export const createFaultList = (): ImportReport => {
+export const createErrorList = (): ImportReport => {
   let faults = 0;
   return {
     write: async (remark) => {

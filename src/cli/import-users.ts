@@ -8,12 +8,12 @@ import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
 import { createDjangoImport, type ImportTotals } from '../integrations/django/import.ts';
 import { systemClock } from '../lib/clock.ts';
-import { orMissing } from '../lib/errno.ts';
+import { nullIfMissing } from '../lib/errno.ts';
 import { invalid } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import type { ImportArguments } from './import-django.ts';
-import { createFaultList, createReportFile, type ImportReport } from './import-report.ts';
+import { createErrorList, createReportFile, type ImportReport } from './import-report.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 /** Imports a dump and tells how it went. Returns whether the file was accepted. */
@@ -24,7 +24,7 @@ export const importDjango = async (
 ): Promise<boolean> => {
   await using dump = await open(file);
   const { size } = await statDump(dump, options.report);
-  const report = options.report === undefined ? createFaultList() : await createReportFile(options.report);
+  const report = options.report === undefined ? createErrorList() : await createReportFile(options.report);
   try {
     const totals = await withDatabaseHost(config, async ({ connection }) => {
       await migrateDatabase(connection);
@@ -46,7 +46,7 @@ const statDump = async (dump: FileHandle, report: string | undefined): Promise<S
   const stats = await dump.stat();
   if (stats.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
   if (!stats.isFile()) throw invalid({ file: ['Must be a file, as it is read twice.'] });
-  const older = report === undefined ? null : await orMissing(stat(report));
+  const older = report === undefined ? null : await nullIfMissing(stat(report));
   if (older && older.dev === stats.dev && older.ino === stats.ino) {
     throw invalid({ report: ['Must be another file than the one that is imported.'] });
   }

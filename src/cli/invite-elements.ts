@@ -9,7 +9,7 @@ import type { CsvRow } from '../services/invitations/invitation-csv.ts';
 export type AppNames = ReadonlyMap<string, string>;
 
 /** Those of one address stand together, the upper line first. */
-export const inOrderOfAddress = (rows: readonly CsvRow[]): CsvRow[] =>
+export const sortByEmail = (rows: readonly CsvRow[]): CsvRow[] =>
   rows
     .map((row) => ({ row, address: addressOf(row) }))
     .sort((a, b) => (a.address === b.address ? a.row.line - b.row.line : a.address < b.address ? -1 : 1))
@@ -19,7 +19,7 @@ export const inOrderOfAddress = (rows: readonly CsvRow[]): CsvRow[] =>
  * Reads rows, one after the other in the order of their addresses, as the API reads elements: by the same schemas,
  * in the same words. What is right in a row with faults is kept, so that the service can add what else is wrong.
  */
-export const elementReader = (client: number, apps: AppNames) => {
+export const createElementReader = (client: number, apps: AppNames) => {
   let first: CsvRow | undefined;
 
   return (row: CsvRow): InvitationElement => {

@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
-import { orMissing } from '../lib/errno.ts';
+import { nullIfMissing } from '../lib/errno.ts';
 import { invalid } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import { findParties, type Parties } from './invite-parties.ts';
-import { inOrderOfLine, printable, shownFaults, writeReport } from './invite-report.ts';
+import { printable, sortByLine, summarizeErrors, writeReport } from './invite-report.ts';
 import { inviteRows, type Outcome } from './invite-writing.ts';
 import { createProgress } from './progress.ts';
 
@@ -48,7 +48,7 @@ export const invitePeople = async (
 const refuseFiles = async (file: string, report: string): Promise<void> => {
   const source = await stat(file);
   if (source.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
-  const older = await orMissing(stat(report));
+  const older = await nullIfMissing(stat(report));
   if (older && older.dev === source.dev && older.ino === source.ino) {
     throw invalid({ '--report': ['Must be another file than the one that is read.'] });
   }
@@ -79,10 +79,10 @@ const inviteBeside = (
   });
 
 const refuse = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {
-  const faults = inOrderOfLine(unsorted);
+  const faults = sortByLine(unsorted);
   await writeReport(report, faults);
   const told = `Nobody ${dryRun ? 'would be' : 'was'} invited. ${report} lists every fault: ${faults.length}.`;
-  process.stderr.write(`${[...shownFaults(faults), told].join('\n')}\n`);
+  process.stderr.write(`${[...summarizeErrors(faults), told].join('\n')}\n`);
   return false;
 };
 

@@ -11,7 +11,7 @@ const MAX_SHOWN_CHARS = 120;
 const PLACES: readonly string[] = COLUMNS;
 
 /** Line by line, and within a line as the columns are told. */
-export const inOrderOfLine = (faults: readonly CsvFault[]): CsvFault[] => {
+export const sortByLine = (faults: readonly CsvFault[]): CsvFault[] => {
   const place = ({ field }: CsvFault) => PLACES.indexOf(field);
   return faults.toSorted((a, b) => a.line - b.line || place(a) - place(b));
 };
@@ -28,7 +28,7 @@ const reportLines = function* (faults: readonly CsvFault[]) {
 };
 
 /** The first faults, a line each, for a terminal. */
-export const shownFaults = (faults: readonly CsvFault[]): string[] => [
+export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
   ...faults.slice(0, SHOWN_FAULTS).map(({ line, email, field, message }) =>
     [`line ${line}`, email, field, message]
       .filter((part) => part !== '')

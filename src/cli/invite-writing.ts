@@ -5,7 +5,7 @@ import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import type { CsvFault, CsvRow } from '../services/invitations/invitation-csv.ts';
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { createInvitations } from '../services/invitations/invitations.ts';
-import { elementReader, inOrderOfAddress } from './invite-elements.ts';
+import { createElementReader, sortByEmail } from './invite-elements.ts';
 import type { Parties } from './invite-parties.ts';
 
 export type Outcome = { made: number; renewed: number; faults: CsvFault[] };
@@ -29,8 +29,8 @@ export const inviteRows = async (
   { inviter, client, apps, dryRun, advance }: Options,
 ): Promise<Outcome> => {
   const outcome: Outcome = { made: 0, renewed: 0, faults: [] };
-  const toElement = elementReader(client.id, apps);
-  const sorted = inOrderOfAddress(rows);
+  const toElement = createElementReader(client.id, apps);
+  const sorted = sortByEmail(rows);
   const clock = { now: () => now };
   const tx = em.fork();
   const audit = createAudit(NO_ORIGIN, clock);

@@ -7,7 +7,7 @@ import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createAdmin } from '../services/users/bootstrap.ts';
 
 /** Returns whether the offered password was set: see `createAdmin`. */
-export const makeAdmin = (config: Config, email: string, offered: string): Promise<boolean> =>
+export const createAdminAccount = (config: Config, email: string, offered: string): Promise<boolean> =>
   withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection);

@@ -23,7 +23,7 @@ export const isSupportedNode = () => Number(process.versions.node.split('.')[0])
  * Ends this process, gracefully, when its launcher dies: a launcher that was killed cannot forward a signal.
  * @returns whether this process has a launcher
  */
-export const endWithLauncher = () => {
+export const exitWithLauncher = () => {
   if (process.env[LAUNCHED] === undefined) return false;
   delete process.env[LAUNCHED];
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -11,7 +11,7 @@ import { createProgress } from './progress.ts';
  * One app after the other, each in a transaction of its own; answers how many there were.
  * @throws Problem `not-found` for a slug that is no app's
  */
-export const rebuildRollups = (config: Config, slug?: string): Promise<number> =>
+export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
   withDatabaseHost(config, async ({ connection }) => {
     // Counting a large app takes longer than any request may.
     const orm = await openDatabase(connection, undefined, null);

@@ -10,7 +10,7 @@ export const addUsageCommands = (program: Command): void => {
     .option('--app <slug>', 'of this app only')
     .action(async ({ app }: { app?: string }) => {
       const config = readConfig(process.env);
-      const { rebuildRollups } = await import('./rebuild-usage.ts');
+      const { rebuildAllUsage: rebuildRollups } = await import('./rebuild-usage.ts');
       const count = await rebuildRollups(config, app);
       process.stdout.write(`Counted the usage of ${count} ${count === 1 ? 'app' : 'apps'} anew.\n`);
     });

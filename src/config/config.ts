@@ -180,7 +180,7 @@ export const Settings = z.object({
 });
 
 /** Settings that cannot be used: one line for each, all at once. Values are never repeated. */
-export class BadSettings extends Error {
+export class InvalidSettings extends Error {
   readonly lines: string[];
 
   constructor(lines: string[]) {
@@ -197,7 +197,7 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     ? []
     : settings.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
   if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');
-  if (!settings.success || lines.length > 0) throw new BadSettings(lines);
+  if (!settings.success || lines.length > 0) throw new InvalidSettings(lines);
 
   const read = settings.data;
   const dataDir = resolve(read.DATA_DIR);

@@ -1,4 +1,4 @@
-export type DatabaseHost = {
+export type HostAddress = {
   /** A name, an address, or the directory of a Unix socket. */
   host: string;
   port: number;
@@ -14,9 +14,9 @@ export type DatabaseTls = {
 };
 
 /** Where a PostgreSQL database is and how to log in. Plain data: worker processes receive it as JSON. */
-export type Connection = DatabaseHost & {
+export type Connection = HostAddress & {
   /** Tried in this order where `host` cannot be used. */
-  fallbackHosts?: DatabaseHost[];
+  fallbackHosts?: HostAddress[];
   user: string;
   password: string;
   database: string;

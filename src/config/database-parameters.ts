@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { codeOf } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import type { Connection, DatabaseTls } from './connection.ts';
 
 const MAX_TIMEOUT_SECONDS = 300;
@@ -94,7 +94,7 @@ const readParameterFile = (name: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new TypeError(`${name} cannot be read (${codeOf(cause) ?? 'unknown error'})`, { cause });
+    throw new TypeError(`${name} cannot be read (${errorCodeOf(cause) ?? 'unknown error'})`, { cause });
   }
 };
 
@@ -107,7 +107,7 @@ const check = (message: string, work: () => unknown): void => {
 };
 
 /** What else of a connection the parameters say. */
-export const sessionOf = ({
+export const sessionParametersOf = ({
   target_session_attrs: attributes,
   application_name: applicationName,
   connect_timeout: seconds,

@@ -1,5 +1,5 @@
-import type { Connection, DatabaseHost } from './connection.ts';
-import { parseDatabaseParameters, sessionOf, tlsOf } from './database-parameters.ts';
+import type { Connection, HostAddress } from './connection.ts';
+import { parseDatabaseParameters, sessionParametersOf, tlsOf } from './database-parameters.ts';
 
 const SCHEME = /^postgres(ql)?:\/\//;
 const FORM = /^[^:]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
@@ -37,7 +37,7 @@ export const parseDatabaseUrl = (url: string): Connection => {
     database,
     // A Unix socket has no TLS, as in libpq.
     ...(tls && !areSockets.includes(true) && { tls }),
-    ...sessionOf(parameters),
+    ...sessionParametersOf(parameters),
   };
 };
 
@@ -58,13 +58,13 @@ const readAuthority = (authority: string): Lists => {
 const hostsOf = (
   { hosts, ports }: Lists,
   parameters: { host?: string | undefined; port?: string | undefined },
-): [DatabaseHost, ...DatabaseHost[]] => {
+): [HostAddress, ...HostAddress[]] => {
   const names = parameters.host?.split(',') ?? hosts;
   const given = parameters.port?.split(',') ?? ports;
   if (given.length !== 1 && given.length !== names.length)
     throw new TypeError('must have one port, or one for each host');
   const [first = DEFAULT_HOST, ...others] = names;
-  const at = (name: string, index: number): DatabaseHost => ({
+  const at = (name: string, index: number): HostAddress => ({
     host: name || DEFAULT_HOST,
     port: portOf((given.length === 1 ? given[0] : given[index]) ?? ''),
   });

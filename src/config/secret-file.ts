@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, orMissing } from '../lib/errno.ts';
-import { syncFolder } from '../lib/sync-folder.ts';
+import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
+import { syncDirectory } from '../lib/sync-folder.ts';
 
 const SECRET_BYTES = 32;
 /** As for SECRET_KEY. An empty or short key can be guessed, and so can what it signs. */
@@ -40,7 +40,7 @@ const checkAccess = async (handle: FileHandle, path: string): Promise<void> => {
  * @throws SecretFileError
  */
 export const readSecretFile = async (path: string, repair: string): Promise<string | null> => {
-  const handle = await orMissing(open(path, 'r'));
+  const handle = await nullIfMissing(open(path, 'r'));
   if (!handle) return null;
   try {
     await checkAccess(handle, path);
@@ -65,9 +65,9 @@ export const createSecretFile = async (path: string): Promise<void> => {
     await writeFile(draft, secret, { mode: 0o600, flag: 'wx', flush: true });
     await link(draft, path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'EEXIST') throw error;
   } finally {
     await rm(draft, { force: true });
   }
-  await syncFolder(dirname(path));
+  await syncDirectory(dirname(path));
 };

@@ -1,7 +1,7 @@
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { beforeDeadline, withoutDeadline } from '../lib/deadline.ts';
-import { codeOf } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import {
   createExchanges,
   type ExchangeOptions,
@@ -65,4 +65,4 @@ export const createReads = (pool: pg.Pool, options: ExchangeOptions): Read => {
 };
 
 /** `lock_timeout` and `statement_timeout`: what has waited in vain once is not to wait again. */
-const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(codeOf(error) ?? '');
+const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(errorCodeOf(error) ?? '');

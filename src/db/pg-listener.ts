@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
-import { codeOf } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { createClient } from './single-client.ts';
 
 /** A connection that only listens does not notice that packets no longer arrive, so it is checked. */
@@ -133,4 +133,4 @@ const within = async (ms: number, work: Promise<void>): Promise<void> => {
 
 /** A host of several addresses fails at all of them, which gives an error without words. */
 const wordsOf = (cause: unknown): string =>
-  (cause instanceof Error && (cause.message || codeOf(cause))) || 'the connection ended';
+  (cause instanceof Error && (cause.message || errorCodeOf(cause))) || 'the connection ended';

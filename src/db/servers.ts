@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connection, DatabaseHost } from '../config/connection.ts';
+import type { Connection, HostAddress } from '../config/connection.ts';
 import { firstSuccess } from '../lib/first-success.ts';
 
 /** One address of a host. */
-export type Server = DatabaseHost & { address: string };
+export type Server = HostAddress & { address: string };
 
 /** Proves that a server can be used. The signal says that the search has ended. */
 export type Probe = (server: Server, signal: AbortSignal) => Promise<void>;
@@ -21,9 +21,9 @@ export const createServerSearch = (connection: Connection, timeoutMs: number, pr
   let last: Server | undefined;
   let search: Promise<Server> | undefined;
 
-  const isLast = ({ host, port }: DatabaseHost) => host === last?.host && port === last.port;
+  const isLast = ({ host, port }: HostAddress) => host === last?.host && port === last.port;
 
-  const searchHost = async (host: DatabaseHost, signal: AbortSignal): Promise<Server> => {
+  const searchHost = async (host: HostAddress, signal: AbortSignal): Promise<Server> => {
     const servers = await addressesOf(host, timeoutMs);
     const attempt = (server: Server, ended: AbortSignal) => probe(server, ended).then(() => server);
     return firstSuccess(servers, attempt, { staggerMs: STAGGER_MS, signal });
@@ -44,7 +44,7 @@ export const createServerSearch = (connection: Connection, timeoutMs: number, pr
 };
 
 const addressesOf = async (
-  { host, port }: DatabaseHost,
+  { host, port }: HostAddress,
   timeoutMs: number,
 ): Promise<[Server, ...Server[]]> => {
   if (host.startsWith('/') || isIP(host) !== 0) return [{ host, port, address: host }];

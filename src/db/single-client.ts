@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
-import { codeOf } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { CannotConnect, ServerClient } from './server-client.ts';
 import { createServerSearch, type Probe } from './servers.ts';
 
@@ -93,7 +93,7 @@ export const settleTls = async (connection: Connection): Promise<Connection> => 
     await logIn(encrypted);
     return encrypted;
   } catch (error) {
-    if (codeOf(error) === WRONG_PASSWORD) throw error;
+    if (errorCodeOf(error) === WRONG_PASSWORD) throw error;
     await logIn(clear);
     return clear;
   }

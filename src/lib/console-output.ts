@@ -10,12 +10,12 @@ export const createOperatorOutput = (
   logger: Pick<Logger, 'info'>,
   { stdout, stderr }: { stdout: Output; stderr: Output } = process,
 ) => ({
-  say: (line: string): void => {
+  printLine: (line: string): void => {
     if (stdout.isTTY) stdout.write(`${line}\n`);
     else logger.info(line);
   },
 
-  saySecret: (line: string): void => {
+  printSecret: (line: string): void => {
     (stdout.isTTY ? stdout : stderr).write(`${line}\n`);
   },
 });

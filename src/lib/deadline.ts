@@ -48,7 +48,7 @@ export const currentDeadline = (): Deadline | null => storage.getStore() ?? null
 const MAX_SMALL = 100;
 
 /** Bulk requests may take longer than others: each of their statements has a limit of its own. */
-export const liftDeadlineOfBulk = (elements: number): void => {
+export const liftBulkDeadline = (elements: number): void => {
   if (elements > MAX_SMALL) currentDeadline()?.lift();
 };
 

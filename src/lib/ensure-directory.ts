@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from './errno.ts';
+import { errorCodeOf } from './errno.ts';
 import { Problem } from './problems.ts';
 
 /**
@@ -9,17 +9,17 @@ import { Problem } from './problems.ts';
  * @param mode of all that are made: `0o777` less the umask unless told
  * @throws Problem `invalid-input`
  */
-export const makeFolder = async (dir: string, mode?: number): Promise<void> => {
+export const ensureDirectory = async (dir: string, mode?: number): Promise<void> => {
   if (dir === '') throw refusal('A folder has no name: it is empty.');
   if (await isFolder(dir)) return;
   const parent = dirname(dir);
-  if (parent !== dir) await makeFolder(parent, mode);
+  if (parent !== dir) await ensureDirectory(parent, mode);
   try {
     await mkdir(dir, { mode });
   } catch (error) {
     // Somebody else may have made it at the same time.
     if (await isFolder(dir)) return;
-    const code = codeOf(error) ?? 'unknown';
+    const code = errorCodeOf(error) ?? 'unknown';
     throw refusal(`The folder ${dir} cannot be made: ${REASONS[code] ?? code}.`, error);
   }
 };

@@ -1,10 +1,10 @@
 /** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
-export const codeOf = (error: unknown): string | undefined =>
+export const errorCodeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 /** null when the file or folder is not there; every other failure stays one. */
-export const orMissing = <T>(work: Promise<T>): Promise<T | null> =>
+export const nullIfMissing = <T>(work: Promise<T>): Promise<T | null> =>
   work.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (errorCodeOf(error) === 'ENOENT') return null;
     throw error;
   });

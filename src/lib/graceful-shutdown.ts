@@ -7,7 +7,7 @@ export const HOLD_MS = 250;
 const INTERVAL_MS = 50;
 
 /** How the service stops without resetting connections that are in use. */
-export type StopSteps = {
+export type ShutdownSteps = {
   /** Connections are still accepted. `/readyz` fails, and responses say `Connection: close`. */
   announce: () => void;
   /**
@@ -23,7 +23,12 @@ export type StopSteps = {
   hasConnections?: () => Promise<boolean>;
 };
 
-export const takeStopSteps = async ({ announce, hold, close, hasConnections }: StopSteps): Promise<void> => {
+export const shutDownGracefully = async ({
+  announce,
+  hold,
+  close,
+  hasConnections,
+}: ShutdownSteps): Promise<void> => {
   announce();
   const end = performance.now() + LEAVE_MS;
   while (performance.now() < end && (await hasConnections?.()) !== false) await sleep(INTERVAL_MS);

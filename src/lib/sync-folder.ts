@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 
 /** Makes new and renamed entries of a folder durable, as fsync of a file does not. */
-export const syncFolder = async (dir: string): Promise<void> => {
+export const syncDirectory = async (dir: string): Promise<void> => {
   const handle = await open(dir, 'r');
   await handle.sync().finally(() => handle.close());
 };

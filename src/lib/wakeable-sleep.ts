@@ -2,12 +2,12 @@
  * A sleep that others can end. One that is rung while nobody sleeps ends the next sleep at once, so that nothing is
  * missed between looking and sleeping. Keeps no process alive.
  */
-export const createAlarm = () => {
+export const createWakeableSleep = () => {
   let isRung = false;
   let wakeUp = (): void => {};
 
   return {
-    ring: (): void => {
+    wake: (): void => {
       isRung = true;
       wakeUp();
     },

@@ -7,9 +7,9 @@ import {
 } from '../adapters/embedded-postgres/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { keptSecretKey } from '../config/secret-key.ts';
+import { loadSecretKey } from '../config/secret-key.ts';
 import { settleTls } from '../db/single-client.ts';
-import { connectionsOf } from './workers/pool-sizing.ts';
+import { sizePools } from './workers/pool-sizing.ts';
 
 /** The database that the settings name, started if it is the embedded one, and the key that goes with it. */
 export type DatabaseHost = {
@@ -27,7 +27,7 @@ const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
 /** @param meanwhile is called while the embedded server, once it is launched, makes itself ready */
-export const openWorkplace = async (
+export const openDatabaseHost = async (
   config: Config,
   { meanwhile }: { meanwhile?: () => unknown } = {},
 ): Promise<DatabaseHost> => {
@@ -42,14 +42,14 @@ export const openWorkplace = async (
     };
   }
   // Before the server starts: a refused key must not leave it running.
-  const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
+  const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
   const {
     connection: socket,
     stop,
     exited,
   } = await startEmbeddedPostgres({
     dataDir: config.dataDir,
-    postgresSettings: { max_connections: String(connectionsOf(config.workers).serverSize) },
+    postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
     meanwhile,
   });
   const connection = { ...socket, preparesStatements };
@@ -60,18 +60,18 @@ export const openWorkplace = async (
  * The workplace of a command, which works beside a running service on the service's server. Where it has to start
  * one itself, it is not the one to end it under another command that has joined.
  */
-const openCommandPlace = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
-  if (config.database) return openWorkplace(config);
+const openCommandDatabaseHost = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
+  if (config.database) return openDatabaseHost(config);
   const deadline = Date.now() + patienceMs;
   for (;;) {
     // Starting comes first: whoever has the lock is alive, and a killed service's server is waited for to end.
-    const own = await openWorkplace(config).catch(orInUse);
+    const own = await openDatabaseHost(config).catch(orInUse);
     if (!(own instanceof DataDirInUse)) {
       return { ...own, stop: () => awaitGuests(own.connection).finally(own.stop) };
     }
     const joined = await joinEmbeddedPostgres(config.dataDir);
     if (joined) {
-      const secretKey = config.secretKey ?? (await keptSecretKey(config.dataDir));
+      const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
       const connection = { ...joined.connection, preparesStatements: config.preparesStatements };
       return { connection, secretKey, stop: joined.leave, lost: NEVER };
     }
@@ -95,7 +95,7 @@ export const withDatabaseHost = async <T>(
   work: (place: DatabaseHost) => Promise<T>,
   { startingPatienceMs = STARTING_PATIENCE_MS } = {},
 ): Promise<T> => {
-  const place = await openCommandPlace(config, startingPatienceMs);
+  const place = await openCommandDatabaseHost(config, startingPatienceMs);
   try {
     return await work(place);
   } finally {

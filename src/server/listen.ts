@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 
 /** HOST and PORT cannot be listened at. The message is one line for the operator. */
-export class CannotListen extends Error {
+export class ListenError extends Error {
   constructor(cause: unknown) {
     super(reasonOf(cause), { cause });
     this.name = 'CannotListen';
@@ -18,9 +18,9 @@ const reasonOf = (cause: unknown): string => {
 };
 
 /** @throws CannotListen */
-export const listening = <T>(attempt: Promise<T>): Promise<T> =>
+export const wrapListenError = <T>(attempt: Promise<T>): Promise<T> =>
   attempt.catch((cause: unknown) => {
-    throw new CannotListen(cause);
+    throw new ListenError(cause);
   });
 
 /**
@@ -28,8 +28,8 @@ export const listening = <T>(attempt: Promise<T>): Promise<T> =>
  * asks for any free port, which one it is to be: links and the domain of the first site tell it.
  * @throws CannotListen
  */
-export const withFreeAddress = async (config: Config): Promise<Config> => {
-  const port = await listening(tryListening(config));
+export const resolvePort = async (config: Config): Promise<Config> => {
+  const port = await wrapListenError(tryListening(config));
   const baseUrl =
     config.baseUrl === `http://localhost:${config.port}` ? `http://localhost:${port}` : config.baseUrl;
   return { ...config, port, baseUrl };

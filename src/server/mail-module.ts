@@ -20,7 +20,7 @@ type Deps = {
 };
 
 /** Everything that has to do with mail, wired: what services need of it, and the worker that sends. */
-export const createMailing = async ({ config, connection, em, links, clock, logger }: Deps) => {
+export const createMailModule = async ({ config, connection, em, links, clock, logger }: Deps) => {
   const { smtpUrl, mailFrom, mailPerMinute: perMinute, invitationDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
   const outbox = createOutbox({ em, clock, writer: mailWriter, invitationDays, perMinute });

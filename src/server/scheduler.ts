@@ -6,7 +6,7 @@ const EVERY_MS = HOUR_MS;
 type Deps = { tasks: Record<string, () => Promise<void>>; logger: Pick<Logger, 'warn'>; everyMs?: number };
 
 /** Does these tasks at the start and every hour, one after the other. One that fails is tried again an hour later. */
-export const createHousekeeping = ({ tasks, logger, everyMs = EVERY_MS }: Deps) => {
+export const createScheduler = ({ tasks, logger, everyMs = EVERY_MS }: Deps) => {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
 

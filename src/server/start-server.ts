@@ -3,12 +3,12 @@ import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase } from '../db/database.ts';
 import { createOperatorOutput } from '../lib/console-output.ts';
-import type { StopSteps } from '../lib/graceful-shutdown.ts';
+import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { prepareFirstStart } from '../services/users/bootstrap.ts';
 import type { DatabaseHost } from './database-host.ts';
-import { listening } from './listen.ts';
+import { wrapListenError } from './listen.ts';
 
 type Deps = { config: Config; place: Pick<DatabaseHost, 'connection' | 'secretKey'>; logger: Logger };
 
@@ -16,13 +16,13 @@ type Deps = { config: Config; place: Pick<DatabaseHost, 'connection' | 'secretKe
 const BACKLOG = 4096;
 
 /** Migrations → first start → listen. Returns how it is stopped. */
-export const startServing = async ({ config, place, logger }: Deps): Promise<StopSteps> => {
+export const startServer = async ({ config, place, logger }: Deps): Promise<ShutdownSteps> => {
   await migrateDatabase(place.connection);
   const app = await createApp({ config, ...place, logger });
   try {
     await (config.demo ? startDemo(app, config, logger) : startFirst(app, config, logger));
     const { port, host } = config;
-    await listening(app.server.listen({ port, host, backlog: BACKLOG }));
+    await wrapListenError(app.server.listen({ port, host, backlog: BACKLOG }));
   } catch (error) {
     await app.close();
     throw error;
@@ -37,7 +37,7 @@ export const startServing = async ({ config, place, logger }: Deps): Promise<Sto
 };
 
 const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {
-  const { say, saySecret } = createOperatorOutput(logger);
+  const { printLine, printSecret } = createOperatorOutput(logger);
   const password = config.adminPassword ?? randomBytes(12).toString('base64url');
   const { adminEmail } = config;
   const domain = new URL(config.baseUrl).host;
@@ -45,12 +45,12 @@ const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: L
   const first = { domain, adminEmail, now: clock.now() };
   const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
   if (!isMade) return;
-  say(`Made the first superuser: ${adminEmail}`);
-  if (!config.adminPassword) saySecret(`Its password, shown this once: ${password}`);
+  printLine(`Made the first superuser: ${adminEmail}`);
+  if (!config.adminPassword) printSecret(`Its password, shown this once: ${password}`);
 };
 
 const startDemo = async (app: App, config: Config, logger: Logger): Promise<void> => {
-  const { say } = createOperatorOutput(logger);
+  const { printLine } = createOperatorOutput(logger);
   const { orm, hasher, clock } = app;
   const password = config.demoPassword;
   const { fillDemo, isEmpty } = await import('../demo/fill.ts');
@@ -63,8 +63,9 @@ const startDemo = async (app: App, config: Config, logger: Logger): Promise<void
     port: config.port,
     now: clock.now(),
   });
-  if (!isFilled) return say('The database is not empty: it is served as it is, without the demo workspace.');
-  say('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
+  if (!isFilled)
+    return printLine('The database is not empty: it is served as it is, without the demo workspace.');
+  printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
 };
 
 /** Loaded for an empty database alone: packing needs a library for YAML and one for tar. */

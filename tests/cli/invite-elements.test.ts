@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { elementReader, inOrderOfAddress } from '../../src/cli/invite-elements.ts';
+import { createElementReader, sortByEmail } from '../../src/cli/invite-elements.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 
 const APPS = new Map([
@@ -13,7 +13,7 @@ const rowOf = (cells: Partial<Record<Column, string>>, line = 2): CsvRow => ({
   line,
   cells: { email: 'eve@acme.test', apps: '', is_demo_user: '', extra: '', ...cells },
 });
-const elementOf = (cells: Partial<Record<Column, string>>) => elementReader(1, APPS)(rowOf(cells));
+const elementOf = (cells: Partial<Record<Column, string>>) => createElementReader(1, APPS)(rowOf(cells));
 
 const elements = suite('elementReader');
 
@@ -31,11 +31,11 @@ elements('leaves unsaid what the row does not say', () => {
 });
 
 elements('takes both forms of an internationalized domain for the same address', () => {
-  const rows = inOrderOfAddress([
+  const rows = sortByEmail([
     rowOf({ email: 'eve@bücher.example' }, 2),
     rowOf({ email: 'Eve@xn--bcher-kva.example' }, 3),
   ]);
-  const [first, second] = rows.map(elementReader(1, APPS));
+  const [first, second] = rows.map(createElementReader(1, APPS));
 
   assert.is(first?.value?.email, 'eve@xn--bcher-kva.example');
   assert.equal(second?.faults, { email: ['Line 2 invites this address already.'] });
@@ -97,9 +97,9 @@ elements('tells ten unknown apps of a row that names thousands', () => {
 
 elements('names the line that has the address already, in whatever case', () => {
   const rows = ['b@x.test', 'A@x.test', 'B@X.test', 'a@x.test', 'B@x.test'];
-  const read = elementReader(1, APPS);
+  const read = createElementReader(1, APPS);
 
-  const told = inOrderOfAddress(rows.map((email, index) => rowOf({ email }, index + 2)))
+  const told = sortByEmail(rows.map((email, index) => rowOf({ email }, index + 2)))
     .map((row) => [row.line, read(row).faults.email?.[0]] as const)
     .toSorted(([a], [b]) => a - b);
 

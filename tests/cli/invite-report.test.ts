@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inOrderOfLine, printable, shownFaults, writeReport } from '../../src/cli/invite-report.ts';
+import { printable, sortByLine, summarizeErrors, writeReport } from '../../src/cli/invite-report.ts';
 import type { CsvFault } from '../../src/services/invitations/invitation-csv.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
@@ -46,7 +46,7 @@ report('is for its owner alone, as it holds addresses', async () => {
 report('goes by line and column', () => {
   const fields = ['extra', 'email', 'apps'];
 
-  const ordered = inOrderOfLine([faultOf(9), ...fields.map((field) => faultOf(3, { field }))]);
+  const ordered = sortByLine([faultOf(9), ...fields.map((field) => faultOf(3, { field }))]);
 
   assert.equal(
     ordered.map(({ line, field }) => `${line} ${field}`),
@@ -55,7 +55,7 @@ report('goes by line and column', () => {
 });
 
 report('shows the first 20 faults, and how many more there are', () => {
-  const shown = shownFaults(Array.from({ length: 23 }, (_, index) => faultOf(index + 2)));
+  const shown = summarizeErrors(Array.from({ length: 23 }, (_, index) => faultOf(index + 2)));
 
   assert.is(shown.length, 21);
   assert.is(shown[19], 'line 21: eve@acme.test: email: Must be an email address.');

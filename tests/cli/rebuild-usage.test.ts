@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { rebuildRollups } from '../../src/cli/rebuild-usage.ts';
+import { rebuildAllUsage } from '../../src/cli/rebuild-usage.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
@@ -25,7 +25,7 @@ const spoil = async (app: TestApp): Promise<void> => {
 
 rebuild('counts one app anew, and leaves the others', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildRollups(configOf(app), 'sales'), 1);
+  assert.is(await rebuildAllUsage(configOf(app), 'sales'), 1);
 
   assert.equal(await rollupFaults(app, SALES, today()), []);
   assert.ok((await rollupFaults(app, CHURN, today())).length > 0);
@@ -33,13 +33,13 @@ rebuild('counts one app anew, and leaves the others', async ({ app }) => {
 
 rebuild('counts all apps anew', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildRollups(configOf(app)), 3);
+  assert.is(await rebuildAllUsage(configOf(app)), 3);
 
   for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, today()), []);
 });
 
 rebuild('names a slug that is no app', async ({ app }) => {
-  await rejectsWith(rebuildRollups(configOf(app), 'nothing'), 'not-found');
+  await rejectsWith(rebuildAllUsage(configOf(app), 'nothing'), 'not-found');
 });
 
 rebuild.run();

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BadSettings, readConfig } from '../../src/config/config.ts';
+import { InvalidSettings, readConfig } from '../../src/config/config.ts';
 
 const config = suite('settings');
 
@@ -9,7 +9,7 @@ const faultsOf = (env: Record<string, string>): string[] => {
     readConfig(env);
     return [];
   } catch (error) {
-    if (error instanceof BadSettings) return error.lines;
+    if (error instanceof InvalidSettings) return error.lines;
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BadSettings, readConfig } from '../../src/config/config.ts';
+import { InvalidSettings, readConfig } from '../../src/config/config.ts';
 
 const store = suite('settings of the package store');
 
@@ -11,7 +11,7 @@ const faultsOf = (env: Record<string, string>): string[] => {
     readConfig(env);
     return [];
   } catch (error) {
-    if (error instanceof BadSettings) return error.lines;
+    if (error instanceof InvalidSettings) return error.lines;
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keptSecretKey } from '../../src/config/secret-key.ts';
+import { loadSecretKey } from '../../src/config/secret-key.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
 const KEY = 'k'.repeat(32);
@@ -18,22 +18,22 @@ secretKey.before.each(async (context) => {
 secretKey.after.each(({ folder }) => folder[Symbol.asyncDispose]());
 
 const refusal = async (folder: { path: string }): Promise<Error> => {
-  const [outcome] = await Promise.allSettled([keptSecretKey(folder.path)]);
+  const [outcome] = await Promise.allSettled([loadSecretKey(folder.path)]);
   if (outcome.status === 'fulfilled') throw new Error('The file was accepted.');
   return outcome.reason;
 };
 
 secretKey('is created once, with mode 0600', async ({ folder, file }) => {
-  const created = await keptSecretKey(folder.path);
+  const created = await loadSecretKey(folder.path);
 
   assert.match(created, /^[0-9a-f]{64}$/);
-  assert.is(await keptSecretKey(folder.path), created);
+  assert.is(await loadSecretKey(folder.path), created);
   assert.is((await stat(file)).mode & 0o777, 0o600);
   assert.equal(await readdir(folder.path), ['secret-key']);
 });
 
 secretKey('is the same for starts at the same time', async ({ folder, file }) => {
-  const keys = await Promise.all(Array.from({ length: 20 }, () => keptSecretKey(folder.path)));
+  const keys = await Promise.all(Array.from({ length: 20 }, () => loadSecretKey(folder.path)));
 
   assert.is(new Set(keys).size, 1);
   assert.is(await readFile(file, 'utf8'), keys[0]);
@@ -83,7 +83,7 @@ secretKey('is refused as a folder', async ({ folder, file }) => {
 secretKey('may be a key of 32 characters that ends with a newline', async ({ folder, file }) => {
   await writeFile(file, `${KEY}\n`, { mode: 0o600 });
 
-  assert.is(await keptSecretKey(folder.path), KEY);
+  assert.is(await loadSecretKey(folder.path), KEY);
 });
 
 secretKey.run();

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createTransactions } from '../../src/db/pipelined-transaction.ts';
 import { createRowReader } from '../../src/db/row-cursor.ts';
-import { openWorkplace } from '../../src/server/database-host.ts';
+import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const TWICE = 'select $1::int * 2 as twice';
@@ -15,7 +15,7 @@ const SECRET_KEY = 'a secret key that only tests ever use';
 const preparedUnder = async (setting: string): Promise<string[]> => {
   const { connection: database, drop } = await createTestDatabase();
   const config = { ...readConfig({ PREPARED_STATEMENTS: setting }), database, secretKey: SECRET_KEY };
-  const { connection } = await openWorkplace(config);
+  const { connection } = await openDatabaseHost(config);
   // Of one connection, so that it is the one that is asked.
   const orm = await openDatabase({ ...connection, poolSize: 1 });
   const db = orm.em.fork().getKysely<Record<string, never>>();

@@ -17,12 +17,12 @@ const outputOn = (isTTY: boolean) => {
       written.log += line;
     },
   };
-  const { say, saySecret } = createOperatorOutput(logger, {
+  const { printLine, printSecret } = createOperatorOutput(logger, {
     stdout: writerOf('stdout'),
     stderr: writerOf('stderr'),
   });
-  say('listens');
-  saySecret('password');
+  printLine('listens');
+  printSecret('password');
   return written;
 };
 

@@ -8,7 +8,7 @@ import {
   currentDeadline,
   Deadline,
   DeadlineExceeded,
-  liftDeadlineOfBulk,
+  liftBulkDeadline,
   withDeadline,
   withoutDeadline,
 } from '../../src/lib/deadline.ts';
@@ -45,9 +45,9 @@ deadline('does not bound work after it was lifted', () => {
 
 deadline('is lifted for bulk requests, and not for small ones', () => {
   withDeadline(new Deadline(1_000), () => {
-    liftDeadlineOfBulk(1);
+    liftBulkDeadline(1);
     assert.is.not(boundedWait(null), null);
-    liftDeadlineOfBulk(10_000);
+    liftBulkDeadline(10_000);
     assert.is(boundedWait(null), null);
   });
 });

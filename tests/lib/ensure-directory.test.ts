@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeFolder } from '../../src/lib/ensure-directory.ts';
+import { ensureDirectory } from '../../src/lib/ensure-directory.ts';
 import { problemOf } from '../support/build-package.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
@@ -11,10 +11,10 @@ folders('makes a folder and those above it, and again', async () => {
   await using scratch = await makeScratchFolder();
   const dir = scratch.join('a', 'b', 'c');
 
-  await Promise.all([1, 2, 3].map(() => makeFolder(dir)));
-  await makeFolder(dir);
-  await makeFolder('.');
-  await makeFolder('/');
+  await Promise.all([1, 2, 3].map(() => ensureDirectory(dir)));
+  await ensureDirectory(dir);
+  await ensureDirectory('.');
+  await ensureDirectory('/');
 
   assert.ok((await stat(dir)).isDirectory());
 });
@@ -24,7 +24,7 @@ folders('takes a link to a folder for one', async () => {
   await mkdir(scratch.join('real'));
   await symlink('real', scratch.join('link'));
 
-  await makeFolder(scratch.join('link', 'below'));
+  await ensureDirectory(scratch.join('link', 'below'));
 
   assert.equal(await readdir(scratch.join('real')), ['below']);
 });
@@ -48,7 +48,7 @@ folders('says why there can be none, naming the one that is the matter', async (
   ];
 
   for (const [dir, detail] of cases) {
-    assert.is((await problemOf(makeFolder(dir), 'invalid-input')).message, detail);
+    assert.is((await problemOf(ensureDirectory(dir), 'invalid-input')).message, detail);
   }
 });
 

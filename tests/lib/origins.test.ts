@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BadSettings, readConfig } from '../../src/config/config.ts';
+import { InvalidSettings, readConfig } from '../../src/config/config.ts';
 
 const origins = suite('origins of other sites');
 
@@ -11,7 +11,7 @@ const faultsOf = (list: string): string[] => {
     read(list);
     return [];
   } catch (error) {
-    if (error instanceof BadSettings) return error.lines;
+    if (error instanceof InvalidSettings) return error.lines;
     throw error;
   }
 };

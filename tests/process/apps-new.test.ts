@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { makeScaffold } from '../../src/cli/apps-new-scaffold.ts';
+import { createScaffold } from '../../src/cli/apps-new-scaffold.ts';
 import { packDirectory, publishPackageFile } from '../../src/services/packages/package-packing.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { fetchPackage, loadPackage } from '../support/published-packages.ts';
@@ -98,7 +98,7 @@ scaffold('makes what packs of any slug: numbers, keywords and dashes too', async
     fc.asyncProperty(fc.oneof(odd, fc.stringMatching(/^[a-z0-9_-]{1,64}$/)), async (slug) => {
       count += 1;
       const dir = folder.join(String(count));
-      await makeScaffold(slug, dir);
+      await createScaffold(slug, dir);
       assert.is((await packDirectory(dir, folder.join('packed'))).slug, slug);
     }),
     { numRuns: 40 },

@@ -5,7 +5,7 @@ import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/inde
 import { openDatabase } from '../../src/db/database.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { codeOf } from '../../src/lib/errno.ts';
+import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { until } from '../support/poll.ts';
 import { rollupFaults } from '../support/recount.ts';
@@ -56,7 +56,7 @@ const end = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (codeOf(error) !== 'ESRCH') throw error;
+    if (errorCodeOf(error) !== 'ESRCH') throw error;
   }
 };
 

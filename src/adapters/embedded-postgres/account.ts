@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { orMissing } from '../../lib/errno.ts';
+import { nullIfMissing } from '../../lib/errno.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
 /** The user that PostgreSQL runs as when it is not our own. */
@@ -26,7 +26,7 @@ const dedicatedAccount = (dataDir: string): Account => {
  * The owner of an existing cluster stays its owner.
  */
 export const serverAccount = async (dataDir: string, clusterDir: string): Promise<Account | undefined> => {
-  const owner = await orMissing(stat(clusterDir));
+  const owner = await nullIfMissing(stat(clusterDir));
   const uid = process.getuid?.();
   if (uid === 0) {
     return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : dedicatedAccount(dataDir);

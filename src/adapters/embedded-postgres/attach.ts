@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
-import { codeOf, orMissing } from '../../lib/errno.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { readPassword } from './cluster.ts';
 import { DATABASE, SERVICE_ROLE } from './roles.ts';
 
@@ -16,7 +16,7 @@ const SOCKET_DIR_LINE = 4;
  * node-postgres has no code for a server that hangs up, or does not answer.
  */
 const AWAY = new Set(['', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '3D000']);
-const isAway = (error: unknown): boolean => AWAY.has(codeOf(error) ?? '');
+const isAway = (error: unknown): boolean => AWAY.has(errorCodeOf(error) ?? '');
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const GUESTS_INTERVAL_MS = 100;
@@ -27,12 +27,13 @@ export type JoinedPostgres = { connection: Connection; leave(): Promise<void> };
 
 const runningConnection = async (dataDir: string): Promise<Connection | null> => {
   const clusterDir = join(dataDir, 'postgres');
-  const lines = (await orMissing(readFile(join(clusterDir, 'postmaster.pid'), 'utf8')))?.split('\n') ?? [];
+  const lines =
+    (await nullIfMissing(readFile(join(clusterDir, 'postmaster.pid'), 'utf8')))?.split('\n') ?? [];
   const host = lines[SOCKET_DIR_LINE];
   if (!host) return null;
 
   // A stale file may name a folder that somebody else has made since.
-  const socketDir = await orMissing(stat(host));
+  const socketDir = await nullIfMissing(stat(host));
   if (socketDir?.uid !== (await stat(clusterDir)).uid) return null;
   const password = await readPassword(dataDir);
   return { host, port: Number(lines[PORT_LINE]), user: SERVICE_ROLE, password, database: DATABASE };

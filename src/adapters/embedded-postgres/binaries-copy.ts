@@ -1,7 +1,7 @@
 import { access, chmod, constants, cp, lstat, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf, orMissing } from '../../lib/errno.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import type { Account } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { linkLibraries } from './library-links.ts';
@@ -22,12 +22,12 @@ const copyParent = async ({ account, privateDir }: Source): Promise<string> => {
 
 /** Complete, ours, and not writable by anyone else: running what lies there is as safe as the original. */
 const isTrusted = async (copy: string, native: string): Promise<boolean> => {
-  const entry = await orMissing(lstat(copy));
+  const entry = await nullIfMissing(lstat(copy));
   if (!entry) return false;
   if (!entry.isDirectory() || entry.uid !== process.getuid?.() || (entry.mode & 0o022) !== 0) {
     throw new EmbeddedPostgresError(`${copy} was not made by this user: remove it, or set DATABASE_URL.`);
   }
-  const found = new Set(await orMissing(readdir(join(copy, 'native'), { recursive: true })));
+  const found = new Set(await nullIfMissing(readdir(join(copy, 'native'), { recursive: true })));
   return (await readdir(native, { recursive: true })).every((file) => found.has(file));
 };
 
@@ -47,7 +47,7 @@ const publish = async (made: string, copy: string, native: string): Promise<void
   try {
     await rename(made, copy);
   } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'ENOTEMPTY' && errorCodeOf(error) !== 'EEXIST') throw error;
     const outdone = await isTrusted(copy, native);
     await rm(outdone ? made : copy, { recursive: true, force: true });
     if (!outdone) await rename(made, copy);

@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
-import { orMissing } from '../../lib/errno.ts';
-import { syncFolder } from '../../lib/sync-folder.ts';
+import { nullIfMissing } from '../../lib/errno.ts';
+import { syncDirectory } from '../../lib/sync-folder.ts';
 import { type Account, giveTree } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { type InitdbOptions, runInitdb } from './initdb.ts';
@@ -39,13 +39,13 @@ const makeCluster = async (options: ClusterOptions, password: string): Promise<v
   if (account) await giveTree(work, account);
   await setUpRoles({ ...options, clusterDir: data }, { initial, password });
   await rename(data, clusterDir);
-  await syncFolder(dataDir);
+  await syncDirectory(dataDir);
   await rm(work, { recursive: true });
 };
 
 /** @throws EmbeddedPostgresError when the folder is of another major version, or no cluster at all */
 const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<void> => {
-  const version = (await orMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
+  const version = (await nullIfMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
   if (version === binaries.major) return;
   throw new EmbeddedPostgresError(
     version === undefined
@@ -56,7 +56,7 @@ const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<v
 
 /** @throws EmbeddedPostgresError when the cluster was made before its password moved to DATA_DIR */
 const checkLayout = async ({ clusterDir }: ClusterOptions): Promise<void> => {
-  if (!(await orMissing(stat(join(clusterDir, FORMER_PASSWORD_FILE))))) return;
+  if (!(await nullIfMissing(stat(join(clusterDir, FORMER_PASSWORD_FILE))))) return;
   throw new EmbeddedPostgresError(
     `${clusterDir} was made by an earlier Steward, which used the database as a superuser. Export it with that version and pg_dump, and restore it into a new DATA_DIR.`,
   );
@@ -75,7 +75,8 @@ export const readPassword = async (dataDir: string): Promise<string> => {
   );
 };
 
-const hasFiles = async (dir: string): Promise<boolean> => ((await orMissing(readdir(dir)))?.length ?? 0) > 0;
+const hasFiles = async (dir: string): Promise<boolean> =>
+  ((await nullIfMissing(readdir(dir)))?.length ?? 0) > 0;
 
 /**
  * Makes the cluster unless it exists.

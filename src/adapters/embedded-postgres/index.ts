@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
-import { makeFolder } from '../../lib/ensure-directory.ts';
+import { ensureDirectory } from '../../lib/ensure-directory.ts';
 import { serverAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
 import { type ClusterOptions, ensureCluster } from './cluster.ts';
@@ -87,7 +87,7 @@ const start = async (
  */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);
-  await makeFolder(dataDir, 0o700).catch((cause: Error) => {
+  await ensureDirectory(dataDir, 0o700).catch((cause: Error) => {
     throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
   });
   const closing = new AsyncDisposableStack();

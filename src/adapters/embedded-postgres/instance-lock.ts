@@ -3,7 +3,7 @@ import { rm, symlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../../lib/errno.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
 import { DataDirInUse } from './errors.ts';
 import { makeTempDir } from './temp-dir.ts';
 
@@ -64,7 +64,8 @@ const findHolder = async (path: string): Promise<Holder | undefined> => {
     await once(socket, 'connect');
     return await readHolder(socket);
   } catch (error) {
-    if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK'].includes(codeOf(error) ?? '')) return undefined;
+    if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK'].includes(errorCodeOf(error) ?? ''))
+      return undefined;
     throw error;
   }
 };
@@ -79,7 +80,7 @@ const tryListen = async (path: string): Promise<Server | 'taken' | 'unsupported'
   try {
     return await listen(path);
   } catch (error) {
-    const code = codeOf(error) ?? '';
+    const code = errorCodeOf(error) ?? '';
     if (code === 'EADDRINUSE') return 'taken';
     if (UNSUPPORTED.has(code)) return 'unsupported';
     throw error;

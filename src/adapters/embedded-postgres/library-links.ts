@@ -1,6 +1,6 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from '../../lib/errno.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
 
 const NOT_ALLOWED = new Set(['EACCES', 'EPERM', 'EROFS']);
 
@@ -18,7 +18,7 @@ export const linkLibraries = async (native: string): Promise<boolean> => {
       // Both paths begin with `native/`, and every link stays within one folder.
       await symlink(basename(source), join(dirname(native), target));
     } catch (error) {
-      const code = codeOf(error) ?? '';
+      const code = errorCodeOf(error) ?? '';
       if (NOT_ALLOWED.has(code)) return false;
       if (code !== 'EEXIST') throw error;
     }

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { orMissing } from '../../lib/errno.ts';
+import { nullIfMissing } from '../../lib/errno.ts';
 import { DataDirInUse } from './errors.ts';
 
 const SOCKET_DIR_LINE = 4;
@@ -20,7 +20,7 @@ const commandLine = async (pid: number): Promise<string> => {
 type Postmaster = { pid: number; lines: string[]; alive: boolean };
 
 const readPostmaster = async (file: string): Promise<Postmaster | undefined> => {
-  const text = await orMissing(readFile(file, 'utf8'));
+  const text = await nullIfMissing(readFile(file, 'utf8'));
   if (!text) return undefined;
   const lines = text.split('\n');
   const pid = Number(lines[0]);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
-import { codeOf } from '../../lib/errno.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
 import { ClusterBusy, EmbeddedPostgresError } from './errors.ts';
 import type { LogFile } from './log-file.ts';
 import type { WatchedProcess } from './watchdog.ts';
@@ -27,7 +27,7 @@ const isReady = async (connection: Connection): Promise<boolean> => {
     await logIn(connection);
     return true;
   } catch (cause) {
-    if (!REFUSED_LOGINS.has(codeOf(cause) ?? '')) return false;
+    if (!REFUSED_LOGINS.has(errorCodeOf(cause) ?? '')) return false;
     throw new EmbeddedPostgresError(
       `The embedded database refuses to log Steward in (${cause instanceof Error ? cause.message : cause}). Restore DATA_DIR from one backup, with its database-password.`,
       { cause },

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { orMissing } from '../../lib/errno.ts';
+import { nullIfMissing } from '../../lib/errno.ts';
 
 /** One line of `sha256sum`: the digest, a blank, `*` for binary mode, the file name (perhaps with its folder). */
 const CHECKSUM_FORM = /^([0-9a-f]{64}) [ *](?:[^\r\n]*\/)?([^/\r\n]+)\r?\n?$/i;
@@ -18,7 +18,7 @@ export const parseChecksum = (text: string, name: string): string | null => {
 
 /** The digest told beside a file; null when there is none, or it is not one, or it is of another file. */
 export const readChecksum = async (file: string): Promise<string | null> => {
-  const text = await orMissing(readFile(checksumFileOf(file), 'utf8'));
+  const text = await nullIfMissing(readFile(checksumFileOf(file), 'utf8'));
   return parseChecksum(text ?? '', basename(file));
 };
 

@@ -3,11 +3,11 @@ import { createWriteStream } from 'node:fs';
 import { access, type FileHandle, link, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { makeFolder } from '../../lib/ensure-directory.ts';
-import { codeOf, orMissing } from '../../lib/errno.ts';
-import { sha256Of } from '../../lib/file-digest.ts';
+import { ensureDirectory } from '../../lib/ensure-directory.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { sha256OfFile } from '../../lib/file-digest.ts';
 import { Problem } from '../../lib/problems.ts';
-import { syncFolder } from '../../lib/sync-folder.ts';
+import { syncDirectory } from '../../lib/sync-folder.ts';
 import { checksumFileOf, readChecksum, writeChecksum } from './checksum-file.ts';
 import { alreadyTaken } from './package-store-errors.ts';
 
@@ -16,7 +16,7 @@ import { alreadyTaken } from './package-store-errors.ts';
  * @throws Problem `invalid-package` when the name has other bytes already, `package-store-unavailable`
  */
 export const publishInFolder = async (source: FileHandle, dir: string, name: string) => {
-  await makeFolder(dir).catch((cause: unknown) => {
+  await ensureDirectory(dir).catch((cause: unknown) => {
     throw new Problem('package-store-unavailable', { cause });
   });
   const target = join(dir, name);
@@ -26,7 +26,7 @@ export const publishInFolder = async (source: FileHandle, dir: string, name: str
     await claim(target, checksumFileOf(copy), copied.sha256);
     const isNew = await isMissing(target);
     if (isNew) await rename(copy, target);
-    await syncFolder(dir);
+    await syncDirectory(dir);
     return { ...copied, isNew };
   } finally {
     await rm(copy, { force: true });
@@ -55,18 +55,19 @@ const copyDurably = async (source: FileHandle, copy: string) => {
  */
 const claim = async (target: string, checksumFile: string, sha256: string): Promise<void> => {
   // Bytes that somebody put there without a checksum keep their name as well.
-  if (!(await isMissing(target)) && (await sha256Of(target)) !== sha256) throw alreadyTaken(basename(target));
+  if (!(await isMissing(target)) && (await sha256OfFile(target)) !== sha256)
+    throw alreadyTaken(basename(target));
 
   await writeChecksum(checksumFile, basename(target), sha256);
   try {
     await link(checksumFile, checksumFileOf(target));
     // On disk before the bytes are: a power cut must not leave bytes without checksum either.
-    await syncFolder(dirname(target));
+    await syncDirectory(dirname(target));
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'EEXIST') throw error;
     if ((await readChecksum(target)) !== sha256) throw alreadyTaken(basename(target), error);
   }
 };
 
 const isMissing = async (file: string): Promise<boolean> =>
-  (await orMissing(access(file).then(() => true))) === null;
+  (await nullIfMissing(access(file).then(() => true))) === null;

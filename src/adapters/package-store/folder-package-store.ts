@@ -1,6 +1,6 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { orMissing } from '../../lib/errno.ts';
+import { nullIfMissing } from '../../lib/errno.ts';
 import {
   type PackageName,
   packageFileName,
@@ -37,12 +37,12 @@ export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore
 });
 
 const packagesIn = async (dir: string): Promise<PackageName[]> => {
-  const names = (await orMissing(readdir(dir))) ?? [];
+  const names = (await nullIfMissing(readdir(dir))) ?? [];
   return names.flatMap((name) => parsePackageFileName(name) ?? []);
 };
 
 const openPackage = async (file: string): Promise<StoredPackage | null> => {
-  const handle = await orMissing(open(file));
+  const handle = await nullIfMissing(open(file));
   if (handle === null) return null;
   try {
     return await withChecksum(file, handle);

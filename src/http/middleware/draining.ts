@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HOLD_MS, type StopSteps } from '../../lib/graceful-shutdown.ts';
+import { HOLD_MS, type ShutdownSteps } from '../../lib/graceful-shutdown.ts';
 import type { RequestQueues } from './request-queues.ts';
 
 const INTERVAL_MS = 50;
@@ -34,5 +34,5 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
       const closing = setInterval(() => isDone() && server.closeAllConnections(), INTERVAL_MS);
       await closed.finally(() => clearInterval(closing));
     },
-  } satisfies StopSteps;
+  } satisfies ShutdownSteps;
 };

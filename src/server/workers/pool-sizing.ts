@@ -9,7 +9,7 @@ const SERVER_DEFAULT = 100;
 const OTHERS = 20;
 
 /** How many connections each of so many processes may have, and how many the embedded server takes for them. */
-export const connectionsOf = (workers: number): { poolSize: number; serverSize: number } => ({
+export const sizePools = (workers: number): { poolSize: number; serverSize: number } => ({
   poolSize: Math.max(MIN_POOL_SIZE, Math.min(MAX_POOL_SIZE, Math.floor(POOLED / workers))),
   // One more for each, which listens for mails.
   serverSize: Math.max(SERVER_DEFAULT, workers * (MIN_POOL_SIZE + 1) + OTHERS),

@@ -10,9 +10,9 @@ export type WorkerConfig = {
   secretKey: string;
 };
 
-export type OrdersMessage = { orders: WorkerConfig };
+export type ConfigMessage = { orders: WorkerConfig };
 /** The steps of `StopSteps`. */
 export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 
 /** What a worker tells when it serves. */
-export const LISTENS = 'listens';
+export const LISTENING = 'listens';

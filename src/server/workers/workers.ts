@@ -1,17 +1,17 @@
 import cluster, { type Worker } from 'node:cluster';
-import { takeStopSteps } from '../../lib/graceful-shutdown.ts';
-import { connectionsOf } from './pool-sizing.ts';
-import { createWorkerRestarts } from './restart-policy.ts';
-import type { OrdersMessage, StopMessage, WorkerConfig } from './worker-messages.ts';
-import { LISTENS } from './worker-messages.ts';
+import { shutDownGracefully } from '../../lib/graceful-shutdown.ts';
+import { sizePools } from './pool-sizing.ts';
+import { createRestartPolicy } from './restart-policy.ts';
+import type { ConfigMessage, StopMessage, WorkerConfig } from './worker-messages.ts';
+import { LISTENING } from './worker-messages.ts';
 
 type Place = Omit<WorkerConfig, 'number'>;
-type Post = { worker: Worker; isServing: boolean; beganAt: number };
+type WorkerSlot = { worker: Worker; isListening: boolean; startedAt: number };
 
 /** What one worker of several gets of what the settings mean for all. */
 const shareOf = ({ config, connection, secretKey }: Place): Place => ({
   config: { ...config, argon2Concurrency: Math.ceil(config.argon2Concurrency / config.workers) },
-  connection: { ...connection, poolSize: connectionsOf(config.workers).poolSize },
+  connection: { ...connection, poolSize: sizePools(config.workers).poolSize },
   secretKey,
 });
 
@@ -20,51 +20,51 @@ const shareOf = ({ config, connection, secretKey }: Place): Place => ({
  * comes before the others: it migrates and makes the first start, and where it cannot, the others could not either.
  * Resolves when it listens, or when it has ended before that; then `lost` has resolved too.
  */
-export const startWorkers = async (place: Place, say: (line: string) => void) => {
-  const posts = new Map<number, Post>();
-  const pauses = new Map<number, NodeJS.Timeout>();
-  const restarts = createWorkerRestarts();
+export const startWorkers = async (place: Place, printLine: (line: string) => void) => {
+  const slots = new Map<number, WorkerSlot>();
+  const restartTimers = new Map<number, NodeJS.Timeout>();
+  const restartPolicy = createRestartPolicy();
   const lost = Promise.withResolvers<string>();
   const hasListened = Promise.withResolvers<boolean>();
   let isStopping = false;
 
-  const begin = (number: number): void => {
+  const startWorker = (number: number): void => {
     if (isStopping) return;
     const worker = cluster.fork();
-    const post = { worker, isServing: false, beganAt: performance.now() };
-    posts.set(number, post);
+    const slot = { worker, isListening: false, startedAt: performance.now() };
+    slots.set(number, slot);
     worker.on('message', (message: unknown) => {
-      if (message !== LISTENS) return;
-      post.isServing = true;
-      restarts.listened();
+      if (message !== LISTENING) return;
+      slot.isListening = true;
+      restartPolicy.listened();
       hasListened.resolve(true);
     });
-    worker.once('exit', () => replace(number, post));
+    worker.once('exit', () => replace(number, slot));
     // Of sending to one that has just ended; its end is heard all the same.
     worker.on('error', () => {});
-    worker.send({ orders: { ...shareOf(place), number } } satisfies OrdersMessage);
+    worker.send({ orders: { ...shareOf(place), number } } satisfies ConfigMessage);
   };
 
-  const replace = (number: number, { beganAt }: Post): void => {
-    posts.delete(number);
+  const replace = (number: number, { startedAt }: WorkerSlot): void => {
+    slots.delete(number);
     if (isStopping) return;
-    const areOthersServing = [...posts.values()].some(({ isServing }) => isServing);
-    const pauseMs = restarts.pauseAfter({ livedMs: performance.now() - beganAt, areOthersServing });
+    const areOthersListening = [...slots.values()].some(({ isListening }) => isListening);
+    const pauseMs = restartPolicy.pauseAfter({ livedMs: performance.now() - startedAt, areOthersListening });
     if (pauseMs === null) {
       lost.resolve('no worker can start');
       return;
     }
-    say(`Worker ${number} ended: another takes its place.`);
-    pauses.set(
+    printLine(`Worker ${number} ended: another takes its place.`);
+    restartTimers.set(
       number,
-      setTimeout(() => begin(number), pauseMs),
+      setTimeout(() => startWorker(number), pauseMs),
     );
   };
 
-  begin(1);
+  startWorker(1);
   if (await Promise.race([hasListened.promise, lost.promise.then(() => false)])) {
-    say(`Steward listens on ${place.config.baseUrl}`);
-    for (let number = 2; number <= place.config.workers; number += 1) begin(number);
+    printLine(`Steward listens on ${place.config.baseUrl}`);
+    for (let number = 2; number <= place.config.workers; number += 1) startWorker(number);
   }
   return {
     /** Resolves with the reason when none can start any more. */
@@ -72,14 +72,14 @@ export const startWorkers = async (place: Place, say: (line: string) => void) =>
     /** Tells all to finish what is under way, and waits until they have ended. */
     stop: async (): Promise<void> => {
       isStopping = true;
-      for (const pause of pauses.values()) clearTimeout(pause);
-      const workers = [...posts.values()].map(({ worker }) => worker);
+      for (const pause of restartTimers.values()) clearTimeout(pause);
+      const workers = [...slots.values()].map(({ worker }) => worker);
       const ended = Promise.all(workers.map(untilEnded));
       const tell = (stop: StopMessage['stop']) => {
         for (const worker of workers) if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
       };
       // All at the same time: while one listens, it is handed the connections that others refuse.
-      await takeStopSteps({
+      await shutDownGracefully({
         announce: () => tell('announce'),
         hold: () => tell('hold'),
         close: async () => {

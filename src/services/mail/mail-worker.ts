@@ -3,7 +3,7 @@ import type { Delivery, Mailer } from '../../adapters/smtp/mailer.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createAlarm } from '../../lib/wakeable-sleep.ts';
+import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
 /** What the trigger of `outbox_mails` notifies. */
@@ -38,7 +38,7 @@ type Deps = {
 export const createMailWorker = (deps: Deps) => {
   const { outbox, mailer, listen, clock, logger } = deps;
   const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
-  const alarm = createAlarm();
+  const alarm = createWakeableSleep();
   const sending = new Set<Promise<void>>();
   let isStopping = false;
   let isAway = false;
@@ -94,7 +94,7 @@ export const createMailWorker = (deps: Deps) => {
     for (const mail of mails) {
       const work = deliver(mail, mailer).finally(() => {
         sending.delete(work);
-        alarm.ring();
+        alarm.wake();
       });
       sending.add(work);
     }
@@ -123,7 +123,7 @@ export const createMailWorker = (deps: Deps) => {
 
   return {
     start: (): void => {
-      notifications = listen(alarm.ring);
+      notifications = listen(alarm.wake);
       running = run();
     },
 
@@ -137,7 +137,7 @@ export const createMailWorker = (deps: Deps) => {
     /** Takes nothing more, and lets what is being sent come to its end, within 8 s. */
     stop: async (): Promise<void> => {
       isStopping = true;
-      alarm.ring();
+      alarm.wake();
       const inTime = new AbortController();
       const hurry = setTimeout(() => mailer?.close(), stopMs);
       const finished = Promise.all([notifications?.close(), running]).then(() => Promise.all(sending));

@@ -5,8 +5,8 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { PackageStore } from '../../adapters/package-store/package-store.ts';
-import { makeFolder } from '../../lib/ensure-directory.ts';
-import { sha256Of } from '../../lib/file-digest.ts';
+import { ensureDirectory } from '../../lib/ensure-directory.ts';
+import { sha256OfFile } from '../../lib/file-digest.ts';
 import { type PackageName, parsePackageFileName, requirePackageFileName } from '../../lib/package-name.ts';
 import { archiveOf, withoutSystem } from './package-archive-writer.ts';
 import { listFiles, openRegular } from './package-files.ts';
@@ -31,7 +31,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
   const name = requirePackageFileName(slug, version);
   const { paths, leftOut } = await listFiles(dir, outDir, slug);
 
-  await makeFolder(outDir);
+  await ensureDirectory(outDir);
   const draft = join(outDir, `.${name}.${randomUUID()}.tmp`);
   try {
     const written = createWriteStream(draft, { flags: 'wx', flush: true });
@@ -64,7 +64,7 @@ export const publishPackageFile = async (
 const inspectFile = async (file: string, expected: PackageName): Promise<InspectedPackage> => {
   const stats = await readOr(stat(file), `${file} cannot be read.`);
   if (!stats.isFile()) throw badPackage(`${file} is not a file.`);
-  const sha256 = await sha256Of(file);
+  const sha256 = await sha256OfFile(file);
   return inspectPackage({ body: createReadStream(file), sizeBytes: stats.size, sha256 }, expected);
 };
 
