@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 import { User } from './user.ts';
 
-/** A login by token. The token itself is nowhere: only its SHA-256 is kept. */
+/** An API token. Only its SHA-256 is stored. */
 export const ApiTokenSchema = defineEntity({
   name: 'ApiToken',
   tableName: 'api_tokens',
@@ -18,7 +18,7 @@ export const ApiTokenSchema = defineEntity({
     user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
     /** SHA-256 of the token, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
-    /** Given to those made by name; a login's token has none. */
+    /** Empty for tokens that a login creates. */
     name: p.string().length(100).default(''),
     createdAt: instant(),
     lastUsed: instant(),

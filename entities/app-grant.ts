@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { User } from './user.ts';
 
-/** A user may open an app. */
+/** Gives a user access to an app. */
 export const AppGrantSchema = defineEntity({
   name: 'AppGrant',
   tableName: 'app_grants',

@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 
-/** What was last loaded into an app; `{}` until a package was. Times are ISO 8601. */
+/** The package last loaded into an app; `{}` before the first load. Times are ISO 8601. */
 export type PackageInfo =
   | Record<string, never>
   | {

@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { freeForm, instant } from './instant.ts';
+import { instant, jsonObject } from './columns.ts';
 
 /**
- * Who did what to whom, when and from where. Only ever added to: a trigger refuses everything else. It names
- * people and things rather than referring to them, so that it outlives them.
+ * Who did what to whom, when and from where. Append-only: a trigger rejects updates and deletes. Entries hold names instead
+ * of foreign keys, so that they outlive the rows that they name.
  */
 export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
@@ -32,13 +32,13 @@ export const AuditEntrySchema = defineEntity({
     occurredAt: instant(),
     /** `user.update`, `invitation.accept` … */
     action: p.string().length(64),
-    /** Empty when nobody was logged in, or the service did it by itself. */
+    /** Empty if the caller was not logged in, or the service acted on its own. */
     actorEmail: p.string().length(254).default(''),
-    /** Email address, app slug, domain … of what was acted upon. */
+    /** The email address, app slug, domain … that the action changed. */
     target: p.string().length(255).default(''),
-    /** The clients it concerns, whose admins may read it. */
+    /** The clients whose admins may read the entry. */
     clientIds: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
-    details: freeForm(),
+    details: jsonObject(),
     requestId: p.string().length(128).nullable(),
     address: p.string().length(45).nullable(),
   },

@@ -4,13 +4,13 @@ import { Site } from './site.ts';
 const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
 
-/** A tenant: its branding texts and the password policy of its people. */
+/** A tenant, with its branding texts and password policy. */
 export const ClientSchema = defineEntity({
   name: 'Client',
   tableName: 'clients',
   properties: {
     id: p.integer().primary().autoincrement(),
-    /** One client a site, so that a request's host names the client whose texts are shown. */
+    /** One client per site: the host of a request determines the client whose branding is shown. */
     site: () => p.oneToOne(Site).owner().deleteRule('restrict').updateRule('no action'),
     name: p.string().length(255).unique(),
     defaultFromEmail: line(),
@@ -33,12 +33,12 @@ export const ClientSchema = defineEntity({
     passwordRequireUpper: p.boolean().default(false),
     passwordRequireLower: p.boolean().default(false),
     passwordRequireSpecial: p.boolean().default(false),
-    /** 0 switches expiry off. */
+    /** 0 disables expiry. */
     passwordExpirationDays: p
       .integer()
       .default(0)
       .check('password_expiration_days >= 0 and password_expiration_days <= 3650'),
-    /** The client's own bucket; null means the one of the settings. */
+    /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */
     uploadBucketName: p.string().length(255).nullable(),
   },
 });

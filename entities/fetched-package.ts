@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 
 /**
- * A package version that was taken from the store and checked. The app need not exist yet; the newest row of a
- * slug is the one to load. Rows stay, so that any of them can be loaded again without the store.
+ * A package version that was downloaded from the store and verified. The app may not exist yet. The newest row of a slug
+ * is loaded next. Rows are kept, so that an older version can be loaded again without the store.
  */
 export const FetchedPackageSchema = defineEntity({
   name: 'FetchedPackage',
@@ -15,10 +15,10 @@ export const FetchedPackageSchema = defineEntity({
     version: p.string().length(128),
     sha256: p.string().length(64),
     sizeBytes: p.bigint('number'),
-    /** The checked content of its `app.yaml`. */
+    /** The validated content of `app.yaml`. */
     manifest: p.json<Record<string, unknown>>().columnType('json'),
     fetchedAt: instant(),
-    /** Email address of who fetched it. */
+    /** Email address of the user who fetched it. */
     fetchedBy: p.string().length(254).default(''),
   },
 });

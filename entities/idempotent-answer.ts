@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 
 /**
- * The first answer to a request that named itself by an `Idempotency-Key`. Written in the transaction of what the
- * request did: a repeat finds both or neither.
+ * The response to the first request with an `Idempotency-Key`. Written in the transaction of the request itself, so that
+ * either both are committed or neither is.
  */
 export const IdempotentAnswerSchema = defineEntity({
   name: 'IdempotentAnswer',
@@ -11,15 +11,15 @@ export const IdempotentAnswerSchema = defineEntity({
   primaryKeys: ['userId', 'key'],
   indexes: [{ properties: ['createdAt'] }],
   properties: {
-    /** No reference: it would lock the user's row for as long as the request takes. Users are never removed. */
+    /** Without a foreign key, whose check would lock the row of the user until the request ends. Users are never deleted. */
     userId: p.integer().primary(),
     key: p.string().length(255).primary(),
-    /** hex HMAC-SHA-256 of the operation and its input: the same key for another request is a mistake. */
+    /** HMAC-SHA-256 of the operation and its input, in hex: detects a key that is reused for a different request. */
     fingerprint: p.string().length(64),
-    /** AES-256-GCM: it may hold a token or a link. Null only within the transaction of the work. */
+    /** Encrypted with AES-256-GCM, because it may hold a token or a link. Null only inside the transaction of the request. */
     answer: p.blob().nullable(),
     createdAt: instant(),
-    /** The caller's roles at that time: a caller who has lost one of them does not get the answer again. */
+    /** The caller's roles at that time. A caller who has lost one of them does not get the stored response. */
     isSuperuser: p.boolean().default(false),
     isStaff: p.boolean().default(false),
     adminOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),

@@ -24,7 +24,7 @@ import { UsageStackDay, type UsageStackDaySchema } from './usage-stack-day.ts';
 import { UsageWindow, type UsageWindowSchema } from './usage-window.ts';
 import { User, type UserSchema } from './user.ts';
 
-/** Every table-class there is: what is not listed here does not exist for the ORM. */
+/** All entities of the ORM. */
 export const entities = [
   Site,
   Client,
@@ -52,7 +52,7 @@ export const entities = [
   AuditEntry,
 ];
 
-/** The same tables as Kysely sees them: names and column types come from the entities. */
+/** The same tables for Kysely: table names and column types come from the entities. */
 export type Database = InferKyselyDB<
   | typeof SiteSchema
   | typeof ClientSchema

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { Invitation } from './invitation.ts';
 
-/** An app that accepting the invitation will grant. */
+/** An app that the invitee gets access to on acceptance. */
 export const InvitationAppSchema = defineEntity({
   name: 'InvitationApp',
   tableName: 'invitation_apps',

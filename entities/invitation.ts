@@ -1,11 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { freeForm, instant } from './instant.ts';
+import { instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
 
-/** Somebody was asked to join a client. A pending one past `expiresAt` counts as expired. */
+/** An invitation to join a client. A pending invitation past `expiresAt` counts as expired. */
 export const InvitationSchema = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
@@ -27,14 +27,14 @@ export const InvitationSchema = defineEntity({
     email: p.string().length(254).check(`email = lower(email) and email <> ''`),
     key: p.string().length(64).unique(),
     inviter: () => p.manyToOne(User).deleteRule('restrict').updateRule('no action'),
-    extra: freeForm(),
+    extra: jsonObject(),
     isDemoUser: p.boolean().default(false),
     status: p.enum(INVITATION_STATUSES).default('pending'),
     dateInvited: instant(),
     expiresAt: instant(),
-    /** When it was accepted or revoked. */
+    /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
-    /** Mails that the mail server has taken, not mails that are queued. */
+    /** Mails that the mail server has accepted. Queued mails do not count. */
     emailCount: p.integer().default(0).check('email_count >= 0'),
   },
 });

@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
+import { instant } from './columns.ts';
 import { FetchedPackage } from './fetched-package.ts';
-import { instant } from './instant.ts';
 
-/** A package was applied to an app; the newest row of an app is what it runs. */
+/** The load of a package into an app. The newest row of an app is the version that it runs. */
 export const LoadedPackageSchema = defineEntity({
   name: 'LoadedPackage',
   tableName: 'loaded_packages',
@@ -13,7 +13,7 @@ export const LoadedPackageSchema = defineEntity({
     app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
     package: () => p.manyToOne(FetchedPackage).index().deleteRule('restrict').updateRule('no action'),
     loadedAt: instant(),
-    /** Email address of who loaded it. */
+    /** Email address of the user who loaded it. */
     loadedBy: p.string().length(254).default(''),
     isRollback: p.boolean().default(false),
   },

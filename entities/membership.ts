@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
 import { User } from './user.ts';
 
-/** A user belongs to a client, and may administer it. */
+/** Membership of a user in a client, optionally as its admin. */
 export const MembershipSchema = defineEntity({
   name: 'Membership',
   tableName: 'memberships',

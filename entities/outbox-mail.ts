@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 import { Invitation } from './invitation.ts';
 import { PasswordLink } from './password-link.ts';
 import { User } from './user.ts';
@@ -8,15 +8,15 @@ import { User } from './user.ts';
 export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset', 'password-changed'] as const;
 
 /**
- * A mail that is owed. Written in the transaction of what causes it, so that neither exists without the other.
- * It names what it is about rather than holding a text: links and their secrets are made when it is sent.
+ * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no
+ * text, because links and their secrets are created when the mail is sent.
  */
 export const OutboxMailSchema = defineEntity({
   name: 'OutboxMail',
   tableName: 'outbox_mails',
   indexes: [
     {
-      // Somebody waits at a screen for a password mail; it does not queue behind a bulk of invitations.
+      // Password mails come before invitations: a user is waiting for them, and a bulk of invitations must not delay them.
       name: 'outbox_mails_due',
       expression: `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
     },
@@ -29,7 +29,7 @@ export const OutboxMailSchema = defineEntity({
   ],
   triggers: [
     {
-      // So that nobody who owes a mail can forget to wake the workers. Delivered at commit.
+      // Wakes the mail workers on commit, whichever code inserts the mail.
       name: 'notify',
       timing: 'after',
       events: ['insert'],
@@ -44,18 +44,18 @@ export const OutboxMailSchema = defineEntity({
     client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
     invitation: () =>
       p.manyToOne(Invitation).nullable().index().deleteRule('cascade').updateRule('no action'),
-    /** Null as long as nobody has looked whether a forgotten password's address is a user's. */
+    /** Null for a password reset until the mail worker has looked up the account. */
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     passwordLink: () =>
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
-    /** Network address of the request that caused the mail, where the mail tells it. */
+    /** Network address of the request that caused the mail, if the mail mentions it. */
     requestAddress: p.string().length(45).nullable(),
     createdAt: instant(),
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),
-    /** While a worker is sending it: when others may take it to be lost with that worker. */
+    /** While a worker sends the mail, the end of its lease: afterwards, other workers retry it. */
     nextAttemptAt: instant().defaultRaw('now()'),
-    /** What the mail server last answered, or why it could not be asked. */
+    /** The last response of the mail server, or the connection error. */
     lastError: p.string().length(500).nullable(),
     sentAt: instant().nullable(),
     failedAt: instant().nullable(),

@@ -1,10 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /**
- * The right to set a password once, by a link in a mail. The row holds no secret: the link is signed with the
- * service's key. Using it removes the row, and so does any other change of the password.
+ * A mailed single-use link that sets a password. The row holds no secret: the link is signed with the key of the service.
+ * Any change of the password deletes the row.
  */
 export const PasswordLinkSchema = defineEntity({
   name: 'PasswordLink',

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** A counter; `expire`, in milliseconds since 1970, is by the clock of the database. */
+/** A rate limit counter. `expire` is in milliseconds since 1970, by the clock of the database. */
 export const RateLimitSchema = defineEntity({
   name: 'RateLimit',
   tableName: 'rate_limits',

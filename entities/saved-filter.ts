@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 import { Stack } from './stack.ts';
 import { User } from './user.ts';
 
-/** A set of global filters that a user has given a name. */
+/** A named set of global filters of a user. */
 export const SavedFilterSchema = defineEntity({
   name: 'SavedFilter',
   tableName: 'saved_filters',

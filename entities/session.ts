@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './instant.ts';
+import { instant } from './columns.ts';
 import { User } from './user.ts';
 
-/** A login by browser. The cookie's value itself is nowhere: only its SHA-256 is kept. */
+/** A browser session. Only the SHA-256 of its cookie is stored. */
 export const SessionSchema = defineEntity({
   name: 'Session',
   tableName: 'sessions',
@@ -12,9 +12,9 @@ export const SessionSchema = defineEntity({
     /** SHA-256 of the cookie's value, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
     createdAt: instant(),
-    /** When its user last entered their password. */
+    /** When the user last entered the password. */
     authenticatedAt: instant(),
-    /** The end of its absolute lifetime, by the database's clock. It may end earlier, when nobody uses it. */
+    /** End of the absolute lifetime, by the clock of the database. An idle session ends earlier. */
     expiresAt: instant(),
     lastUsed: instant(),
     /** Network address of the last use. */

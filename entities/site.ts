@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** A host name (with its port, if any) under which the platform is reached. */
+/** A host name, optionally with a port, that serves the platform. */
 export const SiteSchema = defineEntity({
   name: 'Site',
   tableName: 'sites',

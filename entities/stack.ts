@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
-/** A page group of an app, to which filters are saved. */
+/** A page group of an app. Saved filters belong to a stack. */
 export const StackSchema = defineEntity({
   name: 'Stack',
   tableName: 'stacks',
@@ -11,7 +11,7 @@ export const StackSchema = defineEntity({
     app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
     slug: p.string().length(64),
     label: p.string().length(255),
-    /** False once a newer package has dropped it: its saved filters stay, new ones are refused. */
+    /** False if the loaded package no longer has it: saved filters are kept, new ones are refused. */
     isOffered: p.boolean().default(true),
   },
 });

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
-/** A rollup of the usage log: one app on one UTC day. It names nobody, and outlives the log. */
+/** Usage totals of one app on one UTC day. They hold no personal data and outlive the log. */
 export const UsageAppDaySchema = defineEntity({
   name: 'UsageAppDay',
   tableName: 'usage_app_days',
@@ -11,9 +11,9 @@ export const UsageAppDaySchema = defineEntity({
     day: p.date().primary(),
     actions: p.bigint('number').check('actions >= 0'),
     /**
-     * At place k (1 to 90): how many of the day's people were not there on any of the k - 1 days before. At 1
-     * these are all of them. The number of different people in a window of up to 90 days is the sum over its days,
-     * each at the place that counts from the beginning of the window.
+     * Element k (1 to 90) counts the users of this day who were not active on any of the k - 1 days before; element 1 counts
+     * all users. The number of distinct users in a window of up to 90 days is the sum over its days, where day k of the
+     * window contributes its element k.
      */
     retentionHistogram: p
       .array((text) => Number(text))

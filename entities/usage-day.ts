@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
 /**
- * A rollup of the usage log: what one person did in one app on one UTC day. Partitioned by month of `day` and
- * dropped with the log. Without a foreign key, as the log.
+ * Usage totals of one user in one app on one UTC day. Partitioned by month of `day` and dropped together with the log.
+ * Like the log, it has no foreign key.
  */
 export const UsageDaySchema = defineEntity({
   name: 'UsageDay',

@@ -1,11 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
-import { freeForm, instant } from './instant.ts';
+import { instant, jsonObject } from './columns.ts';
 
 /**
- * One thing somebody did in an app, with the names they had at that time. The table is partitioned by month of
- * `occurredAt`, which is why that is part of its keys. Without a foreign key: its check would cost more than the row,
- * and a partition that has one cannot be dropped without locking `apps`.
+ * An action of a user in an app, with the user's name at that time. The table is partitioned by month of `occurredAt`, so
+ * that column is part of every key. It has no foreign key: checking it would cost more than the insert itself, and
+ * dropping a partition would lock `apps`.
  */
 export const UsageEntrySchema = defineEntity({
   name: 'UsageEntry',
@@ -28,9 +28,9 @@ export const UsageEntrySchema = defineEntity({
     fullName: p.string().length(301).default(''),
     action: p.string().length(64).check(`action ~ '^[A-Z][A-Z0-9_]*$'`),
     actionDescription: p.text().default(''),
-    /** `extra.stack`, by which the log is rolled up; null when there is none, or none that is a name. */
+    /** `extra.stack`, the key of the totals by stack; null if it is missing or not a valid name. */
     stack: p.string().length(255).nullable(),
-    extra: freeForm(),
+    extra: jsonObject(),
   },
 });
 

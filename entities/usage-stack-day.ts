@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
-/** A rollup of the usage log: one stack of an app on one UTC day. It names nobody, and outlives the log. */
+/** Usage totals of one stack of an app on one UTC day. They hold no personal data and outlive the log. */
 export const UsageStackDaySchema = defineEntity({
   name: 'UsageStackDay',
   tableName: 'usage_stack_days',
@@ -9,7 +9,7 @@ export const UsageStackDaySchema = defineEntity({
   properties: {
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     day: p.date().primary(),
-    /** As the log has it: usually the id of a stack, perhaps of one that is no more. */
+    /** As in the log: usually the id of a stack, which may no longer exist. */
     stack: p.string().length(255).primary(),
     actions: p.bigint('number').check('actions > 0'),
   },

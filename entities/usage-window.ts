@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 
 /**
- * The usage that an app shows: of the 30, 60 and 90 days up to and including `day`. Updated by every write of usage; the
- * first read of a new day brings it forward.
+ * Usage of an app in the 30, 60 and 90 days up to and including `day`. Updated whenever usage is recorded; the first read
+ * on a new day recomputes it.
  */
 export const UsageWindowSchema = defineEntity({
   name: 'UsageWindow',

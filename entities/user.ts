@@ -1,16 +1,16 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { freeForm, instant } from './instant.ts';
+import { instant, jsonObject } from './columns.ts';
 
-/** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null of an unknown format. */
+/** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null for an unknown format. */
 export const PASSWORD_HASH_KIND = String.raw`substring(regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1') from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)')`;
 
-/** A person who may log in. */
+/** An account. */
 export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
   indexes: [
     {
-      // Missing where pg_trgm is.
+      // Exists only if pg_trgm is installed.
       name: 'users_search',
       expression: `create index users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
     },
@@ -21,32 +21,32 @@ export const UserSchema = defineEntity({
   ],
   properties: {
     id: p.integer().primary().autoincrement(),
-    /** Always lower case, so that plain uniqueness is case-insensitive uniqueness. */
+    /** Lower case, so that the unique constraint is case-insensitive. */
     email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
     handle: p.string().length(64).unique(),
     firstName: p.string().length(150).default(''),
     lastName: p.string().length(150).default(''),
-    extra: freeForm(),
+    extra: jsonObject(),
     isActive: p.boolean().default(true),
     isDemoUser: p.boolean().default(false),
     isStaff: p.boolean().default(false),
     isSuperuser: p.boolean().default(false),
     profileColor: p.string().length(6).check(`profile_color ~ '^[0-9a-f]{6}$'`),
-    /** null means the drawn letter under the service's own address. */
+    /** Null means the letter avatar that the service draws. */
     profileAvatar: p.string().length(2048).nullable(),
-    /** Never loaded with the rest, and written by bound statements only, so that it stays out of logs. */
+    /** Loaded only on request and written only by bound parameters, so that it stays out of logs. */
     passwordHash: p.string().length(512).nullable().lazy().hidden(),
     lastLogin: instant().nullable(),
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** The time of creation until a first password is set. */
+    /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
   },
 });
 
 export class User extends UserSchema.class {
-  /** Repeating it keeps the first date. */
+  /** Deactivating an inactive user keeps the first date. */
   deactivate(now: Date): void {
     if (!this.isActive) return;
     this.isActive = false;

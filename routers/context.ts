@@ -3,51 +3,51 @@ import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
 
-/** What a procedure is given, whether it was called over REST, over tRPC or in-process. */
+/** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {
-  /** Opens a unit of work of its own: calls of one batch run at the same time and must not share one. */
+  /** Opens a new unit of work. Calls of one batch run concurrently and must not share one. */
   openServices: () => Services;
-  /** The caller, or null without valid credentials. Looked up when first asked for. */
+  /** The caller, or null without valid credentials. Looked up on first use. */
   authenticate: () => Promise<Actor | null>;
   /** The problem to throw if `authenticate` returns null: it names the reason. */
   unauthenticated: () => Problem;
   /**
-   * Whether a query may begin to read before the caller is known: only where the caller is expected to see all users. For any
-   * other, the time that it takes would reveal users whom the caller may not see.
+   * Whether a query may read before the caller is known: only if the caller is expected to see all users. For other callers,
+   * the response time would reveal users whom they may not see.
    */
   canPrefetch: (services: Services) => boolean;
-  /** The browser's session, which logging in and out changes. */
+  /** The browser session, which login and logout change. */
   browser: Browser;
-  /** Runs the work in one transaction, which all that these services do is part of; a failure takes it back. */
+  /** Runs `work` in one transaction, which its services share. Rolls back if `work` fails. */
   inTransaction: <T>(work: (services: Services) => Promise<T>) => Promise<T>;
   /**
-   * What the caller has named the request by, so that it is done once: `Idempotency-Key`, or null.
-   * @throws Problem `invalid-input` when it is no such key
+   * The `Idempotency-Key` of the request, or null.
+   * @throws Problem `invalid-input` if the header is invalid
    */
   idempotencyKey: () => IdempotencyKey | null;
   /**
-   * What the caller has seen before they change it: `If-Match`, `If-None-Match`, or null.
-   * @throws Problem `invalid-input` when it is no such condition
+   * The condition of the request, `If-Match` or `If-None-Match`, or null.
+   * @throws Problem `invalid-input` if a header is invalid
    */
   precondition: () => Precondition | null;
-  /** Told which page of a list the answer is; where there is a place for it, the answer says so. */
+  /** Reports which page of a list the response holds. REST sends it in headers. */
   setPagination: (page: Pagination) => void;
-  /** Whether the answer goes out as JSON text, so that a list may be made as text in the first place. */
+  /** Whether the response is sent as JSON, so that a list may be serialized in the database layer. */
   acceptsJsonStream?: boolean | undefined;
-  /** Address of the service itself, without a trailing slash. */
+  /** Base URL of the service, without a trailing slash. */
   baseUrl: string;
-  /** The host that the caller asked for, with its port: it names a site. */
+  /** The requested host with its port, which identifies a site. */
   host: string;
 };
 
-/** `number` is from 1, `count` that of the whole list. */
+/** `number` starts at 1; `count` is the length of the whole list. */
 export type Pagination = { number: number; size: number; count: number };
 
 export type Precondition = {
-  /** The header that says it. */
+  /** Name of the header. */
   header: string;
   /**
-   * The resource that a query shows to the caller, by the input of what is to change it.
+   * The resource that a query returns, found by the input of the mutation that changes it.
    * @throws Problem `invalid-input`
    */
   resolveResource: (query: string, input: unknown) => Resource;
@@ -57,24 +57,24 @@ export type Resource = {
   /** The input of the query. */
   key: Record<string, unknown>;
   /**
-   * Holds the resource against the condition, as these services see it.
-   * @throws Problem `precondition-failed`, and whatever the query throws
+   * Checks the condition against the current resource.
+   * @throws Problem `precondition-failed`, and the problems of the query
    */
   check: (actor: Actor, services: Services) => Promise<void>;
 };
 
 export type Browser = {
-  /** What the caller's program calls itself. */
+  /** The `User-Agent` header. */
   userAgent: string;
-  /** The secret of the session that the request came with. */
+  /** The session secret that the request carries. */
   session: string | null;
   /**
-   * Asked before a login that would set a cookie: pages of other sites must not log anybody in, and a streamed
-   * answer has sent its headers before it knows whether there is a cookie to set.
+   * Called before a login that sets a cookie: pages of other sites must not log a browser in, and a streamed response
+   * has sent its headers before the cookie is known.
    * @throws Problem `cross-site`, `not-acceptable`
    */
   prepareLogin: () => void;
-  /** Keeps the secret of a new session, and answers the CSRF token that goes with it. */
+  /** Sets the cookie of a new session and returns its CSRF token. */
   keepSession: (secret: string) => string;
   forgetSession: () => void;
 };

@@ -9,7 +9,7 @@ const CODES: Record<number, TRPCError['code']> = {
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_SUPPORTED',
-  // tRPC has no codes of its own for 406, 414 and 431.
+  // tRPC has no codes for 406, 414 and 431.
   406: 'BAD_REQUEST',
   408: 'TIMEOUT',
   409: 'CONFLICT',
@@ -22,8 +22,8 @@ const CODES: Record<number, TRPCError['code']> = {
   503: 'SERVICE_UNAVAILABLE',
 };
 
-/** What tRPC itself finds wrong with a call. */
-const PROTOCOL_FAULTS: Partial<Record<TRPCError['code'], ProblemCode>> = {
+/** Errors of tRPC itself. */
+const PROTOCOL_ERRORS: Partial<Record<TRPCError['code'], ProblemCode>> = {
   BAD_REQUEST: 'malformed-body',
   PARSE_ERROR: 'malformed-body',
   NOT_FOUND: 'not-found',
@@ -32,15 +32,15 @@ const PROTOCOL_FAULTS: Partial<Record<TRPCError['code'], ProblemCode>> = {
   UNSUPPORTED_MEDIA_TYPE: 'unsupported-media-type',
 };
 
-/** tRPC refuses by the same code what was sent in another type. */
-const STREAMED = 'This answer is streamed: call it through httpBatchStreamLink, or page by page.';
+/** tRPC uses the same code for a request body of another type. */
+const STREAMED = 'This response is streamed. Call it with httpBatchStreamLink, or page by page.';
 
-/** What a failed procedure means to its caller. Whatever nobody foresaw is an `internal-error`. */
+/** Converts the error of a procedure into a problem. Unexpected errors become `internal-error`. */
 export const problemOf = (error: unknown): Problem => {
   const cause = error instanceof TRPCError ? (error.cause ?? error) : error;
   if (cause instanceof Problem) return cause;
-  const code = error instanceof TRPCError ? PROTOCOL_FAULTS[error.code] : undefined;
-  if (code === 'malformed-body') return badInput(cause);
+  const code = error instanceof TRPCError ? PROTOCOL_ERRORS[error.code] : undefined;
+  if (code === 'malformed-body') return inputProblem(cause);
   if (code === 'unsupported-media-type' && cause instanceof TRPCError && /stream/.test(cause.message)) {
     return new Problem(code, { detail: STREAMED, cause });
   }
@@ -55,16 +55,16 @@ export const trpcErrorOf = (problem: Problem): TRPCError =>
     cause: problem,
   });
 
-const badInput = (cause: unknown): Problem =>
+const inputProblem = (cause: unknown): Problem =>
   cause instanceof ZodError ? invalid(fieldErrors(cause), cause) : new Problem('malformed-body', { cause });
 
-/** More than anybody reads, and few enough that a hostile body does not become a hostile answer. */
-const MAX_FAULTS = 1_000;
+/** Bounds the response to a hostile body. */
+const MAX_ISSUES = 1_000;
 
-/** Faults by dotted path; those of the value itself under `body`. */
+/** Messages by dotted path; messages about the whole input have the key `body`. */
 export const fieldErrors = ({ issues }: Pick<ZodError, 'issues'>): FieldErrors => {
   const fields: FieldErrors = {};
-  for (const issue of issues.slice(0, MAX_FAULTS)) {
+  for (const issue of issues.slice(0, MAX_ISSUES)) {
     const path = issue.path.map(String).join('.') || 'body';
     fields[path] ??= [];
     fields[path].push(issue.message);

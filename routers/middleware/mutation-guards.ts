@@ -6,22 +6,23 @@ import type { Services } from '../../src/services/index.ts';
 import type { Context, Precondition } from '../context.ts';
 import { answerText } from './response-serializer.ts';
 
-/** What a mutation says of itself for the conditions that a caller may set. */
+/** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {
-  /** The query that shows what this changes or makes, and gives what this answers. */
+  /** The query that returns the resource which the mutation changes or creates. */
   resource?: keyof Services['resourceLocks'];
-  /** Its service sees to the idempotency key, since it must not begin in a transaction. */
+  /** The service handles the idempotency key, because it must not start inside a transaction. */
   handlesIdempotency?: boolean;
 };
 
-type Outcome = { ok: true; data: unknown } | { ok: false; error: unknown };
+/** What tRPC's `next()` resolves to. */
+export type MiddlewareResult = { ok: true; data: unknown } | { ok: false; error: unknown };
 
-type Call<R extends Outcome> = {
+type Call<R extends MiddlewareResult> = {
   ctx: Context & { services: Services };
   actor: Actor;
   /** Procedure path: `users.update`. */
   path: string;
-  /** Whether it changes something that was there before. */
+  /** Whether the mutation changes an existing resource. */
   isChange: boolean;
   meta: GuardMeta;
   rawInput: () => Promise<unknown>;
@@ -29,52 +30,54 @@ type Call<R extends Outcome> = {
 };
 
 /**
- * Calls a mutation under what the caller's headers demand: once for each idempotency key, and only while what it
- * changes is what the caller has seen. Either is settled in the transaction of the work itself.
+ * Runs a mutation once per idempotency key, and only if the precondition of the request holds. Both are checked in the
+ * transaction of the mutation.
  * @throws Problem `idempotency-key-reused`, `precondition-failed`, `invalid-input`
  */
-export const withMutationGuards = async <R extends Outcome>(call: Call<R>): Promise<R> => {
+export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<R>): Promise<R> => {
   const { ctx, actor, meta, proceed } = call;
   const precondition = ctx.precondition();
   const once = meta.handlesIdempotency ? null : ctx.idempotencyKey();
-  const settled = precondition ? (services: Services) => demand(call, precondition, services) : proceed;
-  if (!once) return precondition ? ctx.inTransaction(settled) : proceed(ctx.services);
+  const run = precondition
+    ? (services: Services) => proceedIfMatching(call, precondition, services)
+    : proceed;
+  if (!once) return precondition ? ctx.inTransaction(run) : proceed(ctx.services);
 
   const request = { once, operation: call.path, input: canonicalJson(await call.rawInput()) };
   return ctx.services.idempotency.inTurn(actor, once, () =>
-    ctx.inTransaction((services) => doOnce(actor, request, services, settled)),
+    ctx.inTransaction((services) => proceedOnce(actor, request, services, run)),
   );
 };
 
-const doOnce = async <R extends Outcome>(
+const proceedOnce = async <R extends MiddlewareResult>(
   actor: Actor,
   request: IdempotentRequest,
   services: Services,
-  work: (services: Services) => Promise<R>,
+  run: (services: Services) => Promise<R>,
 ): Promise<R> => {
-  const first = await services.idempotency.claim(actor, request);
-  // All of it that tRPC looks at; the rest stands in its type alone.
-  if (first !== null) return { ok: true, data: answerText.read(first) } as R;
-  const result = committed(await work(services));
+  const stored = await services.idempotency.claim(actor, request);
+  // tRPC reads these members only; the type has more.
+  if (stored !== null) return { ok: true, data: answerText.read(stored) } as R;
+  const result = throwIfFailed(await run(services));
   await services.idempotency.keep(actor, request.once, answerText.write(result.data));
   return result;
 };
 
-const demand = async <R extends Outcome>(
+const proceedIfMatching = async <R extends MiddlewareResult>(
   { actor, isChange, meta, rawInput, proceed }: Call<R>,
-  { header, resolveResource: resource }: Precondition,
+  { header, resolveResource }: Precondition,
   services: Services,
 ): Promise<R> => {
   if (!isChange || !meta.resource)
-    throw invalid({ [header]: ['Is not taken here: there is no ETag of what this changes.'] });
-  const { key, check: demand } = resource(meta.resource, await rawInput());
+    throw invalid({ [header]: ['Not supported here: this resource has no ETag.'] });
+  const { key, check } = resolveResource(meta.resource, await rawInput());
   await services.resourceLocks[meta.resource](actor, key);
-  await demand(actor, services);
-  return committed(await proceed(services));
+  await check(actor, services);
+  return throwIfFailed(await proceed(services));
 };
 
-/** tRPC never rejects: a failure has to be thrown for the transaction to be taken back. */
-const committed = <R extends Outcome>(result: R): R & { ok: true; data: unknown } => {
+/** `next()` never rejects. A failure must be thrown for the transaction to roll back. */
+const throwIfFailed = <R extends MiddlewareResult>(result: R): R & { ok: true } => {
   if (!result.ok) throw result.error;
-  return result as R & { ok: true; data: unknown }; // what was just asked
+  return result as R & { ok: true }; // TypeScript does not narrow type parameters
 };

@@ -4,18 +4,18 @@ import type { Services } from '../../src/services/index.ts';
 type RawInput = () => Promise<unknown>;
 
 /**
- * Begins what a query is going to read, while its caller is looked up: they get it if they may have it. See `canPrefetch` of
- * the context.
+ * Starts the read of a query while the caller is being looked up. The query returns it only if the caller may see it. See
+ * `Context.canPrefetch`.
  */
 export type Prefetch = (services: Services, rawInput: RawInput) => void;
 
-/** Over an input of this schema. What is wrong with any other the query says itself, to those who may ask it. */
+/** Prefetches with input that matches `schema`. The query itself reports invalid input. */
 export const prefetchWith =
-  <S extends z.ZodType>(schema: S, begin: (services: Services, input: z.output<S>) => void): Prefetch =>
+  <S extends z.ZodType>(schema: S, start: (services: Services, input: z.output<S>) => void): Prefetch =>
   (services, rawInput) => {
-    const ifValid = (input: unknown) => {
+    const startIfValid = (input: unknown) => {
       const { success, data } = schema.safeParse(input);
-      if (success) begin(services, data);
+      if (success) start(services, data);
     };
-    rawInput().then(ifValid, () => undefined);
+    rawInput().then(startIfValid, () => undefined);
   };
