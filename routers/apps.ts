@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Message, OneVersion } from './app-packages.ts';
 import {
   AppStackView,
   AppStatusView,
+  AppVersionInput,
   AppVersionView,
   AppView,
   appStackView,
@@ -11,16 +11,15 @@ import {
   appVersionView,
   appView,
   appWriter,
+  MessageView,
 } from './schemas/apps.ts';
-import { Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
+import { AppKey, Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 const Html = Text(100_000);
-/** It is looked up, not judged: what has not the form of an id names no app. */
-export const AppKey = Text(255);
 const tags = ['Apps'];
 
 export const appsRouter = router({
@@ -43,7 +42,7 @@ export const appsRouter = router({
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
-  /** What a platform asks before it shows the app to somebody. */
+  /** For the platform, before it shows the app to a user. */
   status: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/status/', tags }, rest: { extension: true } })
     .input(z.object({ app_id: AppKey }))
@@ -61,7 +60,7 @@ export const appsRouter = router({
       return stacks.map(appStackView);
     }),
 
-  /** What was fetched last first; `cursor` is the id of the last version of the page before. */
+  /** Last fetched first; `cursor` is the id of the last version of the previous page. */
   versions: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
@@ -70,19 +69,19 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey, ...pageNumberFields, cursor: LongIdKey.optional(), limit: Limit }))
     .output(z.array(AppVersionView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
-      const versions = await ctx.services.appVersions.list(ctx.actor, input.app_id, part);
+      const page = toPageRequest(ctx, input);
+      const versions = await ctx.services.appVersions.list(ctx.actor, input.app_id, page);
       return versions.map((version) => appVersionView(version, ctx.actor));
     }),
 
-  /** To the version named, or without one to that which was loaded before: twice comes back. */
+  /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure
     .meta({
       openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: ['App fetch and load'] },
       rest: { extension: true },
     })
-    .input(OneVersion)
-    .output(Message)
+    .input(AppVersionInput)
+    .output(MessageView)
     .mutation(async ({ ctx, input }) => {
       const { slug, version } = await ctx.services.appPackages.rollback(
         ctx.actor,

@@ -1,19 +1,18 @@
 import { z } from 'zod';
-import { AppKey } from './apps.ts';
 import { AppSummaryView, appSummaryView } from './schemas/apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
-import { AppIds, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
+import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { SiteView, siteView } from './schemas/sites.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { clientUserColumns } from './schemas/user-json.ts';
 import { ClientUserView, clientUserView, userFilter } from './schemas/users.ts';
-import { SiteView, siteView } from './sites.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const tags = ['Clients'];
-const OneClient = z.object({ id: IdKey });
+const ById = z.object({ id: IdKey });
 
 export const clientsRouter = router({
   list: viewerProcedure
@@ -26,7 +25,7 @@ export const clientsRouter = router({
 
   get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/', tags } })
-    .input(OneClient)
+    .input(ById)
     .output(ClientView)
     .query(async ({ ctx, input }) => clientView(await ctx.services.clients.get(ctx.actor, input.id))),
 
@@ -43,13 +42,13 @@ export const clientsRouter = router({
 
   site: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/site/', tags } })
-    .input(OneClient)
+    .input(ById)
     .output(SiteView)
     .query(async ({ ctx, input }) => siteView(await ctx.services.sites.ofClient(ctx.actor, input.id))),
 
   users: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })
-    .input(OneClient.extend(userFilter))
+    .input(ById.extend(userFilter))
     .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
       if (isWantedAsText(ctx, input)) {
@@ -61,26 +60,26 @@ export const clientsRouter = router({
 
   apps: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
-    .input(OneClient.extend(pagingFields(AppKey)))
+    .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
-      return (await ctx.services.apps.ofClient(ctx.actor, input.id, part)).map(appSummaryView);
+      const page = toPageRequest(ctx, input);
+      return (await ctx.services.apps.ofClient(ctx.actor, input.id, page)).map(appSummaryView);
     }),
 
   invitations: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })
-    .input(OneClient.extend(invitationFilter))
+    .input(ById.extend(invitationFilter))
     .output(listOf(ClientInvitationView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
-      const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, part);
+      const page = toPageRequest(ctx, input);
+      const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, page);
       return invitations.map((invitation) => clientInvitationView(invitation, ctx.baseUrl));
     }),
 
   invite: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/clients/{id}/users/invitations/', tags } })
-    .input(OneClient.extend({ email: Email, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
+    .input(ById.extend({ email: Email, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationView)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
       clientInvitationView(

@@ -16,13 +16,13 @@ import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
 
 const tags = ['Invitations'];
 const rest = { extension: true } as const;
-const OneInvitation = z.object({ id: IdKey });
-/** As the mailed link has them. They are looked up, not judged. */
+const ById = z.object({ id: IdKey });
+/** The parameters of the mailed link. Any text is accepted: an invalid link is not found. */
 const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
 
-/** What becomes of an invitation after it was made: for those who invite, and for the one who was invited. */
+/** Procedures for existing invitations, for admins and for invitees. */
 export const invitationLifecycle = {
-  /** The newest first; `cursor` is the id of the last one of the page before. */
+  /** Newest first; `cursor` is the id of the last invitation of the previous page. */
   search: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
     .input(
@@ -49,7 +49,7 @@ export const invitationLifecycle = {
 
   get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/invitations/{id}/', tags }, rest })
-    .input(OneInvitation)
+    .input(ById)
     .output(InvitationDetailsView)
     .query(async ({ ctx, input }) =>
       invitationDetailsView(await ctx.services.invitationCare.get(ctx.actor, input.id), ctx.baseUrl),
@@ -57,7 +57,7 @@ export const invitationLifecycle = {
 
   resend: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/resend/', tags }, rest })
-    .input(OneInvitation)
+    .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
       invitationDetailsView(await ctx.services.invitationCare.resend(ctx.actor, input.id), ctx.baseUrl),
@@ -65,23 +65,23 @@ export const invitationLifecycle = {
 
   revoke: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/revoke/', tags }, rest })
-    .input(OneInvitation)
+    .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
       invitationDetailsView(await ctx.services.invitationCare.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  /** A change, as the audit trail keeps who took the link. */
+  /** A mutation, because the audit trail records who copied the link. */
   copyLink: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/link/', tags }, rest })
-    .input(OneInvitation)
+    .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
       const { url, expiresAt } = await ctx.services.invitationCare.copyLink(ctx.actor, input.id);
       return { url, expires_at: expiresAt };
     }),
 
-  /** What the link shows. Asked by POST, as the signature must not stand in the URL of a request. */
+  /** Shows the invitation of a link. A POST, because the signature must not appear in a URL. */
   preview: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/', tags, protect: false }, rest })
     .input(MailedLink)
@@ -92,7 +92,7 @@ export const invitationLifecycle = {
       return { ...invitationPageView(opened), rules: passwordRules(opened.policy) };
     }),
 
-  /** A new user is logged in by it; whoever has an account has to be already. */
+  /** Logs a new user in. Existing users must already be logged in. */
   accept: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/invitations/{key}/accept/', tags, protect: false }, rest })
     .input(

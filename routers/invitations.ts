@@ -18,11 +18,11 @@ import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 const MAX_ITEMS = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
 
-const NOT_A_FLAG = 'Must be "true" or "false".';
+const INVALID_FLAG = 'Must be "true" or "false".';
 
-/** The documented type is a string, in any case: Python's `str(True)` is "True". A boolean is accepted as well. */
+/** A string in any case, because Python's `str(True)` is "True", or a boolean. */
 const DemoFlag = z
-  .union([z.boolean(), z.string().regex(/^(true|false)$/i, NOT_A_FLAG)], NOT_A_FLAG)
+  .union([z.boolean(), z.string().regex(/^(true|false)$/i, INVALID_FLAG)], INVALID_FLAG)
   .transform((flag) => flag === true || String(flag).toLowerCase() === 'true');
 
 const InvitationInput = z.object({
@@ -33,7 +33,7 @@ const InvitationInput = z.object({
   is_demo_user: DemoFlag.optional(),
 });
 
-/** A bad element does not hide the faults of the others: they are told together, each by its index. */
+/** Never fails, so that errors of all elements are reported together, by index. */
 const Element = InvitationInput.transform((value): InvitationElement => ({ value, faults: {} })).catch(
   ({ error }) => ({ value: null, faults: fieldErrors(error) }),
 );
@@ -69,7 +69,7 @@ export const invitationsRouter = router({
       return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
     }),
 
-  /** The one that an update would change. */
+  /** The invitation that `update` changes. */
   pending: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags },

@@ -6,10 +6,10 @@ import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const rest = { extension: true };
 const tags = ['Mails'];
-const OneMail = z.object({ id: LongIdKey });
+const ById = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
-  /** The newest first; `cursor` is the id of the last mail of the page before. */
+  /** Newest first; `cursor` is the id of the last mail of the previous page. */
   list: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })
     .input(
@@ -30,14 +30,14 @@ export const mailRouter = router({
 
   get: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/mails/{id}/', tags }, rest })
-    .input(OneMail)
+    .input(ById)
     .output(MailDetailsView)
     .query(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.get(ctx.actor, input.id))),
 
-  /** Makes a failed or waiting mail due now. */
+  /** Retries a failed or waiting mail now. */
   retry: adminProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/mails/{id}/retry/', tags }, rest })
-    .input(OneMail)
+    .input(ById)
     .output(MailDetailsView)
     .mutation(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.retry(ctx.actor, input.id))),
 });

@@ -5,18 +5,18 @@ import { protectedProcedure, publicProcedure, router, viewerProcedure } from './
 
 const tags = ['Passwords'];
 const rest = { extension: true } as const;
-const silently = { status: 204, extension: true } as const;
+const noContent = { status: 204, extension: true } as const;
 const LinkToken = z.string().max(128);
-const MAX_PREVIEWED = 1000;
+const MAX_PREVIEW_LIMIT = 1000;
 
-/** A rule that passwords have to keep, in a sentence for people. */
+/** A rule of the password policy, with a message for users. */
 export const RuleView = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: protectedProcedure
     .meta({
       openapi: { method: 'POST', path: '/password/change/', tags },
-      rest: { ...silently, handlesIdempotency: true },
+      rest: { ...noContent, handlesIdempotency: true },
     })
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
@@ -24,11 +24,11 @@ export const passwordsRouter = router({
       ctx.services.passwords.change(ctx.actor, input.password, input.new_password, ctx.idempotencyKey()),
     ),
 
-  /** For a password that is too old to log in with. */
+  /** Replaces an expired password, which does not allow a login. */
   renew: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/password/change-expired/', tags, protect: false },
-      rest: silently,
+      rest: noContent,
     })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
@@ -36,17 +36,17 @@ export const passwordsRouter = router({
       ctx.services.passwords.renew(input.username, input.password, input.new_password),
     ),
 
-  /** Answers the same, and takes as long, whoever's address it is. */
+  /** Neither the response nor its timing reveals whether the account exists. */
   requestReset: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/password/request-reset/', tags, protect: false },
-      rest: silently,
+      rest: noContent,
     })
     .input(z.object({ email: Email }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
-  /** Asked by POST, as the token must not stand in the URL of a request. Consumes nothing. */
+  /** A POST, because the token must not appear in a URL. Does not consume the token. */
   verifyToken: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/reset/verify/', tags, protect: false }, rest })
     .input(z.object({ token: LinkToken }))
@@ -57,14 +57,14 @@ export const passwordsRouter = router({
     }),
 
   reset: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/reset/', tags, protect: false }, rest: silently })
+    .meta({ openapi: { method: 'POST', path: '/password/reset/', tags, protect: false }, rest: noContent })
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.reset(input.token, input.password)),
 
   /**
-   * What a password meets and what not, while it is typed: for whoever is logged in by their own policy, else by
-   * that of the client whose site this is. Nothing is kept of it.
+   * Checks a password while it is typed, against the policy of the logged-in user, else of the client of this site. The
+   * password is not stored.
    */
   check: publicProcedure
     .meta({ openapi: { method: 'POST', path: '/password/check/', tags, protect: false }, rest })
@@ -84,14 +84,14 @@ export const passwordsRouter = router({
       return { passed: rules.every((rule) => rule.passed), rules };
     }),
 
-  /** Whom it would affect if passwords of this client's people were to last this many days. */
+  /** The users whose passwords would have expired with this value of `password_expiration_days`. */
   previewExpiry: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/password-expiry/', tags }, rest })
     .input(
       z.object({
         id: IdKey,
         days: z.int().min(0).max(3650),
-        limit: z.int().min(1).max(MAX_PREVIEWED).default(100),
+        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
       }),
     )
     .output(

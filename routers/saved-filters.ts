@@ -1,36 +1,10 @@
 import { z } from 'zod';
-import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
-import { Instant, Name, Text } from './schemas/fields.ts';
+import { Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { HashKey, SavedFilterInput, SavedFilterView, savedFilterView } from './schemas/saved-filters.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
-export const SavedFilterView = z.object({
-  user: z.string(),
-  stack: z.string(),
-  hash: z.string(),
-  name: z.string(),
-  created: Instant,
-  modified: Instant,
-});
-
-const savedFilterView = (filter: SavedFilterRow, owner: string): z.input<typeof SavedFilterView> => ({
-  user: owner,
-  stack: `${filter.stack_label} for ${filter.app_label} App`,
-  hash: filter.hash,
-  name: filter.name,
-  created: filter.created,
-  modified: filter.modified,
-});
-
-const SavedFilterInput = z.object({
-  stack_id: Text(255),
-  hash: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'Must be 1 to 64 of A-Z, a-z, 0-9, _ and -.'),
-  name: Name(255),
-});
-/** Looked up, not judged. */
-const HashKey = Text(255);
-const OneFilter = z.object({ hash: HashKey });
-
+const ByHash = z.object({ hash: HashKey });
 const path = '/hashr/saved_global_filters/';
 const tags = ['Saved global filters'];
 
@@ -40,8 +14,8 @@ export const savedFiltersRouter = router({
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
-      const rows = await ctx.services.savedFilters.list(ctx.actor, part);
+      const page = toPageRequest(ctx, input);
+      const rows = await ctx.services.savedFilters.list(ctx.actor, page);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
@@ -50,14 +24,14 @@ export const savedFiltersRouter = router({
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
-      const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, part);
+      const page = toPageRequest(ctx, input);
+      const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, page);
       return rows.map((row) => savedFilterView(row, ctx.actor.email));
     }),
 
   get: protectedProcedure
     .meta({ openapi: { method: 'GET', path: `${path}{hash}/`, tags } })
-    .input(OneFilter)
+    .input(ByHash)
     .output(SavedFilterView)
     .query(async ({ ctx, input }) =>
       savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor.email),
@@ -71,13 +45,13 @@ export const savedFiltersRouter = router({
       savedFilterView(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor.email),
     ),
 
-  /** The path names the filter as it is, the body as it is to be: both have a hash. */
+  /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: protectedProcedure
     .meta({
       openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
       rest: { status: 204, body: 'filter', resource: 'savedFilters.get' },
     })
-    .input(OneFilter.extend({ filter: SavedFilterInput }))
+    .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
       savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor.email),
@@ -88,7 +62,7 @@ export const savedFiltersRouter = router({
       openapi: { method: 'DELETE', path: `${path}{hash}/`, tags },
       rest: { status: 204, resource: 'savedFilters.get' },
     })
-    .input(OneFilter)
+    .input(ByHash)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),
 });

@@ -1,33 +1,15 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
-import type { SessionRow } from '../src/services/auth/sessions.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
+import { EmailKey, Login, LongIdKey, NoInput } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { SessionView, sessionView } from './schemas/sessions.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const tags = ['Sessions'];
 
-export const SessionView = z.object({
-  id: z.int(),
-  created_at: Instant,
-  last_used: Instant,
-  last_address: z.string(),
-  user_agent: z.string(),
-  is_current: z.boolean(),
-});
-
-const sessionView = (session: SessionRow, currentId: number | undefined): z.input<typeof SessionView> => ({
-  id: session.id,
-  created_at: session.created_at,
-  last_used: session.last_used,
-  last_address: session.last_address,
-  user_agent: session.user_agent,
-  is_current: session.id === currentId,
-});
-
 export const sessionsRouter = router({
-  /** Logs a browser in. The cookie is the session; the token goes into the header X-CSRFToken of later changes. */
+  /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/session/', tags, protect: false },
@@ -40,7 +22,7 @@ export const sessionsRouter = router({
       const { logins, identity, sessions, users } = ctx.services;
       const secret = await logins.bySession(input.username, input.password, ctx.browser.userAgent);
       const actor = await identity.ofSession(secret);
-      // Ended in the moment between.
+      // The session may have been revoked in between.
       if (!actor) throw new Problem('unauthenticated');
       if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
       const user = userView(await users.get(actor, actor.email), ctx.baseUrl);
@@ -55,7 +37,7 @@ export const sessionsRouter = router({
       user: userView(await ctx.services.users.get(ctx.actor, ctx.actor.email), ctx.baseUrl),
     })),
 
-  /** Logs out: the session, or the token, that the request came with is over. */
+  /** Logs out: revokes the session or token of the request. */
   end: protectedProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/session/', tags },
@@ -65,12 +47,12 @@ export const sessionsRouter = router({
     .output(z.void())
     .mutation(async ({ ctx }) => {
       ctx.browser.forgetSession();
-      const { credential: via } = ctx.actor;
-      if (via?.kind === 'session') await ctx.services.sessions.end(ctx.actor, via.id);
-      if (via?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, via.id);
+      const { credential } = ctx.actor;
+      if (credential?.kind === 'session') await ctx.services.sessions.end(ctx.actor, credential.id);
+      if (credential?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, credential.id);
     }),
 
-  /** For `reauthentication-required`. */
+  /** Confirms the password, which `reauthentication-required` demands. */
   confirm: protectedProcedure
     .meta({
       openapi: { method: 'POST', path: '/session/confirm/', tags },
@@ -87,9 +69,9 @@ export const sessionsRouter = router({
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
+      const page = toPageRequest(ctx, input);
       const currentId = ctx.actor.credential?.kind === 'session' ? ctx.actor.credential.id : undefined;
-      const sessions = await ctx.services.sessions.list(ctx.actor, part);
+      const sessions = await ctx.services.sessions.list(ctx.actor, page);
       return sessions.map((session) => sessionView(session, currentId));
     }),
 
@@ -102,7 +84,7 @@ export const sessionsRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.end(ctx.actor, input.id)),
 
-  /** Ends every session and token of a user, who may log in again. */
+  /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure
     .meta({
       openapi: { method: 'DELETE', path: '/jb/users/{email}/sessions/', tags },

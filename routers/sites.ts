@@ -1,21 +1,8 @@
 import { z } from 'zod';
-import type { SiteRow } from '../src/services/clients/sites.ts';
-import { IdCursor, IdKey, Name, Text } from './schemas/fields.ts';
+import { IdCursor, IdKey, Name } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { Domain, SiteView, siteView } from './schemas/sites.ts';
 import { protectedProcedure, router, superuserProcedure } from './trpc.ts';
-
-export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
-
-export const siteView = (site: SiteRow): z.input<typeof SiteView> => ({
-  id: site.id,
-  domain: site.domain,
-  name: site.name,
-});
-
-/** A host name or address, with or without a port; kept in lower case, as hosts are compared. */
-const Domain = Text(255)
-  .toLowerCase()
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, with a port if need be.');
 
 export const sitesRouter = router({
   list: protectedProcedure

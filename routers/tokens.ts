@@ -1,37 +1,16 @@
 import { z } from 'zod';
-import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
-import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
+import { Login, LongIdKey, Name } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { IssuedToken, TokenView, tokenView } from './schemas/tokens.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
-/** Forms take time in the square of their size to read, and anybody may send them. */
+/** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;
 
 const tags = ['Token'];
-const IssuedToken = z.object({ token: z.string() });
-
-/** What is told of a token after its making: all but the token. */
-export const TokenView = z.object({
-  id: z.int(),
-  /** Empty for those that a login has given. */
-  name: z.string(),
-  created_at: Instant,
-  last_used: Instant,
-  last_address: z.string(),
-  is_current: z.boolean(),
-});
-
-const tokenView = (token: ApiTokenRow, currentId: number | undefined): z.input<typeof TokenView> => ({
-  id: token.id,
-  name: token.name,
-  created_at: token.created_at,
-  last_used: token.last_used,
-  last_address: token.last_address,
-  is_current: token.id === currentId,
-});
 
 export const tokensRouter = router({
-  /** Any text is taken for a username: what is nobody's fails like a wrong password. */
+  /** Accepts any string as username: an unknown one fails like a wrong password. */
   create: publicProcedure
     .meta({
       openapi: { method: 'POST', path: '/api-token-auth/', tags, protect: false },
@@ -59,13 +38,13 @@ export const tokensRouter = router({
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
-      const part = toPageRequest(ctx, input);
+      const page = toPageRequest(ctx, input);
       const currentId = ctx.actor.credential?.kind === 'token' ? ctx.actor.credential.id : undefined;
-      const tokens = await ctx.services.apiTokens.list(ctx.actor, part);
+      const tokens = await ctx.services.apiTokens.list(ctx.actor, page);
       return tokens.map((token) => tokenView(token, currentId));
     }),
 
-  /** The only answer that ever holds a token made by name. */
+  /** The only response that contains a named token. */
   createNamed: protectedProcedure
     .meta({ openapi: { method: 'POST', path: '/jb/tokens/', tags }, rest: { status: 201, extension: true } })
     .input(z.object({ name: Name(100) }))

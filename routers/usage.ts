@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
-import { AppKey } from './apps.ts';
-import { EmailKey, InstantKey } from './schemas/fields.ts';
+import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, viewPages } from './schemas/streamed-items.ts';
 import {
+  TopStackView,
+  TopUserView,
   UsageCursorKey,
+  UsageDayView,
   UsageEntryView,
   UsageItemView,
   usageCursor,
@@ -30,13 +32,8 @@ const apps = ['Apps'];
 const extension = true;
 const items = usageEntryWriter;
 
-/** UTC */
-export const UsageDayView = z.object({ day: z.string(), actions: z.int(), users: z.int() });
-const TopUserView = z.object({ email: z.string(), full_name: z.string(), actions: z.int(), days: z.int() });
-const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
-
 export const usageRouter = router({
-  /** Newest first, page by page. */
+  /** Newest first, streamed page by page. */
   listByApp: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
     .input(z.object({ app_id: AppKey, window: Window }))
@@ -47,7 +44,7 @@ export const usageRouter = router({
       return viewPages(await usage.listByApp(ctx.actor, appId, window), usageEntryView);
     }),
 
-  /** The newest entry; with a window, all of it, newest first, page by page. */
+  /** Without `window`, the newest entry; with it, all entries of these days, newest first, streamed page by page. */
   listByUser: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
@@ -66,7 +63,7 @@ export const usageRouter = router({
       return viewPages(await ctx.services.usage.listByUser(ctx.actor, email, appId, window), usageEntryView);
     }),
 
-  /** One page, newest first, cut short where it gets large; `cursor` is what the page before gave as `next_cursor`. */
+  /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
   list: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/entries/', tags: apps },
@@ -89,7 +86,7 @@ export const usageRouter = router({
       return { items: rows.map(usageItemView), next_cursor: next && usageCursor(next) };
     }),
 
-  /** Actions and people of each UTC day up to today, the oldest first: of an app, a user, or a user in an app. */
+  /** Actions and users per UTC day until today, oldest first: of an app, of a user, or of a user in an app. */
   series: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
     .input(
@@ -108,7 +105,7 @@ export const usageRouter = router({
       return ctx.services.usageCharts.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
-  /** Who used an app the most, and which of its stacks were. */
+  /** The most active users and the most used stacks of an app. */
   top: viewerProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/top/', tags: apps },
@@ -120,7 +117,7 @@ export const usageRouter = router({
       ctx.services.usageCharts.top(ctx.actor, input.app_id, input.window, input.limit),
     ),
 
-  /** One entry or an array of them: all are written, or none. */
+  /** Takes one entry or an array. Either all are written or none. */
   record: viewerProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },

@@ -6,11 +6,11 @@ import type { AppStack } from '../../src/services/apps/app-stacks.ts';
 import type { AppStatus } from '../../src/services/apps/app-status.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
 import type { AppVersion } from '../../src/services/packages/app-versions.ts';
-import { AnyObject, Instant } from './fields.ts';
+import { AnyObject, Instant, Text } from './fields.ts';
 import { parsed, TEXT } from './json-text.ts';
 import type { ItemWriter } from './streamed-items.ts';
 
-/** As a client's app list shows an app. */
+/** An app in the list of a client. */
 export const AppSummaryView = z.object({
   id: z.string(),
   slug: z.string(),
@@ -25,9 +25,9 @@ export const AppSummaryView = z.object({
 const Window = z.object({ actions: z.int(), users: z.int() });
 
 export const AppView = AppSummaryView.extend({
-  /** Actions and users of the last 30 days, the 30 before, and the 30 before those; `{}` for mere members. */
+  /** Actions and users of the last 30, 60 and 90 days; `{}` for members. */
   usage: z.object({ '30': Window, '60': Window, '90': Window }).partial(),
-  /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` until a package was loaded. */
+  /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` before the first load. */
   package_info: AnyObject,
   in_maintenance: z.boolean(),
   maintenance_message: z.string(),
@@ -59,7 +59,7 @@ export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
   [TEXT]: app.package_info,
 });
 
-/** As `appView`, column by column. */
+/** The same fields as `appView`, by column. */
 export const appText = appTexts((usage) => ({
   id: ['id', text],
   slug: ['slug', text],
@@ -77,7 +77,7 @@ export const appText = appTexts((usage) => ({
 
 const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);
 
-/** Half of a list of apps is what their packages say of themselves, which goes as it is. */
+/** Writes `package_info`, half of the size of a list, without parsing it. */
 export const appWriter: ItemWriter<AppView> = {
   json: (app) => {
     const before = JSON.stringify({ ...appSummaryView(app), usage: app.usage }).slice(0, -1);
@@ -101,10 +101,10 @@ export const AppStatusView = z.object({
   id: z.string(),
   slug: z.string(),
   label: z.string(),
-  /** Null until a package was loaded. */
+  /** Null before the first load. */
   version: z.string().nullable(),
   in_maintenance: z.boolean(),
-  /** What to show in place of the app; empty when it is not in maintenance. */
+  /** Shown instead of the app; empty if the app is not in maintenance. */
   maintenance_message: z.string(),
 });
 
@@ -131,28 +131,37 @@ export const AppVersionView = z.object({
   sha256: z.string(),
   size_bytes: z.int(),
   fetched_at: Instant,
-  /** Empty for client admins, whom the audit trail does not tell of fetches either. */
+  /** Empty for client admins, who do not see fetches in the audit trail either. */
   fetched_by: z.string(),
-  /** The newest first. */
+  /** Newest first. */
   loads: z.array(z.object({ loaded_at: Instant, loaded_by: z.string(), is_rollback: z.boolean() })),
-  /** What the app runs. */
+  /** Whether the app runs this version. */
   is_current: z.boolean(),
-  /** What was fetched last, and so what a load applies. */
+  /** Whether this version was fetched last, so that the next load applies it. */
   is_staged: z.boolean(),
 });
 
-export const appVersionView = (of: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
-  id: of.id,
-  version: of.version,
-  sha256: of.sha256,
-  size_bytes: of.size_bytes,
-  fetched_at: of.fetched_at,
-  fetched_by: canOperate(actor) ? of.fetched_by : '',
-  loads: of.loads.map((load) => ({
+export const appVersionView = (version: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
+  id: version.id,
+  version: version.version,
+  sha256: version.sha256,
+  size_bytes: version.size_bytes,
+  fetched_at: version.fetched_at,
+  fetched_by: canOperate(actor) ? version.fetched_by : '',
+  loads: version.loads.map((load) => ({
     loaded_at: load.loaded_at,
     loaded_by: load.loaded_by,
     is_rollback: load.is_rollback,
   })),
-  is_current: of.is_current,
-  is_staged: of.is_staged,
+  is_current: version.is_current,
+  is_staged: version.is_staged,
 });
+
+/** Null and an empty string mean no version: the procedure chooses one. */
+export const AppVersionInput = z.object({
+  app_slug: Text(255),
+  app_version: Text(128)
+    .nullish()
+    .transform((version) => version || undefined),
+});
+export const MessageView = z.object({ message: z.string() });

@@ -50,22 +50,22 @@ export const clientView = (client: ClientRow): z.input<typeof ClientView> => ({
   password_expiration_days: client.password_expiration_days,
 });
 
-const Line = Text(255).regex(/^[^\r\n]*$/, 'Must be one line.');
+const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 export const ClientName = Line.regex(/\S/, 'Must not be empty.');
 const Html = Text(100_000);
-/** An address to send from or write to; empty takes it away. */
-const EmailOrNone = z.union([z.literal(''), EmailAddress], 'Must be an email address, or empty.');
-/** A path of the platform or a web address: nothing else is safe to send a browser to. */
+/** An email address; an empty string removes it. */
+const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
+/** A path or web address. Other URLs are not safe as redirect targets. */
 const Location = Text(2048).regex(/^(\/(?![/\\])|https?:\/\/)\S*$/, 'Must be a path or an http(s) address.');
 
 export const ClientChanges = z.object({
   name: ClientName,
-  default_from_email: EmailOrNone,
+  default_from_email: OptionalEmail,
   invitation_subject: Line,
   invitation_body: Html,
   login_title: Line,
   login_subtitle: Line,
-  support_email: EmailOrNone,
+  support_email: OptionalEmail,
   home_location: Location,
   subtitle_404: Line,
   message_404: Html,

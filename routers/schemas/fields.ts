@@ -10,74 +10,80 @@ export { Email, EmailAddress } from '../../src/lib/email-address.ts';
 
 const INT4_MAX = 2_147_483_647;
 
-/** A moment: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
+/** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 
-/** Text that PostgreSQL can hold: it has no place for NUL, nor UTF-8 for half a surrogate pair. */
+/** Text that PostgreSQL can store, so without null characters and unpaired surrogates. */
 export const Text = (maxLength: number) => storable(z.string().max(maxLength));
 
 const storable = (schema: z.ZodString) =>
   schema.refine(
     (text) => !text.includes('\0') && text.isWellFormed(),
-    'Must not contain NUL or broken characters.',
+    'Must not contain null characters or invalid Unicode.',
   );
 
-/** A first or last name, trimmed before it is measured. */
+/** A first or last name. Trimmed before the length check. */
 export const PersonName = storable(z.string().trim().max(150));
 
-/** Text that says something. */
+/** Text with at least one visible character. */
 export const Name = (maxLength: number) => Text(maxLength).regex(/\S/, 'Must not be empty.');
 
 export const Id = z.int().min(1).max(INT4_MAX);
 
-/** An id in a path. It is looked up, not judged: a number that is no id names nothing. */
+/** An id in a path. Any integer is accepted: one that cannot be an id is not found. */
 export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
 
-/** Ids of what there may be more of than an int4 counts: tokens, sessions, mails, audit entries. */
+/** A bigint id in a path, of tokens, sessions, mails and audit entries. */
 export const LongIdKey = z.int().transform((id) => Math.max(0, id));
 
-/** The id behind which a page begins, where ids are int4. */
+/** The id after which a page starts. */
 export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
 
 /**
- * Any text is accepted: unknown usernames and wrong passwords fail in the same way. A username is an
- * email address, and so trimmed; a password is taken as it is.
+ * Any text is accepted: unknown usernames and wrong passwords fail in the same way. The username is an email address, so it
+ * is trimmed; the password is not.
  */
 export const Login = {
   username: z.string().trim().min(1, 'This field is required.').max(1024),
   password: z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH),
 };
 
-/** What a password is to be. The policy says more; this keeps it to what can be logged in with. */
+/** A new password within the limits of a login. The password policy is checked by the service. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 
-/** An address that names a user. It is looked up, not judged: what is no address names nobody. */
+/** Identifies a user. Any text is accepted: an invalid address is not found. */
 export const EmailKey = Text(1024).overwrite(normalizeEmail);
+
+/** Identifies an app. Any text is accepted: an invalid id is not found. */
+export const AppKey = Text(255);
 
 const APP_ID = /^[A-Za-z0-9]{8}$/;
 const MAX_APP_IDS = 1000;
-const MAX_APP_ID_FAULTS = 10;
+const MAX_APP_ID_ERRORS = 10;
 
-/** Ids of apps, each once. Checked as a whole, so that a hostile list does not become a list of a million faults. */
+/** Distinct app ids. Validated as a whole, to bound the number of errors for a hostile list. */
 export const AppIds = z
   .custom<string[]>()
   .superRefine((ids: unknown, context) => {
-    const fault = (message: string, path: number[] = []) =>
+    const addError = (message: string, path: number[] = []) =>
       context.addIssue({ code: 'custom', message, path });
-    if (ids === undefined) return fault('This field is required.');
-    if (!Array.isArray(ids)) return fault('Must be an array of app ids.');
-    if (ids.length > MAX_APP_IDS) return fault(`Must have at most ${MAX_APP_IDS} elements.`);
-    const bad = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
-    for (const index of bad.slice(0, MAX_APP_ID_FAULTS)) fault('Must be 8 letters or digits.', [index]);
+    if (ids === undefined) return addError('This field is required.');
+    if (!Array.isArray(ids)) return addError('Must be an array of app ids.');
+    if (ids.length > MAX_APP_IDS) return addError(`Must have at most ${MAX_APP_IDS} elements.`);
+    const invalid = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
+    for (const index of invalid.slice(0, MAX_APP_ID_ERRORS))
+      addError('Must be 8 letters or digits.', [index]);
   })
   .transform((ids) => [...new Set(ids)])
   .meta({
     json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
   });
 
-export const Slug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 of a-z, 0-9, _ and -.');
+export const Slug = z
+  .string()
+  .regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 characters from a-z, 0-9, _ and -.');
 
-/** Free-form data of apps, kept as sent: any keys, `__proto__` included, as plain data. At most 64 KiB. */
+/** Free-form JSON of at most 64 KiB, stored as sent. Any key is plain data, including `__proto__`. */
 export const Extra = z
   .custom<Record<string, unknown>>()
   .superRefine((value, context) => {
@@ -86,19 +92,19 @@ export const Extra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-/** Free-form data on its way out. */
+/** Free-form JSON in responses. */
 export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-/** Nothing to say. tRPC then needs no argument: `sites.list.query()`; over REST it is an object without keys. */
+/** No input: tRPC calls need no argument, REST bodies and queries are ignored. */
 export const NoInput = z.object({}).prefault({});
 
-/** A bound in time: a `Date` over tRPC, ISO 8601 in a query. */
+/** The start or end of a time range: a `Date` over tRPC, ISO 8601 in a query. */
 export const InstantKey = z
   .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'Must not be before the year 1.')
   .max(new Date('9999-12-31T00:00:00Z'), 'Must not be after the year 9999.');
 
-/** How many a page has. */
+/** Page size of lists that are always paged. */
 export const Limit = z.int().min(1).max(200).default(50);

@@ -12,20 +12,20 @@ import { UserView, userView } from './users.ts';
 
 const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
 
-/** The lists show what is pending unless asked otherwise. */
+/** By default, lists show pending invitations. */
 export const InvitationStatusFilter = z
   .enum(['pending', 'accepted', 'expired', 'revoked', 'all'])
   .default('pending');
 
-/** What a list of invitations may be asked for; `cursor` is the id of the last one of the page before. */
+/** Filters of invitation lists. `cursor` is the id of the last invitation of the previous page. */
 export const invitationFilter = {
   status: InvitationStatusFilter,
-  /** Words, each of them part of the address. */
+  /** Each word must match the email address. */
   search: Search.optional(),
   ...pagingFields(IdCursor),
 };
 
-/** As the endpoints of a client show an invitation. */
+/** An invitation in the endpoints of a client. */
 export const ClientInvitationView = z.object({
   id: z.int(),
   user: UserView,
@@ -37,7 +37,7 @@ export const ClientInvitationView = z.object({
   invitation_email_count: z.int(),
 });
 
-/** As the user invitation endpoints show it: `is_demo_user` is a string there, as it always was. */
+/** An invitation in the user invitation endpoints, where `is_demo_user` is documented as a string. */
 export const InvitationView = ClientInvitationView.extend({ is_demo_user: z.enum(['true', 'false']) });
 
 export const clientInvitationView = (
@@ -62,12 +62,12 @@ export const invitationView = (
   is_demo_user: invitation.is_demo_user ? 'true' : 'false',
 });
 
-/** Where the items of a list keep whom their `user` shows, the same one for many: a symbol, which no serializer looks at. */
+/** Key of the inviter's row, for the cache of serialized inviters. Serializers ignore symbols. */
 const INVITER = Symbol('inviter');
 
 type InvitationItem = z.input<typeof InvitationView> & { [INVITER]?: UserRow };
 
-/** One of a list. */
+/** An invitation as list item. */
 export const invitationItem = (invitation: InvitationRow, baseUrl: string): InvitationItem => ({
   ...invitationView(invitation, baseUrl),
   [INVITER]: invitation.inviter,
@@ -75,14 +75,14 @@ export const invitationItem = (invitation: InvitationRow, baseUrl: string): Invi
 
 const inviterTexts = new WeakMap<UserRow, string>();
 
-/** An answer that was kept under a key has come back without rows. */
+/** A stored idempotent response has no rows. */
 const inviterText = ({ user, [INVITER]: inviter }: InvitationItem): string => {
   const text = (inviter && inviterTexts.get(inviter)) ?? JSON.stringify(user);
   if (inviter) inviterTexts.set(inviter, text);
   return text;
 };
 
-/** As `JSON.stringify` would. */
+/** Same result as `JSON.stringify`, but serializes each inviter once. */
 export const invitationWriter: ItemWriter<InvitationItem> = {
   json: (item) =>
     `{"id":${item.id},"user":${inviterText(item)},"email":${JSON.stringify(item.email)},` +
@@ -91,12 +91,12 @@ export const invitationWriter: ItemWriter<InvitationItem> = {
     `"invitation_email_count":${item.invitation_email_count},"is_demo_user":"${item.is_demo_user}"}`,
 };
 
-/** With where it is in its life, for those who look after invitations. */
+/** An invitation with its status, for admins. */
 export const InvitationDetailsView = InvitationView.extend({
   client: z.int(),
   status: InvitationStatus,
   expires_at: Instant,
-  /** When it was accepted or revoked. */
+  /** Time of acceptance or revocation. */
   closed_at: Instant.nullable(),
 });
 
@@ -111,7 +111,7 @@ export const invitationDetailsView = (
   closed_at: invitation.closed_at,
 });
 
-/** What the person invited is shown. */
+/** An invitation as shown to the invitee. */
 export const InvitationPageView = z.object({
   status: InvitationStatus,
   email: z.string(),
@@ -123,7 +123,7 @@ export const InvitationPageView = z.object({
   apps: z.array(z.string()),
   expires_at: Instant,
   closed_at: Instant.nullable(),
-  /** What accepting takes: a password for somebody new, else a login by the invited address, which may be inactive. */
+  /** What the invitee needs in order to accept: a password (new users), a login, or activation of the account. */
   needs: z.enum(['password', 'login', 'nothing', 'activation']),
   home_location: z.string(),
   rules: z.array(z.object({ rule: z.string(), message: z.string() })),
@@ -145,5 +145,5 @@ export const invitationPageView = ({ invitation, needs }: Opened) => ({
   home_location: invitation.home_location,
 });
 
-/** Null should the user's access have been ended in the moment after. */
+/** `user` is null if the user's access was revoked right after the acceptance. */
 export const AcceptedView = z.object({ user: UserView.nullable(), home_location: z.string() });

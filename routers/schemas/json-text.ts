@@ -1,7 +1,7 @@
 import { opaque } from '../../src/lib/json-value.ts';
 
-/** Where a view keeps JSON text that has not been parsed: a symbol, which no serializer looks at. */
+/** Key of the unparsed JSON of a view. Serializers ignore symbols. */
 export const TEXT = Symbol('JSON text');
 
-/** For a getter: data that is parsed when somebody asks for it. REST passes it on as the text that it is. */
+/** For getters that parse on first access; REST sends the unparsed JSON instead. */
 export const parsed = (text: string): Record<string, unknown> => opaque(JSON.parse(text));

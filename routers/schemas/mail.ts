@@ -11,21 +11,21 @@ export const MailView = z.object({
   id: z.int(),
   kind: z.enum(['invitation', 'password-setup', 'password-reset', 'password-changed']),
   recipient: z.string(),
-  /** Null for mails that concern a user and no client in particular. */
+  /** Null for mails that do not belong to a client. */
   client: z.int().nullable(),
   subject: z.string(),
   status: z.enum(MAIL_STATUSES),
   attempts: z.int(),
-  /** Why it was not sent the last time, or was given up. */
+  /** Why the last attempt failed. */
   last_error: z.string().nullable(),
   created_at: Instant,
-  /** Null once it is sent or given up. */
+  /** Null after the mail was sent or has failed. */
   next_attempt_at: Instant.nullable(),
   sent_at: Instant.nullable(),
   failed_at: Instant.nullable(),
 });
 
-/** With its words as they go out; a link that the caller may not see is replaced. */
+/** A mail with its content. Links that the caller may not see are replaced. */
 export const MailDetailsView = MailView.extend({
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),

@@ -12,17 +12,17 @@ const MAX_WORDS = 10;
 
 const Size = z.int().min(1).max(MAX_PAGE_SIZE);
 
-/** A page by its number, from 1. */
+/** Paging by page number, starting at 1. */
 export const pageNumberFields = { page: z.int().min(1).max(MAX_PAGE).optional(), page_size: Size.optional() };
 
-/** Of a list that is complete unless asked otherwise; `cursor` names the last element of the page before. */
+/** Paging of a list that is complete by default. `cursor` identifies the last item of the previous page. */
 export const pagingFields = <C extends z.ZodType>(cursor: C) => ({
   ...pageNumberFields,
   cursor: cursor.optional(),
   limit: Size.optional(),
 });
 
-/** Words that must all be found, as parts of others too. */
+/** Words that must all match, also inside of longer words. */
 export const Search = Text(254).refine(
   (search) => wordsOf(search).length <= MAX_WORDS,
   `Must have at most ${MAX_WORDS} words.`,
@@ -36,8 +36,8 @@ type PagingInput<C> = {
 };
 
 /**
- * What is asked for by these keys: a page by number goes before `limit`.
- * @throws Problem `invalid-input` on `cursor` along with a page by number
+ * Paging by page number takes precedence over `limit`.
+ * @throws Problem `invalid-input` if `cursor` is combined with a page number
  */
 export const toPageRequest = <C>(
   { setPagination }: Pick<Context, 'setPagination'>,
@@ -46,7 +46,7 @@ export const toPageRequest = <C>(
   if (input.page === undefined && input.page_size === undefined) {
     return { limit: input.limit, cursor: input.cursor };
   }
-  if (input.cursor !== undefined) throw invalid({ cursor: ['Must not come with page or page_size.'] });
+  if (input.cursor !== undefined) throw invalid({ cursor: ['Cannot be combined with page or page_size.'] });
   const page = { number: input.page ?? 1, size: input.page_size ?? DEFAULT_PAGE_SIZE };
   return { page: { ...page, tellCount: (count) => setPagination({ ...page, count }) } };
 };

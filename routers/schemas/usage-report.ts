@@ -10,7 +10,7 @@ const Action = z
   .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
 
 /** A `Date` over tRPC, ISO 8601 with its offset over REST. */
-const Moment = z
+const Timestamp = z
   .union(
     [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
     'Must be a time such as 2026-01-31T12:00:00Z.',
@@ -39,7 +39,7 @@ export const UsageReport = z.object({
   /** Default: the user's current name. */
   full_name: Text(301).nullable().default(null),
   /** Default: now. */
-  timestamp: Moment.nullable().default(null),
+  timestamp: Timestamp.nullable().default(null),
   action: Action,
   action_description: Text(10_000)
     .nullish()

@@ -16,7 +16,7 @@ export const UsageEntryView = z.object({
 });
 type UsageEntryView = z.input<typeof UsageEntryView>;
 
-/** `extra` is parsed when somebody asks for it: a stream of a million entries passes it on as the text that it is. */
+/** Parses `extra` lazily: lists of a million entries send it unparsed. */
 export const usageEntryView = (entry: UsageRow): UsageEntryView & { [TEXT]: string } => ({
   action_description: entry.action_description,
   email: entry.email,
@@ -32,7 +32,7 @@ export const usageEntryView = (entry: UsageRow): UsageEntryView & { [TEXT]: stri
 const textOf = (entry: UsageEntryView & { [TEXT]?: string }): string =>
   entry[TEXT] ?? JSON.stringify(entry.extra);
 
-/** As `usageEntryView`, column by column. */
+/** The same fields as `usageEntryView`, by column. */
 export const usageText = usageTexts({
   action_description: ['action_description', text],
   email: ['email', text],
@@ -62,7 +62,7 @@ export const usageEntryWriter: ItemWriter<UsageEntryView> = {
   },
 };
 
-/** As a page of the log shows an entry. */
+/** A usage entry in a paged list. */
 export const UsageItemView = UsageEntryView.extend({ id: z.int() });
 
 export const usageItemView = (entry: UsageRow): z.input<typeof UsageItemView> => ({
@@ -70,12 +70,22 @@ export const usageItemView = (entry: UsageRow): z.input<typeof UsageItemView> =>
   ...usageEntryView(entry),
 });
 
-/** Where a page ends, as its caller gives it back: time and id of its last entry. */
+/** Usage of one UTC day. */
+export const UsageDayView = z.object({ day: z.string(), actions: z.int(), users: z.int() });
+export const TopUserView = z.object({
+  email: z.string(),
+  full_name: z.string(),
+  actions: z.int(),
+  days: z.int(),
+});
+export const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
+
+/** The cursor of a page: time and id of its last entry. */
 export const usageCursor = ({ occurredAt, id }: UsageCursor): string => `${occurredAt.getTime()}.${id}`;
 
 export const UsageCursorKey = z
   .string()
-  .regex(/^\d{1,14}\.\d{1,15}$/, 'Must be the next_cursor of another page.')
+  .regex(/^\d{1,14}\.\d{1,15}$/, 'Must be the next_cursor of a previous page.')
   .transform((text): UsageCursor => {
     const [time = '', id = ''] = text.split('.');
     return { occurredAt: new Date(Number(time)), id: Number(id) };

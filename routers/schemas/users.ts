@@ -22,21 +22,21 @@ export const UserView = z.object({
   last_deactivated: Instant.nullable(),
 });
 
-/** As a client's user list shows a user: when the password was set, and no word of other offices. */
+/** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */
 export const ClientUserView = UserView.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
 
-/** What a list of users may be asked for; `cursor` is the address of the last user of the page before. */
+/** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
 export const userFilter = {
-  /** Words, each of them part of the address, the first or the last name. */
+  /** Each word must match the email address, the first or the last name. */
   search: Search.optional(),
   is_active: z.boolean().optional(),
   ...pagingFields(EmailKey),
 };
 
-/** The first letter or digit, which is what the service draws. */
+/** The letter or digit of the avatar that the service draws. */
 const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
-/** Lists every field by hand: a new column stays private until someone names it here. */
+/** Lists every field explicitly, so that a new column stays private by default. */
 const commonView = (user: UserRow, baseUrl: string) => ({
   email: user.email,
   handle: user.handle,

@@ -1,6 +1,4 @@
 import type { z } from 'zod';
-import { AuditView } from '../../../routers/audit.ts';
-import { SavedFilterView } from '../../../routers/saved-filters.ts';
 import {
   AppStackView,
   AppStatusView,
@@ -8,6 +6,7 @@ import {
   AppVersionView,
   AppView,
 } from '../../../routers/schemas/apps.ts';
+import { AuditView } from '../../../routers/schemas/audit.ts';
 import { ClientView } from '../../../routers/schemas/clients.ts';
 import {
   ClientInvitationView,
@@ -16,12 +15,12 @@ import {
   InvitationView,
 } from '../../../routers/schemas/invitations.ts';
 import { MailDetailsView, MailView } from '../../../routers/schemas/mail.ts';
-import { UsageEntryView } from '../../../routers/schemas/usage.ts';
+import { SavedFilterView } from '../../../routers/schemas/saved-filters.ts';
+import { SessionView } from '../../../routers/schemas/sessions.ts';
+import { SiteView } from '../../../routers/schemas/sites.ts';
+import { TokenView } from '../../../routers/schemas/tokens.ts';
+import { UsageDayView, UsageEntryView } from '../../../routers/schemas/usage.ts';
 import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
-import { SessionView } from '../../../routers/sessions.ts';
-import { SiteView } from '../../../routers/sites.ts';
-import { TokenView } from '../../../routers/tokens.ts';
-import { UsageDayView } from '../../../routers/usage.ts';
 
 /** What answers are made of, by the names that generated clients give their types. */
 export const COMPONENTS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([

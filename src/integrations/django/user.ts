@@ -17,7 +17,7 @@ const Text = (maxLength: number) =>
     .max(maxLength, `Must have at most ${maxLength} characters.`)
     .refine(
       (text) => !text.includes('\0') && text.isWellFormed(),
-      'Must not contain NUL or broken characters.',
+      'Must not contain null characters or invalid Unicode.',
     );
 
 const Name = Text(MAX_NAME_LENGTH)
