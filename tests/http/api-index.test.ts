@@ -2,11 +2,11 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ROOT } from '../support/test-app.ts';
 
-const index = appSuite('API index');
+const index = appSuite('GET /api/v1/');
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-index('GET /api/v1/ lists addresses that all answer', async ({ app }) => {
+index('lists URLs that all respond with 200', async ({ app }) => {
   const response = await app.send('GET /');
   const addresses = response.json();
 
@@ -22,7 +22,7 @@ index('GET /api/v1/ lists addresses that all answer', async ({ app }) => {
   assert.equal(statuses, { 'usage/series': 400 });
 });
 
-index('a browser gets a page with the same addresses as links', async ({ app }) => {
+index('shows browsers a page with the same URLs as links', async ({ app }) => {
   const response = await app.send('GET /', { headers: BROWSER });
 
   assert.is(response.statusCode, 200);
@@ -31,20 +31,20 @@ index('a browser gets a page with the same addresses as links', async ({ app }) 
   assert.match(response.body, 'href="/docs/"');
 });
 
-index('a page below links back to the index', async ({ app }) => {
+index('is linked from the pages of its endpoints', async ({ app }) => {
   const response = await app.send('GET /jb/sites/', { as: ROOT, headers: BROWSER });
 
   assert.match(response.body, '<a href="/api/v1/">v1</a>');
 });
 
-index('other methods are refused with Allow', async ({ app }) => {
+index('answers other methods with 405 and Allow', async ({ app }) => {
   const response = await app.send('POST /', { as: ROOT, payload: {} });
 
   assert.is(response.statusCode, 405);
   assert.is(response.headers.allow, 'GET, HEAD, OPTIONS');
 });
 
-index('/favicon.ico is an image', async ({ app }) => {
+index('leaves /favicon.ico as an image', async ({ app }) => {
   const response = await app.send('GET !/favicon.ico');
 
   assert.is(response.statusCode, 200);

@@ -2,9 +2,9 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, ROOT } from '../support/test-app.ts';
 
-const lists = appSuite('lists of apps as text');
+const lists = appSuite('apps.list over REST');
 
-lists('are what the procedure answers', async ({ app }) => {
+lists('returns the same as the procedure', async ({ app }) => {
   for (const who of [ADA, ROOT]) {
     const response = await app.send('GET /jb/apps/', { as: who });
     const listed = await app.as(who).apps.list({});
@@ -14,7 +14,7 @@ lists('are what the procedure answers', async ({ app }) => {
   }
 });
 
-lists('are CSV for who prefers it, objects as JSON', async ({ app }) => {
+lists('returns CSV with objects as JSON if the client prefers it', async ({ app }) => {
   const { body, headers } = await app.send('GET /jb/apps/', { as: ROOT, headers: { accept: 'text/csv' } });
   const [header, first] = body.split('\r\n');
   const [listed] = await app.as(ROOT).apps.list({});

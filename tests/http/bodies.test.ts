@@ -6,7 +6,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 const bodies = appSuite('request bodies');
 
-bodies('takes no body for {} whatever its content type says', async ({ app }) => {
+bodies('treats an empty body as {} for every content type', async ({ app }) => {
   for (const type of ['application-json', 'text/plain', 'application/json', 'multipart/form-data', ';;']) {
     const response = await app.send('POST /app/load/sales/', {
       as: STAFF,
@@ -17,20 +17,20 @@ bodies('takes no body for {} whatever its content type says', async ({ app }) =>
   }
 });
 
-bodies('are not looked at before it is known who sends them', async ({ app }) => {
+bodies('are not parsed before authentication', async ({ app }) => {
   const unreadable = { payload: 'not json', headers: { 'content-type': 'text/plain' } };
   for (const line of ['GET /jb/users/ada@acme.test/', 'GET /jb/sites/', 'POST /jb/users/']) {
     assert.is((await app.send(line, unreadable)).statusCode, 401);
   }
 });
 
-bodies('takes a GET with a body', async ({ app }) => {
+bodies('accepts a GET with a body', async ({ app }) => {
   const response = await app.send('GET /jb/sites/', { as: ADA, payload: '{}', headers: JSON_TYPE });
 
   assert.is(response.statusCode, 200);
 });
 
-bodies('refuses a body of another type or charset with 415', async ({ app }) => {
+bodies('answers another content type or charset with 415', async ({ app }) => {
   const types = ['text/plain', 'application-json', 'application/x-www-form-urlencoded', 'application/xml'];
   for (const type of [...types, 'application/json; charset=latin1']) {
     const response = await app.send('PATCH /jb/apps/zylTKNVx/', {
@@ -42,7 +42,7 @@ bodies('refuses a body of another type or charset with 415', async ({ app }) => 
   }
 });
 
-bodies('takes any way of writing that the charset is UTF-8', async ({ app }) => {
+bodies('accepts every spelling of the charset UTF-8', async ({ app }) => {
   for (const type of [
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
@@ -57,14 +57,14 @@ bodies('takes any way of writing that the charset is UTF-8', async ({ app }) => 
   }
 });
 
-bodies('refuses malformed JSON, bad UTF-8 and the wrong top-level type with 400', async ({ app }) => {
+bodies('answers malformed JSON, invalid UTF-8 and a wrong top-level type with 400', async ({ app }) => {
   for (const payload of ['{', '[]', '"text"', 'null', '1', '[{}]', Buffer.from([0x7b, 0xff, 0x7d])]) {
     const response = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload, headers: JSON_TYPE });
     assert.is(response.statusCode, 400, String(payload));
   }
 });
 
-bodies('trims email addresses and names of people, and nothing else', async ({ app }) => {
+bodies('trims email addresses and names of users, and no other strings', async ({ app }) => {
   const created = await app.send('POST /jb/users/', {
     as: ACME,
     payload: {
@@ -96,7 +96,7 @@ bodies('trims email addresses and names of people, and nothing else', async ({ a
   assert.is(token.statusCode, 200);
 });
 
-bodies('coerces nothing', async ({ app }) => {
+bodies('does not coerce JSON values', async ({ app }) => {
   const payload = { show_help: 'false', in_maintenance: 1, label: 7, description: null };
   const response = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload });
 
@@ -109,19 +109,22 @@ bodies('coerces nothing', async ({ app }) => {
   ]);
 });
 
-bodies('ignores unknown and read-only keys, so that a whole object may be echoed', async ({ app }) => {
-  const shown = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
+bodies(
+  'ignores unknown and read-only keys, so that a client can send back a whole object',
+  async ({ app }) => {
+    const shown = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
 
-  const echoed = await app.send('PATCH /jb/clients/1/', {
-    as: ACME,
-    payload: { ...shown, id: 2, site: { domain: 'evil.test' }, login_title: 'New', unheard: 'of' },
-  });
+    const echoed = await app.send('PATCH /jb/clients/1/', {
+      as: ACME,
+      payload: { ...shown, id: 2, site: { domain: 'evil.test' }, login_title: 'New', unheard: 'of' },
+    });
 
-  assert.is(echoed.statusCode, 200, echoed.body);
-  assert.equal(echoed.json(), { ...shown, login_title: 'New' });
-});
+    assert.is(echoed.statusCode, 200, echoed.body);
+    assert.equal(echoed.json(), { ...shown, login_title: 'New' });
+  },
+);
 
-bodies('believes the path, not the body, about who is meant', async ({ app }) => {
+bodies('identifies the resource by the path, not by the body', async ({ app }) => {
   const response = await app.send(`PATCH /jb/users/${ADA}/`, {
     as: ACME,
     payload: { email: 'grace@acme.test', first_name: 'Changed' },
@@ -131,7 +134,7 @@ bodies('believes the path, not the body, about who is meant', async ({ app }) =>
   assert.is((await app.send('GET /jb/users/grace@acme.test/', { as: ACME })).json().first_name, 'Grace');
 });
 
-bodies('treats __proto__ as plain data in extra and as nothing elsewhere', async ({ app }) => {
+bodies('keeps __proto__ as plain data in extra and ignores it elsewhere', async ({ app }) => {
   const extra = '{"__proto__":{"is_active":false},"constructor":{"prototype":1},"a":[{"__proto__":null}]}';
   const response = await app.send(`PATCH /jb/users/${ADA}/`, {
     as: ACME,
@@ -146,7 +149,7 @@ bodies('treats __proto__ as plain data in extra and as nothing elsewhere', async
   assert.is(queried.statusCode, 200);
 });
 
-bodies('refuses more than 1 MiB with 413, and takes 16 MiB of invitations', async ({ app }) => {
+bodies('answers more than 1 MiB with 413, but accepts 16 MiB of invitations', async ({ app }) => {
   const large = JSON.stringify({ label: 'x'.repeat(1024 * 1024) });
   const refused = await app.send('PATCH /jb/apps/zylTKNVx/', {
     as: ACME,
@@ -161,7 +164,7 @@ bodies('refuses more than 1 MiB with 413, and takes 16 MiB of invitations', asyn
   assert.is(taken.body, '[]');
 });
 
-bodies('takes forms on the token endpoint, urlencoded and multipart, and nowhere else', async ({ app }) => {
+bodies('accepts urlencoded and multipart forms only on the token endpoint', async ({ app }) => {
   const urlencoded = await app.send('POST /api-token-auth/', {
     payload: new URLSearchParams({ username: 'ADA@acme.test', password: DEMO_PASSWORD }).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded' },

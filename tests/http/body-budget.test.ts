@@ -7,7 +7,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { until } from '../support/poll.ts';
 import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const budget = appSuite('large request bodies');
+const budget = appSuite('body budget');
 
 const MIB = 1024 * 1024;
 const USAGE = '/api/v1/jb/apps/zylTKNVx/usage/';
@@ -59,19 +59,16 @@ const fillRoom = async (app: TestApp, room: number, upload: Upload) => {
   };
 };
 
-budget(
-  'are taken up to 32 MiB at a time from known callers, and refused with 503 beyond',
-  async ({ app }) => {
-    const upload = { headers: { 'content-length': 16 * MIB }, token: await app.tokenOf(STAFF) };
+budget('accepts 32 MiB at a time from authenticated callers and answers more with 503', async ({ app }) => {
+  const upload = { headers: { 'content-length': 16 * MIB }, token: await app.tokenOf(STAFF) };
 
-    const leave = await fillRoom(app, 2, { path: USAGE, ...upload });
-    await leave();
-    const leaveAgain = await fillRoom(app, 2, { path: '/trpc/usage.record', ...upload });
-    await leaveAgain();
-  },
-);
+  const leave = await fillRoom(app, 2, { path: USAGE, ...upload });
+  await leave();
+  const leaveAgain = await fillRoom(app, 2, { path: '/trpc/usage.record', ...upload });
+  await leaveAgain();
+});
 
-budget('of anybody have 8 MiB apart from those of known callers', async ({ app }) => {
+budget('has separate 8 MiB for anonymous callers', async ({ app }) => {
   const leave = await fillRoom(app, 8, {
     path: '/trpc/sessions.create',
     headers: { 'content-length': MIB },
@@ -86,7 +83,7 @@ budget('of anybody have 8 MiB apart from those of known callers', async ({ app }
   await leave();
 });
 
-budget('of an unknown length count as the limit of their path', async ({ app }) => {
+budget('counts a body of unknown length as the limit of its path', async ({ app }) => {
   const token = await app.tokenOf(STAFF);
   const leave = await fillRoom(app, 2, { path: USAGE, headers: { 'content-length': 16 * MIB }, token });
 
@@ -96,7 +93,7 @@ budget('of an unknown length count as the limit of their path', async ({ app }) 
   await leave();
 });
 
-budget('give their room back when they are answered', async ({ app }) => {
+budget('is released when the response has been sent', async ({ app }) => {
   const token = await app.tokenOf(ROOT);
   for (let n = 0; n < 4; n += 1) {
     const headers = { 'content-length': 16 * MIB };
@@ -106,15 +103,18 @@ budget('give their room back when they are answered', async ({ app }) => {
   }
 });
 
-budget('are refused with 401 before they are sent where a procedure needs a login', async ({ app }) => {
-  const { outgoing, answered } = await begin(app, {
-    path: '/trpc/usage.record',
-    headers: { 'content-length': 16 * MIB },
-    token: 'f'.repeat(40),
-  });
+budget(
+  'answers a large anonymous body of a protected procedure with 401 before reading it',
+  async ({ app }) => {
+    const { outgoing, answered } = await begin(app, {
+      path: '/trpc/usage.record',
+      headers: { 'content-length': 16 * MIB },
+      token: 'f'.repeat(40),
+    });
 
-  assert.match(await answered, /"status":401.*unauthenticated/);
-  outgoing.destroy();
-});
+    assert.match(await answered, /"status":401.*unauthenticated/);
+    outgoing.destroy();
+  },
+);
 
 budget.run();

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
 
-const broken = appSuite('broken requests');
+const clientErrors = appSuite('client errors');
 
 /** Writes bytes to a socket of the listening service, and answers all that comes back. */
 const sendRaw = async (app: TestApp, bytes: string): Promise<string> => {
@@ -17,7 +17,7 @@ const sendRaw = async (app: TestApp, bytes: string): Promise<string> => {
   return text(socket);
 };
 
-broken('answers what is no HTTP with a problem, and closes', async ({ app }) => {
+clientErrors('answers invalid HTTP with a problem and closes the connection', async ({ app }) => {
   const answer = await sendRaw(app, 'HELLO\r\n\r\n');
 
   assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -25,13 +25,13 @@ broken('answers what is no HTTP with a problem, and closes', async ({ app }) => 
   assert.match(answer, 'urn:steward:problem:malformed-request');
 });
 
-broken('refuses headers without end with 431', async ({ app }) => {
+clientErrors('answers endless headers with 431', async ({ app }) => {
   const answer = await sendRaw(app, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(40_000)}\r\n\r\n`);
 
   assert.match(answer, /^HTTP\/1\.1 431 /);
 });
 
-broken('goes on answering others when a caller hangs up in the middle of a body', async ({ app }) => {
+clientErrors('keeps serving others after a caller disconnects in the middle of a body', async ({ app }) => {
   await sendRaw(app, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   const { port } = new URL(app.server.listeningOrigin);
   for (let n = 0; n < 50; n += 1) {
@@ -44,7 +44,7 @@ broken('goes on answering others when a caller hangs up in the middle of a body'
   assert.is((await app.send('GET /jb/sites/', { as: ADA })).statusCode, 200);
 });
 
-broken('does not answer the request before it by what comes after', async ({ app }) => {
+clientErrors('does not answer a complete request with the error of the next one', async ({ app }) => {
   const body = JSON.stringify({ username: ADA, password: DEMO_PASSWORD });
   const login = `POST /api/v1/api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const answer = await sendRaw(app, `${login}GARBAGE\r\n\r\n`);
@@ -53,10 +53,10 @@ broken('does not answer the request before it by what comes after', async ({ app
   assert.match(answer, /"token":"[0-9a-f]{40}"/);
 });
 
-broken('answers at once when the body itself is broken', async ({ app }) => {
+clientErrors('answers a malformed chunked body at once', async ({ app }) => {
   const head = 'POST /api/v1/api-token-auth/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
 
   assert.match(await sendRaw(app, `${head}no chunk\r\n`), /^HTTP\/1\.1 400 /);
 });
 
-broken.run();
+clientErrors.run();

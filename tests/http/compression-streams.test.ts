@@ -13,8 +13,8 @@ const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZ
 type Encoding = keyof typeof DECODERS;
 const ENCODINGS = Object.keys(DECODERS) as Encoding[]; // they are its keys
 
-/** As often as one looks, more than a piece takes. */
-const ENOUGH_LOOKS = 8;
+/** More polls without progress than a chunk takes. */
+const MAX_IDLE_POLLS = 8;
 
 type Source = () => AsyncGenerator<string>;
 type Context = { server: FastifyInstance; source: Source };
@@ -34,13 +34,13 @@ streams.after(({ server }) => server.close());
 const open = async (server: FastifyInstance, encoding: Encoding): Promise<IncomingMessage> => {
   const headers = { 'accept-encoding': encoding };
   const request = get(`${server.listeningOrigin}/api/stream`, { agent: false, headers });
-  const [response] = (await once(request, 'response')) as [IncomingMessage]; // what the event has
+  const [response] = (await once(request, 'response')) as [IncomingMessage]; // arguments of the event
   assert.is(response.headers['content-encoding'], encoding);
   return response;
 };
 
 for (const encoding of ENCODINGS) {
-  streams(`pass on each piece at once, by ${encoding}`, async (context) => {
+  streams(`${encoding}: sends each chunk at once`, async (context) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     context.source = async function* () {
       yield '["the first",';
@@ -49,40 +49,40 @@ for (const encoding of ENCODINGS) {
     };
     const text = (await open(context.server, encoding)).pipe(DECODERS[encoding]()).setEncoding('utf8');
     let read = '';
-    text.on('data', (piece) => {
-      read += piece;
+    text.on('data', (chunk) => {
+      read += chunk;
     });
 
-    await until('the first piece is here', () => read === '["the first",');
+    await until('the first chunk has arrived', () => read === '["the first",');
     resolve();
     await once(text, 'end');
     assert.is(read, '["the first","second"]');
   });
 
-  streams(`wait for a reader who does not read, by ${encoding}`, async (context) => {
-    let pieces = 0;
-    let isOver = false;
+  streams(`${encoding}: waits for a slow reader`, async (context) => {
+    let chunks = 0;
+    let hasEnded = false;
     context.source = async function* () {
       try {
-        for (; pieces < 2_000; pieces += 1) yield randomBytes(50_000).toString('base64');
+        for (; chunks < 2_000; chunks += 1) yield randomBytes(50_000).toString('base64');
       } finally {
-        isOver = true;
+        hasEnded = true;
       }
     };
     const response = await open(context.server, encoding);
-    let [before, looks] = [-1, 0];
-    await until('nothing is made any more', () => {
-      looks = pieces === before ? looks + 1 : 0;
-      before = pieces;
-      return looks > ENOUGH_LOOKS;
+    let [before, idlePolls] = [-1, 0];
+    await until('the source has paused', () => {
+      idlePolls = chunks === before ? idlePolls + 1 : 0;
+      before = chunks;
+      return idlePolls > MAX_IDLE_POLLS;
     });
-    assert.ok(pieces < 500, `${pieces} pieces of 67 KB lie somewhere`);
+    assert.ok(chunks < 500, `${chunks} chunks of 67 KB are buffered`);
 
     response.destroy();
-    await until('whoever makes the pieces has stopped', () => isOver);
+    await until('the source has stopped', () => hasEnded);
   });
 
-  streams(`that fail half-way are cut off rather than ended, by ${encoding}`, async (context) => {
+  streams(`${encoding}: aborts the response if the stream fails halfway`, async (context) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     context.source = async function* () {
       yield '["begun, and never ended"';
@@ -97,20 +97,23 @@ for (const encoding of ENCODINGS) {
     assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ECONNRESET');
   });
 
-  streams(`that fail before they are sent are answered in plain text, by ${encoding}`, async (context) => {
-    context.source = async function* () {
-      yield '["never sent"';
-      throw new Error('gone');
-    };
-    const answer = await context.server.inject({
-      url: '/api/stream',
-      headers: { 'accept-encoding': encoding },
-    });
+  streams(
+    `${encoding}: sends an uncompressed problem if the stream fails before its first byte`,
+    async (context) => {
+      context.source = async function* () {
+        yield '["never sent"';
+        throw new Error('gone');
+      };
+      const response = await context.server.inject({
+        url: '/api/stream',
+        headers: { 'accept-encoding': encoding },
+      });
 
-    assert.is(answer.statusCode, 500);
-    assert.is(answer.headers['content-encoding'], undefined);
-    assert.is(answer.json().message, 'gone');
-  });
+      assert.is(response.statusCode, 500);
+      assert.is(response.headers['content-encoding'], undefined);
+      assert.is(response.json().message, 'gone');
+    },
+  );
 }
 
 streams.run();

@@ -4,7 +4,7 @@ import { ADA, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../support
 
 const SITE = 'https://app.example.com';
 
-const cors = appSuite('scripts of other sites', { CORS_ORIGINS: `${SITE},http://localhost:5173` });
+const cors = appSuite('CORS', { CORS_ORIGINS: `${SITE},http://localhost:5173` });
 
 const preflight = (app: TestApp, path: string, origin = SITE, method = 'PATCH') =>
   app.send(`OPTIONS ${path}`, {
@@ -23,7 +23,7 @@ const words = (header: unknown): string[] =>
     .split(',')
     .map((word) => word.trim().toLowerCase());
 
-cors('are told beforehand what they may send, over REST and tRPC', async ({ app }) => {
+cors('answers preflights over REST and tRPC', async ({ app }) => {
   for (const path of ['/jb/users/ada@acme.test/', '/api-token-auth/', '!/trpc/users.update', '/nowhere/']) {
     const { statusCode, headers, body } = await preflight(app, path);
 
@@ -38,7 +38,7 @@ cors('are told beforehand what they may send, over REST and tRPC', async ({ app 
   }
 });
 
-cors('read answers of every kind', async ({ app }) => {
+cors('exposes every kind of response to an allowed origin', async ({ app }) => {
   const lines: [string, number][] = [
     ['GET /jb/sites/', 200],
     ['HEAD /jb/sites/', 200],
@@ -61,7 +61,7 @@ cors('read answers of every kind', async ({ app }) => {
   }
 });
 
-cors('read what is refused before who calls is known, and what nobody foresaw', async ({ app }) => {
+cors('exposes failures before authentication and unexpected failures', async ({ app }) => {
   const headers = { origin: SITE };
   const anonymous = await app.send('GET /jb/sites/', { headers });
   const large = await app.send('POST /api-token-auth/', {
@@ -80,7 +80,7 @@ cors('read what is refused before who calls is known, and what nobody foresaw', 
     assert.is(answer.headers['access-control-allow-origin'], SITE);
 });
 
-cors('see the headers by which the API speaks', async ({ app }) => {
+cors('exposes the headers of the API', async ({ app }) => {
   const { headers } = await app.send('GET /jb/sites/', { as: ADA, headers: { origin: SITE } });
   const shown = words(headers['access-control-expose-headers']);
 
@@ -88,7 +88,7 @@ cors('see the headers by which the API speaks', async ({ app }) => {
     assert.ok(shown.includes(name), name);
 });
 
-cors('log in by the token endpoint, and not into a session', async ({ app }) => {
+cors('allows a login for a token, but not for a session', async ({ app }) => {
   const payload = { username: ADA, password: DEMO_PASSWORD };
   const headers = { origin: SITE, 'sec-fetch-site': 'cross-site' };
   const token = await app.send('POST /api-token-auth/', { payload, headers });
@@ -99,7 +99,7 @@ cors('log in by the token endpoint, and not into a session', async ({ app }) => 
   assert.is(session.json().type, 'urn:steward:problem:cross-site');
 });
 
-cors('of sites that are not named are told nothing', async ({ app }) => {
+cors('sets no headers for other origins', async ({ app }) => {
   for (const origin of ['https://evil.test', 'null', 'https://app.example.com.evil.test', `${SITE}/`, '']) {
     const asked = await preflight(app, '/jb/sites/', origin);
     const answered = await app.send('GET /jb/sites/', { as: ADA, headers: { origin } });
@@ -111,7 +111,7 @@ cors('of sites that are not named are told nothing', async ({ app }) => {
   }
 });
 
-cors('take nothing from OPTIONS without a browser', async ({ app }) => {
+cors('answers OPTIONS without an Origin with Allow', async ({ app }) => {
   const plain = await app.send('OPTIONS /jb/sites/');
   const unknown = await app.send('OPTIONS /nowhere/');
   const asked = await preflight(app, '/jb/sites/');
@@ -122,7 +122,7 @@ cors('take nothing from OPTIONS without a browser', async ({ app }) => {
   assert.is(asked.headers.allow, plain.headers.allow);
 });
 
-cors('are told nothing where no site is named, and may be of any where * is', async () => {
+cors('is off without CORS_ORIGINS and allows every origin with *', async () => {
   const [closed, open] = await Promise.all([startTestApp(), startTestApp({ CORS_ORIGINS: '*' })]);
   const headers = { origin: 'https://any.test' };
   try {

@@ -20,7 +20,7 @@ const tokenFor = async (app: TestApp, as?: string, line = 'GET /csrf/') => {
   return response.cookies.find(({ name }) => name === 'csrftoken')?.value ?? '';
 };
 
-csrf('gives a token by cookie and body, and by any GET under hashr', async ({ app }) => {
+csrf('GET /csrf/ and every GET under hashr set a token', async ({ app }) => {
   const response = await app.send('GET /csrf/', { as: ADA });
   const cookie = response.cookies[0];
 
@@ -29,17 +29,17 @@ csrf('gives a token by cookie and body, and by any GET under hashr', async ({ ap
   assert.ok(await tokenFor(app, ADA, `GET ${PATH}`));
 });
 
-csrf('lets a POST pass with header and cookie of this login, again and again', async ({ app }) => {
+csrf('accepts the token of the same credential repeatedly', async ({ app }) => {
   const token = await tokenFor(app, ADA);
 
   assert.is((await post(app, ADA, token, token)).statusCode, 201);
   assert.is((await post(app, ADA, token, token)).statusCode, 201);
 });
 
-csrf('refuses everything else with 403', async ({ app }) => {
+csrf('answers a missing, wrong or foreign token with 403', async ({ app }) => {
   const ada = await tokenFor(app, ADA);
   const grace = await tokenFor(app, GRACE);
-  const nobody = await tokenFor(app);
+  const anonymous = await tokenFor(app);
   const tampered = ada.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
   const pairs: [string | undefined, string | undefined][] = [
     [undefined, undefined],
@@ -47,7 +47,7 @@ csrf('refuses everything else with 403', async ({ app }) => {
     [undefined, ada],
     [ada, grace],
     [grace, grace],
-    [nobody, nobody],
+    [anonymous, anonymous],
     [tampered, tampered],
     ['x', 'x'],
     ['.', '.'],
@@ -62,13 +62,13 @@ csrf('refuses everything else with 403', async ({ app }) => {
   }
 });
 
-csrf('asks for the login first', async ({ app }) => {
+csrf('answers 401 before it checks the token', async ({ app }) => {
   const token = await tokenFor(app);
 
   assert.is((await post(app, undefined, token, token)).statusCode, 401);
 });
 
-csrf('is not asked of token callers for PUT and DELETE', async ({ app }) => {
+csrf('does not apply to PUT and DELETE with an API token', async ({ app }) => {
   const payload = { stack_id: 'a0a91e46', hash: 'put', name: 'x' };
   await app.as(ADA).savedFilters.create(payload);
 
@@ -76,7 +76,7 @@ csrf('is not asked of token callers for PUT and DELETE', async ({ app }) => {
   assert.is((await app.send(`DELETE ${PATH}put/`, { as: ADA })).statusCode, 204);
 });
 
-csrf('keeps a good token and replaces one of another login', async ({ app }) => {
+csrf('keeps a valid token and replaces one of another credential', async ({ app }) => {
   const token = await tokenFor(app, ADA);
   const again = (as: string) => app.send('GET /csrf/', { as, headers: { cookie: `csrftoken=${token}` } });
 
@@ -84,13 +84,13 @@ csrf('keeps a good token and replaces one of another login', async ({ app }) => 
   assert.is.not((await again(GRACE)).json().csrf_token, token);
 });
 
-csrf('takes a cookie of any bytes for no token', async ({ app }) => {
+csrf('treats a malformed cookie as a missing token', async ({ app }) => {
   for (const cookie of [`csrftoken=a.${'é'.repeat(64)}`, 'csrftoken=%', 'csrftoken', '=;=']) {
     assert.is((await app.send('GET /csrf/', { as: ADA, headers: { cookie } })).statusCode, 200, cookie);
   }
 });
 
-csrf('is recorded in the audit trail where a session lacks it', async ({ app }) => {
+csrf('records a failed check of a session in the audit trail', async ({ app }) => {
   const script = createScript(app);
   await script.logIn(ADA, DEMO_PASSWORD);
   const refused = await script.send('POST /jb/tokens/', {

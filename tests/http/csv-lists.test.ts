@@ -23,7 +23,7 @@ const cellOf = (value: unknown): string => {
   return /^[=+\-@]/.test(text) ? `'${text}` : text;
 };
 
-csv('hold in every list what JSON holds, a column for each field', async ({ app }) => {
+csv('has the content of JSON in every list, with a column for each field', async ({ app }) => {
   for (const { path } of everyList()) {
     const items: Record<string, unknown>[] = (await app.send(`GET ${path}`, { as: ROOT })).json();
     const { header, records, headers } = await readCsv(app, path);
@@ -38,17 +38,14 @@ csv('hold in every list what JSON holds, a column for each field', async ({ app 
   }
 });
 
-csv(
-  'have their header row even when there is nothing, and end each line as RFC 4180 has it',
-  async ({ app }) => {
-    const { body, records } = await readCsv(app, '/jb/sites/?page=9');
+csv('has a header row even if empty, and ends lines with CRLF (RFC 4180)', async ({ app }) => {
+  const { body, records } = await readCsv(app, '/jb/sites/?page=9');
 
-    assert.is(body, 'id,domain,name\r\n');
-    assert.equal(records, []);
-  },
-);
+  assert.is(body, 'id,domain,name\r\n');
+  assert.equal(records, []);
+});
 
-csv('keep formulas from running, and quotes and line ends in their cell', async ({ app }) => {
+csv('escapes formulas, quotes and line breaks', async ({ app }) => {
   const first_name = '=HYPERLINK("http://x.test")';
   await app.as(ROOT).users.update({ email: ADA, first_name, last_name: 'a,"b"\r\nc' });
   const { body, header, records } = await readCsv(app, `/jb/users/?search=${ADA}`);
@@ -60,7 +57,7 @@ csv('keep formulas from running, and quotes and line ends in their cell', async 
   assert.match(body, '"a,""b""\r\nc"');
 });
 
-csv('are a file named after the path', async ({ app }) => {
+csv('names the file after the path', async ({ app }) => {
   const nameOf = async (path: string) => (await readCsv(app, path)).headers['content-disposition'];
 
   assert.is(await nameOf('/jb/users/'), 'attachment; filename="users.csv"');
@@ -75,14 +72,14 @@ csv('are a file named after the path', async ({ app }) => {
   assert.is(json.headers['content-disposition'], undefined);
 });
 
-csv('come page by page too', async ({ app }) => {
+csv('works with pagination', async ({ app }) => {
   const { headers, records } = await readCsv(app, '/jb/users/?page=2&page_size=3');
 
   assert.is(records.length, 3);
   assert.is(headers['x-count'], '8');
 });
 
-csv('are not made of what is no list, nor of failures', async ({ app }) => {
+csv('is not available for single objects and failures', async ({ app }) => {
   const singles = everyRead().filter(({ endpoint }) => endpoint.csv === null);
   assert.ok(singles.length > 8);
   for (const { path } of singles) {

@@ -14,9 +14,9 @@ import { allOf, logEntry, SALES } from '../support/usage.ts';
 const MAX_MS = 18_000;
 const AT_ONCE = 25;
 
-const deadline = appSuite('the deadline of a request', {}, { requestDeadlineMs: 10_000 });
+const deadline = appSuite('request deadline', {}, { requestDeadlineMs: 10_000 });
 
-deadline('ends reads and writes in all their stages while the table of users is locked', async ({ app }) => {
+deadline('ends reads and writes in every stage while the table of users is locked', async ({ app }) => {
   const { send, connection } = app;
   for (const as of [ROOT, ACME, ADA]) await app.tokenOf(as);
   const locker = new pg.Client(connection);
@@ -51,7 +51,7 @@ deadline('ends reads and writes in all their stages while the table of users is 
   await until('no session is left at work', async () => (await busySessions(app)) === 0);
 });
 
-deadline('does not end a stream whose reader is slow', async ({ app }) => {
+deadline('does not end the stream of a slow reader', async ({ app }) => {
   const entries = Array.from({ length: 3_000 }, (_, n) => logEntry(n % 20));
   await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
   const limit = new Deadline(5_000);

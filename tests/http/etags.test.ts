@@ -12,7 +12,7 @@ const get = (app: TestApp, path: string, as: string, headers = {}) =>
 const tagOf = async (app: TestApp, path: string, as: string): Promise<string> =>
   String((await get(app, path, as)).headers.etag);
 
-etags('is a strong validator on whatever is one object', async ({ app }) => {
+etags('is a strong validator of every single object', async ({ app }) => {
   for (const path of [
     '/jb/sites/1/',
     '/jb/clients/1/',
@@ -32,7 +32,7 @@ etags('is a strong validator on whatever is one object', async ({ app }) => {
   }
 });
 
-etags('is on no list, page, stream or failure', async ({ app }) => {
+etags('is absent from lists, pages, streams and failures', async ({ app }) => {
   for (const path of [
     `/jb/apps/${SALES}/usage/entries/`,
     '/jb/users/',
@@ -44,7 +44,7 @@ etags('is on no list, page, stream or failure', async ({ app }) => {
   }
 });
 
-etags('differs between callers who see different things, and after a change', async ({ app }) => {
+etags('differs between callers who see different content, and after a change', async ({ app }) => {
   const path = `/jb/apps/${SALES}/`;
   const before = await tagOf(app, path, ACME);
   assert.is.not(before, await tagOf(app, path, ADA));
@@ -53,7 +53,7 @@ etags('differs between callers who see different things, and after a change', as
   assert.is.not(before, await tagOf(app, path, ACME));
 });
 
-etags('spares a caller what they have: 304 without a body, by GET and HEAD', async ({ app }) => {
+etags('answers GET and HEAD with 304 without a body if it matches', async ({ app }) => {
   const path = `/jb/users/${ADA}/`;
   const full = await get(app, path, ACME);
   const tag = String(full.headers.etag);
@@ -70,7 +70,7 @@ etags('spares a caller what they have: 304 without a body, by GET and HEAD', asy
   }
 });
 
-etags('answers in full what is unknown, or no list of tags', async ({ app }) => {
+etags('sends the full response if no tag matches or the header is invalid', async ({ app }) => {
   const path = `/jb/users/${ADA}/`;
   const tag = await tagOf(app, path, ACME);
   for (const unknown of ['"other"', tag.slice(1, -1), `${tag} ${tag}`, '', `w/${tag}`]) {
@@ -79,14 +79,14 @@ etags('answers in full what is unknown, or no list of tags', async ({ app }) => 
   }
 });
 
-etags('does not spare the check of who asks', async ({ app }) => {
+etags('answers 401 without valid credentials', async ({ app }) => {
   const path = `/jb/users/${ADA}/`;
   const headers = { 'if-none-match': '*' };
   assert.is((await app.send(`GET ${path}`, { headers })).statusCode, 401);
   assert.is((await get(app, '/jb/users/nobody@x.test/', ROOT, headers)).statusCode, 404);
 });
 
-etags('goes with every PATCH that answers what GET shows, and is the same', async ({ app }) => {
+etags('is the same on a PATCH as on the GET of the resource', async ({ app }) => {
   await app.as(ACME).users.create({ email: 'tagged@acme.test' });
   await app.as(ACME).invitations.create({ items: [{ email: 'tagged@x.test', client: 1 }] });
   for (const [path, payload] of [
@@ -103,7 +103,7 @@ etags('goes with every PATCH that answers what GET shows, and is the same', asyn
   }
 });
 
-etags('goes with a creation, which says where to find it', async ({ app }) => {
+etags('is set on a creation together with Location', async ({ app }) => {
   const site = await app.send('POST /jb/sites/', { as: ROOT, payload: { domain: 'x.test', name: 'X' } });
   const client = await app.send('POST /jb/clients/', {
     as: ROOT,
@@ -120,7 +120,7 @@ etags('goes with a creation, which says where to find it', async ({ app }) => {
   assert.equal([token.statusCode, token.headers.location, token.headers.etag], [201, undefined, undefined]);
 });
 
-etags('are read from any list as they were written, and from nothing else', () => {
+etags('parses every valid list of tags and nothing else', () => {
   const opaque = fc.string({
     unit: fc
       .integer({ min: 0x21, max: 0x7e })
@@ -144,7 +144,7 @@ etags('are read from any list as they were written, and from nothing else', () =
   assert.is(parseEtags(' * '), '*');
 });
 
-etags('are read in time that grows with their length', () => {
+etags('is parsed in linear time', () => {
   const started = performance.now();
   parseEtags(`${'"a",'.repeat(32_000)}x`);
   parseEtags(`${','.repeat(128_000)}x`);

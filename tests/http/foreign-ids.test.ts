@@ -15,7 +15,7 @@ const KNOWN: Ids = {
   app_id: FLEET,
   app_slug: ['fleet', 'nothing'],
   stack_id: ['d3d64b79', '00000000'],
-  hash: ['of-edsger', 'of-nobody'],
+  hash: ['of-edsger', 'of-missing'],
   email: [EDSGER, 'nobody@globex.test'],
   'clients id': ['2', MISSING_ID],
   'sites id': ['2', MISSING_ID],
@@ -52,7 +52,7 @@ const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown 
   { line: 'GET /jb/usage/series/?app_id=ID', of: FLEET },
   { line: 'GET /jb/usage/series/?email=ID', of: [EDSGER, 'nobody@globex.test'] },
   { line: 'GET /jb/apps/zylTKNVx/usage/entries/?email=ID', of: [EDSGER, 'nobody@globex.test'] },
-  { line: 'GET /hashr/saved_global_filters/?limit=5&cursor=ID', of: ['of-edsger', 'of-nobody'] },
+  { line: 'GET /hashr/saved_global_filters/?limit=5&cursor=ID', of: ['of-edsger', 'of-missing'] },
   { line: 'POST /jb/users/', of: ['2', MISSING_ID], body: { email: EDSGER, client: 'ID' } },
   { line: 'POST /jb/users/', of: FLEET, body: { email: 'new@x.test', apps: ['ID'] } },
   { line: `PATCH /jb/users/${ADA}/`, of: FLEET, body: { apps: ['ID'] } },
@@ -137,8 +137,12 @@ const pathsOf = ({ url, procedure }: Endpoint, ids: Ids): [string, string] => {
 
 type Sent = { as: string; line: string; payload?: unknown; headers?: Record<string, string> };
 
-/** Everything in an answer that could tell one id from another, with the id itself blotted out. */
-const answerTo = async (app: TestApp, { as, line, payload, headers = {} }: Sent, ids: readonly string[]) => {
+/** Everything in a response that could distinguish one id from another, without the id itself. */
+const responseTo = async (
+  app: TestApp,
+  { as, line, payload, headers = {} }: Sent,
+  ids: readonly string[],
+) => {
   const answer = await app.send(line, {
     as,
     headers,
@@ -151,7 +155,7 @@ const answerTo = async (app: TestApp, { as, line, payload, headers = {} }: Sent,
   return { status: answer.statusCode, body, etag, location, count, allow };
 };
 
-foreign('are answered like ids that do not exist, in every path', async ({ app }) => {
+foreign('get the same response as ids that do not exist, in every path', async ({ app }) => {
   const ids = await makeThings(app);
   const all = Object.values(ids).flat();
   const endpoints = restEndpoints().filter(({ pathKeys, isPublic }) => pathKeys.length > 0 && !isPublic);
@@ -164,8 +168,8 @@ foreign('are answered like ids that do not exist, in every path', async ({ app }
     const conditions = rest.resource && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
     for (const as of [ACME, ADA]) {
       for (const headers of conditions) {
-        const found = await answerTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);
-        const none = await answerTo(app, { as, line: `${method} ${missing}`, payload, headers }, all);
+        const found = await responseTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);
+        const none = await responseTo(app, { as, line: `${method} ${missing}`, payload, headers }, all);
         assert.equal(found, none, `${procedure} of ${as}`);
         assert.ok(found.status === 403 || found.status === 404, `${procedure} of ${as}: ${found.body}`);
       }
@@ -173,7 +177,7 @@ foreign('are answered like ids that do not exist, in every path', async ({ app }
   }
 });
 
-foreign('are answered like ids that do not exist, in queries and bodies', async ({ app }) => {
+foreign('get the same response as ids that do not exist, in queries and bodies', async ({ app }) => {
   const own = await app.as(GLOBEX).users.create({ email: 'of@globex.test' });
   assert.ok(own);
   for (const { line, of, body } of REFERENCES) {
@@ -181,7 +185,7 @@ foreign('are answered like ids that do not exist, in queries and bodies', async 
       const answers = of.map((id) => {
         const value = /^\d+$/.test(id) && id.length < 8 ? Number(id) : id;
         const payload = body && JSON.parse(JSON.stringify(body).replaceAll('"ID"', JSON.stringify(value)));
-        return answerTo(app, { as, line: line.replace('ID', encodeURIComponent(id)), payload }, of);
+        return responseTo(app, { as, line: line.replace('ID', encodeURIComponent(id)), payload }, of);
       });
       const [found, none] = await Promise.all(answers);
       assert.equal(found, none, `${line} of ${as}`);
@@ -196,7 +200,7 @@ const isAnyWaiting = async (app: TestApp): Promise<boolean> => {
   return (await waiting.execute(app.db())).rows.length > 0;
 };
 
-foreign('are not locked by a conditional change, which would wait for their writers', async ({ app }) => {
+foreign('are not locked by a conditional change', async ({ app }) => {
   for (const [table, id, line] of [
     ['clients', '2', 'PATCH /jb/clients/2/'],
     ['apps', `'${FLEET[0]}'`, `PATCH /jb/apps/${FLEET[0]}/`],

@@ -24,7 +24,7 @@ formats('?format= overrides the Accept header', async ({ app }) => {
   assert.equal(await typeFor('GET /jb/env/?format=json', BROWSER), [200, 'text/json; charset=utf-8']);
 });
 
-formats('?format= decides how a failure is shown, too', async ({ app }) => {
+formats('?format= applies to failures, too', async ({ app }) => {
   const json = await app.send('GET /jb/users/nobody@x.test/?format=json', {
     as: ROOT,
     headers: { accept: BROWSER },
@@ -36,7 +36,7 @@ formats('?format= decides how a failure is shown, too', async ({ app }) => {
   assert.equal([json.statusCode, page.statusCode], [404, 404]);
 });
 
-formats('an unknown ?format= is refused with 406 and the formats that there are', async ({ app }) => {
+formats('an unknown ?format= is answered with 406 and the available formats', async ({ app }) => {
   const detailOf = async (line: string) => {
     const { statusCode, body } = await app.send(line, { as: ROOT });
     return [statusCode, JSON.parse(body).detail];
@@ -56,7 +56,7 @@ formats('an unknown ?format= is refused with 406 and the formats that there are'
   ]);
 });
 
-formats('the token endpoints answer JSON whatever Accept and ?format= say', async ({ app }) => {
+formats('the token endpoints answer JSON regardless of Accept and ?format=', async ({ app }) => {
   const paths = { '/api-token-auth/': 'username', '/jb/api-token-auth/': 'email' };
   for (const [path, key] of Object.entries(paths)) {
     for (const accept of [BROWSER, 'text/html', 'text/csv', 'image/png', undefined]) {
@@ -75,7 +75,7 @@ formats('the token endpoints answer JSON whatever Accept and ?format= say', asyn
   assert.is(wrongMethod.headers['content-type'], 'application/problem+json; charset=utf-8');
 });
 
-formats('only browsers get a page for text/html beside */*', async ({ app }) => {
+formats('only browsers get a page for text/html together with */*', async ({ app }) => {
   const typeFor = async (accept: string) =>
     (await app.send('GET /jb/sites/', { as: ROOT, headers: { accept } })).headers['content-type'];
 

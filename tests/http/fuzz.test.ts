@@ -6,12 +6,12 @@ import { type Operation, openApi, type Parameter, parametersOf } from '../suppor
 import { allowedBy } from '../support/schema-values.ts';
 import { ADA, ROOT, STAFF } from '../support/test-app.ts';
 
-const fuzz = appSuite('any input at all');
+const fuzz = appSuite('random input');
 
-/** `FUZZ_RUNS=130` makes 10,000 requests of all operations. */
+/** `FUZZ_RUNS=130` sends 10,000 requests in all. */
 const RUNS_PER_OPERATION = Number(process.env.FUZZ_RUNS ?? 30);
 
-/** Text that has broken services before, among whatever else there is. */
+/** Random text, mixed with strings that often break services. */
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: anyCharacter }),
@@ -47,7 +47,7 @@ const bodyFor = ({ requestBody }: Operation): fc.Arbitrary<unknown> => {
   return fc.oneof({ weight: 3, arbitrary: allowed }, { weight: 3, arbitrary: broken(allowed) }, value);
 };
 
-/** One value inside replaced by whatever there is. */
+/** Replaces one nested value by a random one. */
 const broken = (allowed: fc.Arbitrary<unknown>) =>
   fc.tuple(allowed, fc.nat(), value).map(([body, at, wrong]) => {
     const keys = typeof body === 'object' && body !== null ? Object.keys(body) : [];
@@ -79,8 +79,8 @@ const headers = fc.record(
 const encode = (part: string): string =>
   encodeURIComponent(/^\.{0,2}$/.test(part) ? 'x' : part.toWellFormed());
 
-/** What ends the logins that all others need comes last. */
-const ENDS_LOGINS = /session|tokens|logins|password|offices|admins/;
+/** Operations that end logins, which all others need, run last. */
+const ENDS_LOGINS = /session|tokens|logins|password|roles|admins/;
 const paths = Object.entries(openApi.paths).toSorted(
   ([one], [other]) => Number(ENDS_LOGINS.test(one)) - Number(ENDS_LOGINS.test(other)),
 );
@@ -88,7 +88,7 @@ const paths = Object.entries(openApi.paths).toSorted(
 for (const [path, operations] of paths) {
   for (const [method, operation] of Object.entries(operations)) {
     fuzz(
-      `${method.toUpperCase()} ${path} answers it as the document says, with less than 500`,
+      `${method.toUpperCase()} ${path} answers as documented, with a status below 500`,
       async ({ app }) => {
         const parameters = parametersOf(operation);
         const request = fc.record({
@@ -124,7 +124,7 @@ for (const [path, operations] of paths) {
   }
 }
 
-fuzz('leaves the service as alive as it was', async ({ app }) => {
+fuzz('does not stop the service', async ({ app }) => {
   assert.is((await app.send('GET !/readyz')).statusCode, 200);
   assert.is((await app.send('GET /branding/')).statusCode, 200);
 });

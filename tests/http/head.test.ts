@@ -8,7 +8,7 @@ import { ROOT, type TestApp } from '../support/test-app.ts';
 const head = appSuite('HEAD and OPTIONS');
 head.before(({ app }) => fillLists(app));
 
-/** Cookies and ids of requests are made anew for each answer, and only a body has to be framed. */
+/** Leaves out what differs for each response: cookies, the request id, and the framing of the body. */
 const comparable = ({ headers }: Awaited<ReturnType<TestApp['send']>>) => {
   const { date, 'x-request-id': id, 'set-cookie': cookies, 'transfer-encoding': _, ...rest } = headers;
   return { ...rest, hasDate: typeof date, hasId: typeof id, cookies: [cookies ?? []].flat().length };
@@ -25,7 +25,7 @@ const sameAsGet = async (app: TestApp, path: string, accept: string) => {
   return got;
 };
 
-head('answers every read as GET does, without a body', async ({ app }) => {
+head('has the status and headers of GET for every read, without a body', async ({ app }) => {
   for (const { path, endpoint } of everyRead()) {
     const got = await sameAsGet(app, path, '*/*');
     assert.is(got.statusCode, 200, path);
@@ -34,7 +34,7 @@ head('answers every read as GET does, without a body', async ({ app }) => {
   }
 });
 
-head('answers failures and pages as GET does', async ({ app }) => {
+head('has the status and headers of GET for failures and pages', async ({ app }) => {
   for (const path of [
     '/jb/users/?page=2&page_size=2',
     '/jb/users/?page=0',
@@ -56,13 +56,13 @@ head('answers failures and pages as GET does', async ({ app }) => {
   }
 });
 
-head('asks for credentials as GET does', async ({ app }) => {
+head('answers 401 without credentials, like GET', async ({ app }) => {
   const { statusCode, headers } = await app.send('HEAD /jb/users/');
 
   assert.equal([statusCode, headers['www-authenticate']], [401, 'Token']);
 });
 
-head('has OPTIONS beside it on every path, which says what the path takes', async ({ app }) => {
+head('OPTIONS lists the methods of every path', async ({ app }) => {
   const paths = methodsByPath(restEndpoints());
   assert.ok(paths.size > 30);
   for (const [url, methods] of paths) {

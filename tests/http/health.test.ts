@@ -3,12 +3,12 @@ import { appSuite } from '../support/app-suite.ts';
 
 const health = appSuite('health');
 
-health('tells that the process answers and that the database is ready', async ({ app }) => {
+health('/healthz and /readyz answer 200 while the database is ready', async ({ app }) => {
   assert.equal((await app.send('GET !/healthz')).json(), { status: 'ok' });
   assert.equal((await app.send('GET !/readyz')).json(), { status: 'ready' });
 });
 
-health('is not ready while a migration is missing', async ({ app }) => {
+health('/readyz fails while a migration is missing', async ({ app }) => {
   await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
   const response = await app.send('GET !/readyz');
 
@@ -17,7 +17,7 @@ health('is not ready while a migration is missing', async ({ app }) => {
   assert.is((await app.send('GET !/healthz')).statusCode, 200);
 });
 
-health('draws avatars that hold nothing but their letter', async ({ app }) => {
+health('/avatars/ draws only a single letter', async ({ app }) => {
   const drawn = await app.send('GET !/avatars/a.svg');
 
   assert.is(drawn.headers['content-type'], 'image/svg+xml; charset=utf-8');
@@ -27,19 +27,16 @@ health('draws avatars that hold nothing but their letter', async ({ app }) => {
   }
 });
 
-health(
-  'says that the disk of the database is full once a statement has failed because of it',
-  async ({ app }) => {
-    const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
-    await app.orm.em
-      .fork()
-      .execute(full)
-      .catch(() => {});
-    const response = await app.send('GET !/readyz');
+health('/readyz reports a full disk after a statement has failed because of it', async ({ app }) => {
+  const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
+  await app.orm.em
+    .fork()
+    .execute(full)
+    .catch(() => {});
+  const response = await app.send('GET !/readyz');
 
-    assert.is(response.statusCode, 503);
-    assert.is(response.json().detail, 'The database has no disk space left.');
-  },
-);
+  assert.is(response.statusCode, 503);
+  assert.is(response.json().detail, 'The database has no disk space left.');
+});
 
 health.run();

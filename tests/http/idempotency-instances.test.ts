@@ -6,10 +6,10 @@ import { SALES } from '../support/usage.ts';
 const AT_ONCE = 10;
 const ROUNDS = 5;
 
-const instances = appSuite('one key at several instances');
+const instances = appSuite('Idempotency-Key on several instances');
 
-/** Sends it to both instances, many times at once. */
-const crowd = async (
+/** Sends the request to both instances, many times at once. */
+const sendToBoth = async (
   app: TestApp,
   twin: Pick<TestApp, 'server'>,
   path: string,
@@ -23,7 +23,7 @@ const crowd = async (
   return Promise.all(Array.from({ length: AT_ONCE }, () => [send(app), send(twin)]).flat());
 };
 
-instances('does the work at one of them, and gives all the same answer', async ({ app }) => {
+instances('does the work on one instance and returns the same response on all', async ({ app }) => {
   const twin = await app.startTwin();
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -32,12 +32,12 @@ instances('does the work at one of them, and gives all the same answer', async (
         ['/jb/users/', ACME, { email: `twin${round}@acme.test` }],
         [`/jb/apps/${SALES}/usage/`, STAFF, { email: 'x@x.test', action: `TWIN_${round}` }],
       ] as const) {
-        const answers = await crowd(app, twin, path, as, payload);
-        const ok = answers.filter(({ statusCode }) => [200, 201].includes(statusCode));
-        assert.is(ok.length, answers.length, answers.find((answer) => !ok.includes(answer))?.body);
-        assert.is(new Set(answers.map(({ body }) => body)).size, 1, path);
-        const replayed = answers.filter(({ headers }) => headers['idempotency-replayed'] === 'true');
-        assert.is(replayed.length, answers.length - 1, path);
+        const responses = await sendToBoth(app, twin, path, as, payload);
+        const ok = responses.filter(({ statusCode }) => [200, 201].includes(statusCode));
+        assert.is(ok.length, responses.length, responses.find((response) => !ok.includes(response))?.body);
+        assert.is(new Set(responses.map(({ body }) => body)).size, 1, path);
+        const replayed = responses.filter(({ headers }) => headers['idempotency-replayed'] === 'true');
+        assert.is(replayed.length, responses.length - 1, path);
       }
     }
     const entries = app.db().selectFrom('usage_entries').select('id').where('action', 'like', 'TWIN%');

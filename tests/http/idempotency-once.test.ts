@@ -6,7 +6,7 @@ import { SALES } from '../support/usage.ts';
 const AT_ONCE = 20;
 const STACK = 'a0a91e46';
 
-const once = appSuite('requests sent twenty times at once under one key');
+const once = appSuite('twenty simultaneous requests with one Idempotency-Key');
 
 type Case = {
   line: string;
@@ -79,7 +79,7 @@ const csrfHeaders = async (app: TestApp, as: string) => {
 };
 
 for (const [what, { line, as, body, status, count, csrf }] of Object.entries(CASES)) {
-  once(`make ${what}, and get equal answers`, async ({ app }) => {
+  once(`create ${what} and get equal responses`, async ({ app }) => {
     await app.tokenOf(as);
     const headers = {
       ...(csrf && (await csrfHeaders(app, as))),
@@ -103,7 +103,7 @@ for (const [what, { line, as, body, status, count, csrf }] of Object.entries(CAS
   });
 }
 
-once('change a password, and end no login that the first has left', async ({ app }) => {
+once('change a password once and keep the session that the first one created', async ({ app }) => {
   const payload = { password: 'steward-demo-1', new_password: 'violet-harbor-92-kite' };
   const headers = { 'idempotency-key': 'password' };
   const send = () => app.send('POST /password/change/', { as: ADA, payload, headers });
@@ -114,7 +114,7 @@ once('change a password, and end no login that the first has left', async ({ app
   assert.is((await changes.execute()).length, 1);
 });
 
-once('are of no concern to another key, user or time', async ({ app }) => {
+once('do not affect another key, another user or a later request', async ({ app }) => {
   const make = (name: string, key: string) =>
     app.send('POST /jb/tokens/', { as: STAFF, payload: { name }, headers: { 'idempotency-key': key } });
   const names = Array.from({ length: AT_ONCE }, (_, n) => `t${n}`);

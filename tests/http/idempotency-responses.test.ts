@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
-const answers = appSuite('first answers');
+const responses = appSuite('stored responses of an Idempotency-Key');
 
 const post = (app: TestApp, path: string, as: string, key: string, payload: object) =>
   app.send(`POST ${path}`, { as, payload, headers: { 'idempotency-key': key } });
@@ -10,20 +10,17 @@ const post = (app: TestApp, path: string, as: string, key: string, payload: obje
 const call = (app: TestApp, name: string, as: string, key: string, json: object) =>
   app.send(`POST !/trpc/${name}`, { as, payload: { json }, headers: { 'idempotency-key': key } });
 
-answers(
-  'lie sealed in the database, and what was asked as a digest that only the service can make',
-  async ({ app }) => {
-    const made = (await post(app, '/jb/tokens/', ADA, 'sealed', { name: 'secret name' })).json();
-    const rows = await app.db().selectFrom('idempotent_answers').selectAll().execute();
-    const bytes = Buffer.concat(rows.map(({ answer }) => answer ?? Buffer.alloc(0)));
+responses('are encrypted in the database, with a keyed digest of the request', async ({ app }) => {
+  const made = (await post(app, '/jb/tokens/', ADA, 'sealed', { name: 'secret name' })).json();
+  const rows = await app.db().selectFrom('idempotent_answers').selectAll().execute();
+  const bytes = Buffer.concat(rows.map(({ answer }) => answer ?? Buffer.alloc(0)));
 
-    assert.ok(bytes.length > 0);
-    assert.not.ok(bytes.includes(made.token) || bytes.includes('secret name'));
-    assert.not.ok(JSON.stringify(rows).includes(made.token));
-  },
-);
+  assert.ok(bytes.length > 0);
+  assert.not.ok(bytes.includes(made.token) || bytes.includes('secret name'));
+  assert.not.ok(JSON.stringify(rows).includes(made.token));
+});
 
-answers('open for nobody else: a row that was copied to another user or key is an error', async ({ app }) => {
+responses('cannot be decrypted after a row is copied to another user or key', async ({ app }) => {
   const grace = (
     await app.db().selectFrom('users').select('id').where('email', '=', GRACE).executeTakeFirstOrThrow()
   ).id;
@@ -45,7 +42,7 @@ answers('open for nobody else: a row that was copied to another user or key is a
   assert.not.match(stolen.body, /token":/);
 });
 
-answers('are the same over REST and over tRPC, with dates that are dates', async ({ app }) => {
+responses('are the same over REST and tRPC, with dates as Date', async ({ app }) => {
   const extra = JSON.parse('{"a":1,"__proto__":{"b":[2]},"at":"2026-01-01"}');
   const rest = await post(app, '/jb/users/', ACME, 'both', { email: 'both@acme.test', extra });
   const rpc = await call(app, 'users.create', ACME, 'both', { extra, email: 'both@acme.test' });
@@ -62,7 +59,7 @@ answers('are the same over REST and over tRPC, with dates that are dates', async
   assert.is(rest.headers['idempotency-replayed'], undefined);
 });
 
-answers('come again with the status of the first, also without a body', async ({ app }) => {
+responses('are replayed with the original status, even without a body', async ({ app }) => {
   const first = await post(app, '/jb/tokens/', ADA, 'status', { name: 'status' });
   assert.equal((await post(app, '/jb/tokens/', ADA, 'status', { name: 'status' })).json(), first.json());
 
@@ -71,21 +68,18 @@ answers('come again with the status of the first, also without a body', async ({
   assert.equal([(await revoke()).statusCode, (await revoke()).statusCode], [204, 204]);
 });
 
-answers(
-  'are not mixed up: another body, path or operation under the same key is refused',
-  async ({ app }) => {
-    await post(app, '/jb/tokens/', ADA, 'one', { name: 'one' });
-    for (const answer of [
-      await post(app, '/jb/tokens/', ADA, 'one', { name: 'two' }),
-      await post(app, '/hashr/saved_global_filters/', ADA, 'one', { name: 'one' }),
-      await call(app, 'savedFilters.create', ADA, 'one', { name: 'one' }),
-    ]) {
-      assert.is(answer.statusCode, answer.body.includes('csrf') ? 403 : 409, answer.body);
-    }
-  },
-);
+responses('are refused for another body, path or operation with the same key', async ({ app }) => {
+  await post(app, '/jb/tokens/', ADA, 'one', { name: 'one' });
+  for (const answer of [
+    await post(app, '/jb/tokens/', ADA, 'one', { name: 'two' }),
+    await post(app, '/hashr/saved_global_filters/', ADA, 'one', { name: 'one' }),
+    await call(app, 'savedFilters.create', ADA, 'one', { name: 'one' }),
+  ]) {
+    assert.is(answer.statusCode, answer.body.includes('csrf') ? 403 : 409, answer.body);
+  }
+});
 
-answers('are not kept of failures: all that was done is taken back, and the key is free', async ({ app }) => {
+responses('are not stored for failures: the work is rolled back and the key stays free', async ({ app }) => {
   const bad = [
     { email: 'fine@x.test', client: 1 },
     { email: 'bad', client: 1 },
@@ -96,7 +90,7 @@ answers('are not kept of failures: all that was done is taken back, and the key 
   assert.is((await post(app, '/jb/users/', ACME, 'failed', { email: 'free@acme.test' })).statusCode, 200);
 });
 
-answers('of a dry run are answers as well, and make nothing', async ({ app }) => {
+responses('are stored for a dry run, too', async ({ app }) => {
   const path = '/jb/users/invitations/?dry_run=true';
   const items = [{ email: 'dry@x.test', client: 1 }];
   const runs = await Promise.all(
@@ -110,7 +104,7 @@ answers('of a dry run are answers as well, and make nothing', async ({ app }) =>
   );
 });
 
-answers('are none of the public paths, which ignore the key', async ({ app }) => {
+responses('are not stored for public paths, which ignore the key', async ({ app }) => {
   const login = () =>
     post(app, '/api-token-auth/', '', 'login', { username: ROOT, password: 'steward-demo-1' });
   const [first, second] = [await login(), await login()];
@@ -118,7 +112,7 @@ answers('are none of the public paths, which ignore the key', async ({ app }) =>
   assert.is.not(first.json().token, second.json().token);
 });
 
-answers('come again over a streamed call, whose headers have gone before', async ({ app }) => {
+responses('are replayed over a streamed call', async ({ app }) => {
   const payload = { 0: { json: { name: 'streamed' } } };
   const headers = { 'idempotency-key': 'streamed', 'trpc-accept': 'application/jsonl' };
   const send = () => app.send('POST !/trpc/tokens.createNamed?batch=1', { as: ADA, payload, headers });
@@ -129,4 +123,4 @@ answers('come again over a streamed call, whose headers have gone before', async
   assert.is(tokenIn(repeat.body), tokenIn(first.body));
 });
 
-answers.run();
+responses.run();

@@ -33,7 +33,7 @@ const bulk = (client: number) => ({
   payload: [{ email: 'one@x.test', client, extra: { secret: 1 } }],
 });
 
-replays('refuses the answer of a bulk to who administers another client now', async ({ app }) => {
+replays('does not replay a bulk to an admin who has changed to another client', async ({ app }) => {
   await setAdmin(app, GRACE, 2, true);
   const swap = async () => {
     await setAdmin(app, GRACE, 1, true);
@@ -52,7 +52,7 @@ replays('refuses the answer of a bulk to who administers another client now', as
   await setAdmin(app, GRACE, 2, false);
 });
 
-replays('gives the answer to who has gained a role', async ({ app }) => {
+replays('replays to a user who has gained a role', async ({ app }) => {
   const gain = () => setAdmin(app, GRACE, 2, true);
   const { first, repeat } = await around(
     app,
@@ -66,7 +66,7 @@ replays('gives the answer to who has gained a role', async ({ app }) => {
   await setAdmin(app, GRACE, 1, false);
 });
 
-replays('refuses the answer of a changed user to who was a client admin of theirs', async ({ app }) => {
+replays('does not replay the change of a user to their former client admin', async ({ app }) => {
   await setAdmin(app, ADA, 1, true);
   await setAdmin(app, ADA, 2, true);
   const change = { line: `PATCH /jb/users/${EDSGER}/`, as: ADA, payload: { first_name: 'E.' } };
@@ -80,20 +80,23 @@ replays('refuses the answer of a changed user to who was a client admin of their
   assert.is(rpc.statusCode, 403, rpc.body);
 });
 
-replays('refuses every answer to who has lost the only role', async ({ app }) => {
+replays('replays nothing to a user who has lost their only role', async ({ app }) => {
   const invite = { ...bulk(1), as: ADA };
   refuses(await around(app, invite, () => setAdmin(app, ADA, 1, false)), 403);
 });
 
-replays('refuses what was answered to a superuser, to one who is only a client admin', async ({ app }) => {
-  await app.as(ROOT).roles.update({ email: ACME, is_superuser: true });
-  const create = { line: 'POST /jb/users/', as: ACME, payload: { email: 'new@x.test', client: 2 } };
-  const demote = () => app.as(ROOT).roles.update({ email: ACME, is_superuser: false });
+replays(
+  "does not replay a superuser's response to a user who is only a client admin now",
+  async ({ app }) => {
+    await app.as(ROOT).roles.update({ email: ACME, is_superuser: true });
+    const create = { line: 'POST /jb/users/', as: ACME, payload: { email: 'new@x.test', client: 2 } };
+    const demote = () => app.as(ROOT).roles.update({ email: ACME, is_superuser: false });
 
-  refuses(await around(app, create, demote), 403);
-});
+    refuses(await around(app, create, demote), 403);
+  },
+);
 
-replays('refuses what was answered to staff, to one who is staff no more', async ({ app }) => {
+replays('does not replay a staff response to a user who is no longer staff', async ({ app }) => {
   const record = { line: `POST /jb/apps/${SALES}/usage/`, as: STAFF, payload: { email: ADA, action: 'X' } };
   const demote = async () => {
     await setAdmin(app, STAFF, 1, true);
@@ -102,7 +105,7 @@ replays('refuses what was answered to staff, to one who is staff no more', async
   refuses(await around(app, record, demote), 403);
 });
 
-replays('refuses who was deactivated', async ({ app }) => {
+replays('replays nothing to a deactivated user', async ({ app }) => {
   const create = { line: 'POST /jb/users/', as: GLOBEX, payload: { email: 'last@globex.test' } };
   refuses(await around(app, create, () => app.as(ROOT).users.deactivate({ email: GLOBEX })), 401);
 });

@@ -13,7 +13,7 @@ const report = { email: ADA, action: 'X' };
 const countOf = async (app: TestApp): Promise<number> =>
   (await app.db().selectFrom('usage_entries').select('id').where('action', '=', 'X').execute()).length;
 
-idempotency('gives a repeat the first answer, also twenty at once', async ({ app }) => {
+idempotency('replays the first response, even to twenty simultaneous repeats', async ({ app }) => {
   const before = await countOf(app);
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, 'once', [report, report])));
 
@@ -23,14 +23,14 @@ idempotency('gives a repeat the first answer, also twenty at once', async ({ app
   assert.is(await countOf(app), before + 2);
 });
 
-idempotency('takes the same key in quotes for the same', async ({ app }) => {
+idempotency('treats a quoted key as the same key', async ({ app }) => {
   await send(app, 'quoted', report);
   const before = await countOf(app);
   assert.equal((await send(app, '"quoted"', report)).json(), { inserted: 1, duplicates: 0 });
   assert.is(await countOf(app), before);
 });
 
-idempotency('refuses a key that came with another request', async ({ app }) => {
+idempotency('refuses a key that was used for a different request', async ({ app }) => {
   await send(app, 'taken', report);
   const answer = await send(app, 'taken', { ...report, action: 'Y' });
 
@@ -38,19 +38,19 @@ idempotency('refuses a key that came with another request', async ({ app }) => {
   assert.is(answer.json().type, 'urn:steward:problem:idempotency-key-reused');
 });
 
-idempotency('keeps the keys of callers apart', async ({ app }) => {
+idempotency('separates the keys of callers', async ({ app }) => {
   await send(app, 'shared', report, STAFF);
   const before = await countOf(app);
   await send(app, 'shared', report, ACME);
   assert.is(await countOf(app), before + 1);
 });
 
-idempotency('keeps nothing of a request that failed', async ({ app }) => {
+idempotency('stores nothing for a failed request', async ({ app }) => {
   assert.is((await send(app, 'failed', { email: 'nobody' })).statusCode, 400);
   assert.is((await send(app, 'failed', report)).statusCode, 201);
 });
 
-idempotency('names itself when it is no key', async ({ app }) => {
+idempotency('names the header if the key is invalid', async ({ app }) => {
   for (const key of ['', 'two words', 'x'.repeat(256), 'ü', '"']) {
     const answer = await send(app, key, report);
     assert.is(answer.statusCode, 400, key);
@@ -58,7 +58,7 @@ idempotency('names itself when it is no key', async ({ app }) => {
   }
 });
 
-idempotency('is refused with a batch of several calls, which it would take for one', async ({ app }) => {
+idempotency('is refused with a batch of several calls', async ({ app }) => {
   const before = await countOf(app);
   const call = (names: string[], key?: string) =>
     app.send(`POST !/trpc/${names.join(',')}?batch=1`, {
@@ -80,7 +80,7 @@ idempotency('is refused with a batch of several calls, which it would take for o
   assert.is(await countOf(app), before + 3);
 });
 
-idempotency('gives a repeat the first answer, also once its entries are too old', async ({ app }) => {
+idempotency('replays the first response even after its entries have become too old', async ({ app }) => {
   const late = { ...report, timestamp: new Date(app.clock.now().getTime() - 400 * DAY_MS).toISOString() };
   const first = await send(app, 'late', late);
   app.clock.advance(DAY_MS / 2);
@@ -94,7 +94,7 @@ idempotency('gives a repeat the first answer, also once its entries are too old'
   assert.is((await send(app, 'later', report)).statusCode, 201, 'the refusal left no claim');
 });
 
-idempotency('takes null for what was left out', async ({ app }) => {
+idempotency('treats null like an omitted field', async ({ app }) => {
   await send(app, 'null', report);
   const before = await countOf(app);
   const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
@@ -102,7 +102,7 @@ idempotency('takes null for what was left out', async ({ app }) => {
   assert.is(await countOf(app), before);
 });
 
-idempotency('is forgotten after a day', async ({ app }) => {
+idempotency('expires after a day', async ({ app }) => {
   await send(app, 'old', report);
   const before = await countOf(app);
   app.clock.advance(DAY_MS);

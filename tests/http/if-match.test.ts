@@ -3,7 +3,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const matching = appSuite('If-Match and If-None-Match of changes');
+const matching = appSuite('If-Match and If-None-Match');
 
 const tagOf = async (app: TestApp, path: string, as: string): Promise<string> =>
   String((await app.send(`GET ${path}`, { as })).headers.etag);
@@ -29,7 +29,7 @@ const CASES: { method: string; path: string; as: string; payload: object }[] = [
 ];
 
 for (const { method, path, as, payload } of CASES) {
-  matching(`lets ${method} ${path} through while it is as it was seen, and then no more`, async ({ app }) => {
+  matching(`accepts ${method} ${path} with the current ETag and refuses an outdated one`, async ({ app }) => {
     app.clock.advance(1000);
     const seen = await tagOf(app, path, as);
     const send = (tag: string) =>
@@ -47,7 +47,7 @@ for (const { method, path, as, payload } of CASES) {
   });
 }
 
-matching('guards a removal', async ({ app }) => {
+matching('applies to a DELETE', async ({ app }) => {
   const path = '/hashr/saved_global_filters/mine/';
   const remove = (tag: string) =>
     change(app, { line: `DELETE ${path}`, as: ADA, headers: { 'if-match': tag } });
@@ -59,7 +59,7 @@ matching('guards a removal', async ({ app }) => {
   assert.is((await remove('*')).statusCode, 404);
 });
 
-matching('guards the end of a user’s access', async ({ app }) => {
+matching('applies to the deactivation of a user', async ({ app }) => {
   const path = `/jb/users/${GRACE}/`;
   const seen = await tagOf(app, path, ACME);
   const end = (tag: string) => change(app, { line: `DELETE ${path}`, headers: { 'if-match': tag } });
@@ -69,7 +69,7 @@ matching('guards the end of a user’s access', async ({ app }) => {
   assert.is((await end(seen)).statusCode, 204);
 });
 
-matching('refuses what exists where If-None-Match says so', async ({ app }) => {
+matching('If-None-Match refuses a change of an existing resource', async ({ app }) => {
   const line = 'PATCH /jb/clients/1/';
   const payload = { login_title: 'None' };
   const answer = await change(app, { line, payload, headers: { 'if-none-match': '*' } });
@@ -78,7 +78,7 @@ matching('refuses what exists where If-None-Match says so', async ({ app }) => {
   assert.is((await change(app, { line, payload, headers: { 'if-none-match': '"x"' } })).statusCode, 200);
 });
 
-matching('says the same of what is missing, hidden or forbidden as it would without', async ({ app }) => {
+matching('does not change the response for missing, hidden or forbidden resources', async ({ app }) => {
   for (const [line, as, status] of [
     ['PATCH /jb/users/nobody@x.test/', ACME, 404],
     ['PATCH /jb/users/edsger@globex.test/', ACME, 404],
@@ -94,7 +94,7 @@ matching('says the same of what is missing, hidden or forbidden as it would with
   }
 });
 
-matching('names the header that is malformed, or means nothing there', async ({ app }) => {
+matching('names a header that is malformed or not supported here', async ({ app }) => {
   const line = 'PATCH /jb/clients/1/';
   for (const header of ['if-match', 'if-none-match']) {
     for (const tag of ['bare', '"open', '"a" "b"', '']) {
@@ -114,7 +114,7 @@ matching('names the header that is malformed, or means nothing there', async ({ 
   }
 });
 
-matching('counts over tRPC too, unless calls come together', async ({ app }) => {
+matching('applies to tRPC calls, but is refused with a batch', async ({ app }) => {
   const call = (tag: string, names = ['clients.update']) =>
     app.send(`POST !/trpc/${names.join(',')}${names.length > 1 ? '?batch=1' : ''}`, {
       as: ACME,
@@ -132,39 +132,33 @@ matching('counts over tRPC too, unless calls come together', async ({ app }) => 
   assert.is((await call(await tagOf(app, '/jb/clients/1/', ACME))).statusCode, 200);
 });
 
-matching(
-  'goes with a key: a repeat gets the first answer, although the tag is of the past',
-  async ({ app }) => {
-    const tag = await tagOf(app, '/jb/clients/1/', ACME);
-    const send = () =>
-      change(app, {
-        line: 'PATCH /jb/clients/1/',
-        payload: { login_title: 'Keyed' },
-        headers: { 'if-match': tag, 'idempotency-key': 'keyed' },
-      });
-    const [first, repeat] = [await send(), await send()];
-    assert.equal([first.statusCode, repeat.statusCode, repeat.body], [200, 200, first.body]);
-  },
-);
+matching('is ignored when an Idempotency-Key replays the first response', async ({ app }) => {
+  const tag = await tagOf(app, '/jb/clients/1/', ACME);
+  const send = () =>
+    change(app, {
+      line: 'PATCH /jb/clients/1/',
+      payload: { login_title: 'Keyed' },
+      headers: { 'if-match': tag, 'idempotency-key': 'keyed' },
+    });
+  const [first, repeat] = [await send(), await send()];
+  assert.equal([first.statusCode, repeat.statusCode, repeat.body], [200, 200, first.body]);
+});
 
-matching(
-  'overlooks what changes by itself: usage does not come between an app and its editor',
-  async ({ app }) => {
-    const path = `/jb/apps/${SALES}/`;
-    const seen = await tagOf(app, path, ACME);
-    await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: ADA, action: 'X' }] });
-    const now = await tagOf(app, path, ACME);
-    const known = await app.send(`GET ${path}`, { as: ACME, headers: { 'if-none-match': seen } });
-    assert.is.not(now, seen);
-    assert.is(known.statusCode, 200, 'a reader is given the new counts');
+matching('ignores volatile fields: new usage does not block a change of an app', async ({ app }) => {
+  const path = `/jb/apps/${SALES}/`;
+  const seen = await tagOf(app, path, ACME);
+  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: ADA, action: 'X' }] });
+  const now = await tagOf(app, path, ACME);
+  const known = await app.send(`GET ${path}`, { as: ACME, headers: { 'if-none-match': seen } });
+  assert.is.not(now, seen);
+  assert.is(known.statusCode, 200, 'a reader is given the new counts');
 
-    const write = (label: string, tag: string) =>
-      change(app, { line: `PATCH ${path}`, payload: { label }, headers: { 'if-match': tag } });
-    const [lasting = ''] = seen.split('.');
-    assert.is((await write('Half', `${lasting}"`)).statusCode, 412, 'half a tag is none');
-    assert.is((await write('Edited', seen)).statusCode, 200);
-    assert.is((await write('Again', now)).statusCode, 412, 'an edit counts');
-  },
-);
+  const write = (label: string, tag: string) =>
+    change(app, { line: `PATCH ${path}`, payload: { label }, headers: { 'if-match': tag } });
+  const [stable = ''] = seen.split('.');
+  assert.is((await write('Half', `${stable}"`)).statusCode, 412, 'half a tag does not match');
+  assert.is((await write('Edited', seen)).statusCode, 200);
+  assert.is((await write('Again', now)).statusCode, 412, 'an edit counts');
+});
 
 matching.run();

@@ -3,14 +3,14 @@ import { appSuite } from '../support/app-suite.ts';
 import { ADA, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const crowded = appSuite('bodies of many values');
+const complexity = appSuite('JSON complexity limit');
 
 const PATH = `POST /jb/apps/${SALES}/usage/`;
 const entry = (extra: string) => `{"email":"${ADA}","action":"X","extra":${extra}}`;
 const repeated = (text: string, times: number) => Array.from({ length: times }, () => text).join(',');
 const headers = { 'content-type': 'application/json' };
 
-crowded('are refused before they are parsed, over REST and tRPC', async ({ app }) => {
+complexity('refuses bodies with too many values before parsing, over REST and tRPC', async ({ app }) => {
   // Neither is JSON: a parser would say so first.
   const bodies = {
     'empty arrays': `[${repeated(entry(`{"a":[${repeated('[]', 10_800)}]}`), 480)}`,
@@ -30,7 +30,7 @@ crowded('are refused before they are parsed, over REST and tRPC', async ({ app }
   }
 });
 
-crowded('are taken where they are many entries or large texts', async ({ app }) => {
+complexity('accepts many usage entries and large strings', async ({ app }) => {
   const entries = `[${repeated(entry('{"request":{"path":"/a/","META":{"QUERY_STRING":"a=1,2,3"}}}'), 10_000)}]`;
   const texts = `[${repeated(entry(JSON.stringify({ text: 'x'.repeat(60_000) })), 250)}]`;
 
@@ -38,4 +38,4 @@ crowded('are taken where they are many entries or large texts', async ({ app }) 
   assert.equal((await app.send(PATH, { as: STAFF, payload: texts, headers })).json().inserted, 250);
 });
 
-crowded.run();
+complexity.run();

@@ -7,7 +7,7 @@ import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
 const logs = appSuite('logs');
 
 logs(
-  'holds no password, token, cookie or query, at any level, of what works and what fails',
+  'contain no password, token, cookie or query at any level, for successes and failures',
   async ({ app }) => {
     const lines: string[] = [];
     const logger = createLogger('trace', { write: (line) => lines.push(line) });
@@ -47,7 +47,7 @@ logs(
   },
 );
 
-logs('has a line for each answer, with its request id', async ({ app }) => {
+logs('have a line for each response, with its request id', async ({ app }) => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(line) });
   const { config, connection, clock } = app;
@@ -63,7 +63,7 @@ logs('has a line for each answer, with its request id', async ({ app }) => {
   );
 });
 
-logs('has the id of the caller, and nothing else of them', async ({ app }) => {
+logs('identify the caller only by id', async ({ app }) => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(line) });
   const { config, connection, clock } = app;

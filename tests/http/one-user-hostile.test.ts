@@ -2,12 +2,12 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, ROOT } from '../support/test-app.ts';
 
-const hostile = appSuite('addresses that are none');
+const hostile = appSuite('malformed email addresses');
 
 /** NUL, half a surrogate, what arrays of PostgreSQL are quoted with, and more than any address may have. */
 const NONE = ['a%00b@x.test', '%ED%A0%80@x.test', `x%5C%22%7B%7D,'@x.test`, '%F0%9F%98%80', 'x'.repeat(300)];
 
-hostile('are no failure of the service, and none of who is asked for in the same moment', async ({ app }) => {
+hostile('do not fail the request nor other lookups of the same batch', async ({ app }) => {
   await app.tokenOf(ROOT);
   const paths = NONE.flatMap((address) => [address, ADA]);
   const answers = await Promise.all(

@@ -48,7 +48,7 @@ const CURSOR_KEYS: Record<string, string> = {
   'savedFilters.listByStack': 'hash',
 };
 
-paging('is there for every list, and all pages together are the list', async ({ app }) => {
+paging('works for every list, and all pages together are the list', async ({ app }) => {
   assert.ok(everyList().length >= 17);
   for (const { path, endpoint } of everyList()) {
     const whole = (await read(app, path)).json();
@@ -60,7 +60,7 @@ paging('is there for every list, and all pages together are the list', async ({ 
   }
 });
 
-paging('goes on behind the last element of the page before, where there is a cursor', async ({ app }) => {
+paging('continues after the last element of the previous page with a cursor', async ({ app }) => {
   const lists = everyList().filter(({ endpoint }) => 'cursor' in endpoint.input.shape);
   assert.ok(lists.length >= 16);
   for (const { path, endpoint } of lists) {
@@ -70,7 +70,7 @@ paging('goes on behind the last element of the page before, where there is a cur
   }
 });
 
-paging('behind a cursor misses nobody and repeats nobody, whoever comes in between', async ({ app }) => {
+paging('skips and repeats nothing after a cursor while rows are inserted', async ({ app }) => {
   const before = (await read(app, '/jb/users/')).json();
   const seen: { email: string }[] = [];
   for (let cursor = ''; ; cursor = `&cursor=${seen.at(-1)?.email}`) {
@@ -90,7 +90,7 @@ paging('behind a cursor misses nobody and repeats nobody, whoever comes in betwe
   await app.db().deleteFrom('users').where('email', 'like', 'new%').execute();
 });
 
-paging('says where the other pages are, by the address of the service', async ({ app }) => {
+paging('links to the other pages with the base URL', async ({ app }) => {
   const url = (page: number) => `${BASE}${PATH}?is_active=true&page=${page}&page_size=2`;
 
   assert.equal(await pageHeaders(app, '/jb/users?page=2&is_active=true&page_size=2'), {
@@ -103,7 +103,7 @@ paging('says where the other pages are, by the address of the service', async ({
   });
 });
 
-paging('says None where there is no next or previous page', async ({ app }) => {
+paging('sets X-Next and X-Previous to None at the ends', async ({ app }) => {
   const only = `${BASE}${PATH}?page=1&page_size=100`;
   const link = `<${only}>; rel="first", <${only}>; rel="last"`;
   const none = { 'x-next': 'None', 'x-previous': 'None' };
@@ -122,7 +122,7 @@ paging('says None where there is no next or previous page', async ({ app }) => {
   assert.equal(await pageHeaders(app, '/jb/users/?limit=2'), await pageHeaders(app, '/jb/users/'));
 });
 
-paging('behind the end is empty, and leads back to the last page', async ({ app }) => {
+paging('returns an empty page past the end, which links to the last page', async ({ app }) => {
   const response = await read(app, '/jb/users/?page=2147483647&page_size=5');
 
   assert.equal(response.json(), []);
@@ -133,7 +133,7 @@ paging('behind the end is empty, and leads back to the last page', async ({ app 
   assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
 });
 
-paging('keeps the rest of the query as it came, and no header of its own making', async ({ app }) => {
+paging('keeps the other query parameters, and cannot inject a header', async ({ app }) => {
   const odd = 'search=a%26b%3E%0D%0AX-Evil%3A1&tag=x&tag=y%2Cz&page=2&page_size=1';
   const { headers } = await read(app, `/jb/users/?${odd}`);
   const previous = new URL(String(headers['x-previous']));
@@ -149,7 +149,7 @@ paging('keeps the rest of the query as it came, and no header of its own making'
   );
 });
 
-paging('refuses what is no page, naming the field', async ({ app }) => {
+paging('names the field of an invalid page or page size', async ({ app }) => {
   for (const [field, bad] of [
     ['page', ['0', '-1', '1.5', 'x', '', '2147483648', '1e3']],
     ['page_size', ['0', '-1', '10001', 'all', '']],
@@ -166,18 +166,18 @@ paging('refuses what is no page, naming the field', async ({ app }) => {
   assert.equal([twice.statusCode, Object.keys(twice.json().errors)], [400, ['page']]);
 });
 
-paging('refuses a cursor with a page, and one that the list does not have', async ({ app }) => {
+paging('refuses a cursor together with a page, and an unknown cursor', async ({ app }) => {
   for (const query of [`page=1&cursor=${ADA}`, `page_size=1&cursor=${ADA}`, 'cursor=nobody@acme.test']) {
     const response = await read(app, `/jb/users/?${query}`);
     assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, ['cursor']], query);
   }
-  // Whoever the caller may not see is nobody: no cursor tells that they have an account.
+  // A cursor must not reveal whether an invisible user exists.
   assert.is((await read(app, '/jb/users/?cursor=edsger@globex.test', ACME)).statusCode, 400);
   assert.is((await read(app, '/jb/apps/?cursor=Hb7cW2ke', ACME)).statusCode, 400);
   assert.is((await read(app, '/hashr/saved_global_filters/?cursor=h1', ADA)).statusCode, 400);
 });
 
-paging('counts only what the caller may see', async ({ app }) => {
+paging('counts only what the caller can see', async ({ app }) => {
   const { headers } = await read(app, '/jb/users/?page=1&page_size=1', ACME);
   const whole = (await read(app, '/jb/users/', ACME)).json();
 
@@ -185,7 +185,7 @@ paging('counts only what the caller may see', async ({ app }) => {
   assert.ok(whole.length < 8);
 });
 
-paging('is there for procedures as well', async ({ app }) => {
+paging('works for procedures, too', async ({ app }) => {
   const whole = await app.as(ROOT).users.list({});
 
   assert.equal(await app.as(ROOT).users.list({ page: 2, page_size: 3 }), whole.slice(3, 6));

@@ -4,7 +4,7 @@ import { ACME, ADA, ROOT } from '../support/test-app.ts';
 
 const paths = appSuite('paths and methods');
 
-paths('serves a path without its slash too, for every method', async ({ app }) => {
+paths('are served without the trailing slash, too, for every method', async ({ app }) => {
   const read = await app.send('GET /jb/sites', { as: ADA });
   const written = await app.send('PATCH /jb/apps/zylTKNVx', { as: ACME, payload: { label: 'Sold' } });
 
@@ -12,7 +12,7 @@ paths('serves a path without its slash too, for every method', async ({ app }) =
   assert.is(written.json().label, 'Sold');
 });
 
-paths('decodes parameters, and takes + for itself', async ({ app }) => {
+paths('decode parameters and keep + as it is', async ({ app }) => {
   await app.send('POST /jb/users/', { as: ACME, payload: { email: 'a+b@x.com' } });
 
   assert.is((await app.send('GET /jb/users/a%2Bb%40x.com/', { as: ACME })).json().email, 'a+b@x.com');
@@ -20,18 +20,18 @@ paths('decodes parameters, and takes + for itself', async ({ app }) => {
   assert.is((await app.send('GET /jb/users/A%2BB%40X.COM/', { as: ACME })).statusCode, 200);
 });
 
-paths('refuses malformed encoding with 400', async ({ app }) => {
+paths('answer malformed percent-encoding with 400', async ({ app }) => {
   const response = await app.send('GET /jb/users/%E0%A4%A/', { as: ACME });
 
   assert.is(response.statusCode, 400);
   assert.match(String(response.headers['content-type']), 'application/problem+json');
 });
 
-paths('is case-sensitive', async ({ app }) => {
+paths('are case-sensitive', async ({ app }) => {
   assert.is((await app.send('GET /JB/sites/', { as: ADA })).statusCode, 404);
 });
 
-paths('never takes a fixed segment for a user', async ({ app }) => {
+paths('do not match a fixed segment as a user', async ({ app }) => {
   for (const method of ['PATCH', 'DELETE', 'PUT']) {
     const response = await app.send(`${method} /jb/users/invitations/`, { as: ROOT, payload: {} });
     assert.is(response.statusCode, 405, method);
@@ -39,7 +39,7 @@ paths('never takes a fixed segment for a user', async ({ app }) => {
   }
 });
 
-paths('answers 404 for an unknown path and 405 with Allow for a wrong method', async ({ app }) => {
+paths('answer 404 for an unknown path and 405 with Allow for a wrong method', async ({ app }) => {
   const unknown = await app.send('GET /jb/nothing/', { as: ADA });
   const wrong = await app.send('DELETE /jb/sites/', { as: ADA });
   const rare = await app.send('PROPFIND /jb/sites/', { as: ADA });
@@ -50,7 +50,7 @@ paths('answers 404 for an unknown path and 405 with Allow for a wrong method', a
   assert.is(rare.statusCode, 405);
 });
 
-paths('answers HEAD as GET without a body, and OPTIONS with Allow', async ({ app }) => {
+paths('answer HEAD like GET without a body, and OPTIONS with Allow', async ({ app }) => {
   const head = await app.send('HEAD /jb/sites/', { as: ADA });
   const options = await app.send('OPTIONS /jb/clients/1/');
 
@@ -60,7 +60,7 @@ paths('answers HEAD as GET without a body, and OPTIONS with Allow', async ({ app
   assert.is(options.headers.allow, 'GET, HEAD, PATCH, OPTIONS');
 });
 
-paths('answers the same beside the API', async ({ app }) => {
+paths('follow the same rules outside the API', async ({ app }) => {
   for (const path of ['/healthz', '/readyz', '/avatars/a.svg', '/api/v1/csrf/']) {
     const wrong = await app.send(`POST !${path}`);
     const options = await app.send(`OPTIONS !${path}`);
@@ -73,7 +73,7 @@ paths('answers the same beside the API', async ({ app }) => {
   }
 });
 
-paths('survives odd paths', async ({ app }) => {
+paths('do not fail for odd paths', async ({ app }) => {
   // An empty last segment is left out, as everywhere: the home page, which leads to the login.
   assert.is((await app.send('GET !//')).headers.location, '/login/');
   for (const url of ['/api/v1//jb/sites/', '/api/v1/jb/sites//', '/%00', `/${'a'.repeat(5000)}`]) {
@@ -82,13 +82,13 @@ paths('survives odd paths', async ({ app }) => {
   }
 });
 
-paths('finds nobody under an over-long or impossible address', async ({ app }) => {
+paths('answer 404 for an overlong or impossible email address', async ({ app }) => {
   assert.is((await app.send('GET /jb/users/nobody/', { as: ACME })).statusCode, 404);
   assert.is((await app.send(`GET /jb/users/${'a'.repeat(2000)}/`, { as: ACME })).statusCode, 414);
   assert.is((await app.send('GET /jb/users/a%00@acme.test/', { as: ACME })).statusCode, 400);
 });
 
-paths('reads numbers of the path strictly', async ({ app }) => {
+paths('parse numbers strictly', async ({ app }) => {
   for (const id of ['abc', '1.5', '0x1', '1e0', '%201']) {
     const response = await app.send(`GET /jb/clients/${id}/`, { as: ROOT });
     assert.is(response.statusCode, 400, id);

@@ -35,7 +35,7 @@ const requestOf = (line: string, headers: Record<string, string> = {}, body = ''
 const idsOf = (responses: string): string[] =>
   [...responses.matchAll(/^x-request-id: (\S+)\r$/gim)].map(([, id = '']) => id);
 
-pipelining('answers thousands of requests, each once and in order', async ({ app }) => {
+pipelining('are answered in order, thousands at a time', async ({ app }) => {
   const paths = ['/healthz', '/api/v1/jb/sites/', '/nothing', '/%zz', '/readyz'];
   const ids = Array.from({ length: 1_000 }, (_, index) => `request-${index}`);
   const requests = ids.map((id, index) =>
@@ -50,7 +50,7 @@ pipelining('answers thousands of requests, each once and in order', async ({ app
   assert.equal(idsOf(responses), ids);
 });
 
-pipelining('answers a client that begins to read only after it has sent everything', async ({ app }) => {
+pipelining('are answered if the client starts to read only after sending everything', async ({ app }) => {
   const token = await app.tokenOf(ACME);
   const get = requestOf('GET /api/v1/jb/users/', { authorization: `Token ${token}` });
   const last = requestOf('GET /healthz', { connection: 'close', 'x-request-id': 'last' });
@@ -66,7 +66,7 @@ pipelining('answers a client that begins to read only after it has sent everythi
   assert.is(idsOf(responses).at(-1), 'last');
 });
 
-pipelining('handles a request only after the one before it on the connection', async ({ app }) => {
+pipelining('are handled one after another on a connection', async ({ app }) => {
   const path = '/api/v1/jb/users/ada@acme.test/';
   const headers = { authorization: `Token ${await app.tokenOf(ACME)}`, 'content-type': 'application/json' };
   const names = Array.from({ length: 20 }, (_, index) => `Ada ${index}`);
@@ -87,7 +87,7 @@ pipelining('handles a request only after the one before it on the connection', a
   );
 });
 
-pipelining('reads the body of a request that waits for another', async ({ app }) => {
+pipelining('keep their bodies while they wait', async ({ app }) => {
   const body = JSON.stringify({ username: ADA, password: 'x'.repeat(10_000) });
   const login = requestOf('POST /api/v1/api-token-auth/', { 'content-type': 'application/json' }, body);
   const bodies = Array.from({ length: 20 }, () => login).join('');
@@ -98,7 +98,7 @@ pipelining('reads the body of a request that waits for another', async ({ app })
   assert.match(responses, 'HTTP/1.1 200 OK');
 });
 
-pipelining('forgets the requests that wait on a connection that has ended', async ({ app }) => {
+pipelining('are dropped when the connection closes', async ({ app }) => {
   const socket = await open(app);
   socket.write(requestOf('GET /api/v1/jb/sites/').repeat(500));
   await once(socket, 'data');

@@ -9,12 +9,12 @@ const minimal = { prefer: 'return=minimal' };
 const patch = (app: TestApp, headers: Record<string, string>) =>
   app.send('PATCH /jb/clients/1/', { as: ACME, payload: { login_title: 'Hi' }, headers });
 
-prefer('changes nothing unless it is there', async ({ app }) => {
+prefer('does not change responses without the header', async ({ app }) => {
   const answer = await patch(app, {});
   assert.equal([answer.statusCode, answer.headers['preference-applied']], [200, undefined]);
 });
 
-prefer('spares a PATCH its body, and gives the tag of what it is now', async ({ app }) => {
+prefer('return=minimal omits the body of a PATCH and sets the new ETag', async ({ app }) => {
   const answer = await patch(app, minimal);
   const shown = await app.send('GET /jb/clients/1/', { as: ACME });
 
@@ -23,7 +23,7 @@ prefer('spares a PATCH its body, and gives the tag of what it is now', async ({ 
   assert.is(answer.headers.etag, shown.headers.etag);
 });
 
-prefer('spares a creation its body, and says where it is', async ({ app }) => {
+prefer('return=minimal omits the body of a creation and sets Location', async ({ app }) => {
   const payload = { domain: 'minimal.test', name: 'Minimal' };
   const answer = await app.send('POST /jb/sites/', { as: ROOT, payload, headers: minimal });
   const shown = await app.send(`GET !${answer.headers.location}`, { as: ROOT });
@@ -33,20 +33,20 @@ prefer('spares a creation its body, and says where it is', async ({ app }) => {
   assert.is(shown.json().domain, 'minimal.test');
 });
 
-prefer('never takes away what is told this once', async ({ app }) => {
+prefer('return=minimal keeps secrets that are shown only once', async ({ app }) => {
   const answer = await app.send('POST /jb/tokens/', { as: ADA, payload: { name: 'm' }, headers: minimal });
   assert.is(answer.statusCode, 201);
   assert.match(answer.json().token, /^[0-9a-f]{40}$/);
   assert.is(answer.headers['preference-applied'], undefined);
 });
 
-prefer('is not applied to a failure', async ({ app }) => {
+prefer('does not apply to failures', async ({ app }) => {
   const payload = { login_title: 7 };
   const answer = await app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
   assert.equal([answer.statusCode, answer.headers['preference-applied']], [400, undefined]);
 });
 
-prefer('is read as RFC 7240 writes it: the first of several, in any case and quotes', () => {
+prefer('is parsed according to RFC 7240: the first of several, in any case, with or without quotes', () => {
   for (const [header, value] of [
     ['return=minimal', 'minimal'],
     ['respond-async, Return = "Representation"; foo', 'representation'],

@@ -15,7 +15,7 @@ const CAUSE =
 const AS_BROWSER = { origin: 'https://steward.example.com', 'sec-fetch-site': 'same-origin' };
 
 forms(
-  'a login refused because the proxy replaced Host says so on the page and in the log',
+  'a login that fails because the proxy replaced Host shows the reason on the page and in the log',
   async ({ app }) => {
     const lines: string[] = [];
     const logger = createLogger('warn', { write: (line) => lines.push(line) });
@@ -36,7 +36,7 @@ forms(
   },
 );
 
-forms('a session login over REST gives the same reason', async ({ app }) => {
+forms('a session login over REST returns the same reason', async ({ app }) => {
   const response = await app.send('POST /session/', {
     payload: { username: ADA, password: DEMO_PASSWORD },
     headers: { host: '10.0.0.5:8000', ...AS_BROWSER },
@@ -46,7 +46,7 @@ forms('a session login over REST gives the same reason', async ({ app }) => {
   assert.is(response.json().detail, CAUSE);
 });
 
-forms('a hostile Origin header is cut and escaped', async ({ app }) => {
+forms('a hostile Origin header is truncated and escaped', async ({ app }) => {
   const visitor = createVisitor(app);
   await visitor.get('/login/');
   const page = await visitor.submit('/login/', { username: ADA, password: 'x' });

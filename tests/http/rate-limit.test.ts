@@ -19,13 +19,13 @@ import {
 
 const LIMIT = 40;
 
-const limited = appSuite('a limit of requests', {
+const limited = appSuite('rate limit', {
   RATE_LIMIT_PER_MINUTE: String(LIMIT),
   CORS_ORIGINS: '*',
   TRUST_PROXY: '1',
 });
 
-/** Somebody without credentials, at an address of their own. */
+/** An anonymous caller with the given address. */
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
 const remainingOf = ({ headers }: { headers: Record<string, unknown> }): number =>
@@ -35,14 +35,14 @@ const useUp = async (app: TestApp, as: string): Promise<void> => {
   for (let n = 0; n < LIMIT; n += 1) await app.send('GET /jb/sites/', { as });
 };
 
-limited('is none unless it is set', async () => {
+limited('is off by default', async () => {
   const app = await startTestApp();
   const { headers } = await app.send('GET /jb/sites/', { as: ADA }).finally(() => app.close());
 
   assert.equal([headers.ratelimit, headers['ratelimit-policy']], [undefined, undefined]);
 });
 
-limited('is told on every answer, and ends in 429', async ({ app }) => {
+limited('sets headers on every response and ends in 429', async ({ app }) => {
   const first = await app.send('GET /jb/sites/', { as: ADA });
   assert.is(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=60`);
   assert.is(remainingOf(first), LIMIT - 1);
@@ -60,7 +60,7 @@ limited('is told on every answer, and ends in 429', async ({ app }) => {
   assert.is(refused.headers['x-content-type-options'], 'nosniff');
 });
 
-limited('of one is none of another', async ({ app }) => {
+limited('is separate for each caller', async ({ app }) => {
   await useUp(app, GRACE);
 
   assert.is((await app.send('GET /jb/sites/', { as: GRACE })).statusCode, 429);
@@ -68,7 +68,7 @@ limited('of one is none of another', async ({ app }) => {
   assert.is((await app.send('GET /jb/sites/', { headers: from('192.0.2.1') })).statusCode, 401);
 });
 
-limited('counts who shows no good credential by address', async ({ app }) => {
+limited('counts callers without a valid credential by address', async ({ app }) => {
   const headers = from('192.0.2.2');
   const bad = (n: number) => ({ ...headers, authorization: `Token ${String(n).padStart(40, '0')}` });
   for (let n = 0; n < LIMIT; n += 1) await app.send('GET /jb/sites/', { headers: bad(n) });
@@ -79,7 +79,7 @@ limited('counts who shows no good credential by address', async ({ app }) => {
   assert.is((await app.send('GET /jb/sites/', { as: STAFF, headers })).statusCode, 200);
 });
 
-limited('counts what is refused, and neither health, pictures nor OPTIONS', async ({ app }) => {
+limited('counts refused requests, but not health checks, avatars and OPTIONS', async ({ app }) => {
   const headers = from('192.0.2.4');
   const counted = [
     'GET /nowhere/',
@@ -103,7 +103,7 @@ limited('counts what is refused, and neither health, pictures nor OPTIONS', asyn
   assert.is(remainingOf(await app.send('GET /branding/', { headers })), LIMIT - 2 - counted.length);
 });
 
-limited('counts each call of a batch, however its commas are written', async ({ app }) => {
+limited('counts each call of a batch, even with encoded commas', async ({ app }) => {
   const call = (names: string) => app.send(`GET !/trpc/${names}?batch=1&input={}`, { as: ACME });
 
   assert.is(remainingOf(await call('sites.list,clients.list,apps.list')), LIMIT - 3);
@@ -117,7 +117,7 @@ limited('counts each call of a batch, however its commas are written', async ({ 
   assert.is(remainingOf(await call('sites.list')), LIMIT - 7);
 });
 
-limited('is told to the links of tRPC in their form', async ({ app }) => {
+limited('fails in the error format of tRPC', async ({ app }) => {
   await useUp(app, ROOT);
   await app.server.listen({ port: 0, host: '127.0.0.1' });
   const url = `${app.server.listeningOrigin}/trpc`;
@@ -136,7 +136,7 @@ limited('is told to the links of tRPC in their form', async ({ app }) => {
   }
 });
 
-limited('lets forms of pages and scripts with a session pass as before', async ({ app }) => {
+limited('does not block forms and scripts with a session below the limit', async ({ app }) => {
   const script = createScript(app);
   assert.is((await script.logIn(STAFF, DEMO_PASSWORD)).statusCode, 200);
 
@@ -144,7 +144,7 @@ limited('lets forms of pages and scripts with a session pass as before', async (
   assert.is((await script.send('DELETE /session/')).statusCode, 204);
 });
 
-limited('is a page to people', async ({ app }) => {
+limited('shows browsers a page', async ({ app }) => {
   const headers = { ...from('192.0.2.5'), accept: 'text/html' };
   for (let n = 0; n < LIMIT; n += 1) await app.send('GET !/login/', { headers });
   const page = await app.send('GET !/login/', { headers });
@@ -152,10 +152,10 @@ limited('is a page to people', async ({ app }) => {
   assert.is(page.statusCode, 429);
   assert.ok(Number(page.headers['retry-after']) >= 1);
   assert.match(String(page.headers['content-type']), 'text/html');
-  assert.match(page.body, 'Please wait a minute');
+  assert.match(page.body, 'Wait a minute, then try again');
 });
 
-limited('is one for all instances, however many ask at once', async ({ app }) => {
+limited('is shared by all instances under concurrency', async ({ app }) => {
   const { config, connection, clock } = app;
   const logger = createLogger('silent');
   const other = await createApp({ config, connection, clock, logger, secretKey: 'k'.repeat(32) });

@@ -39,7 +39,7 @@ readOnly.before(async ({ app }) => {
   await until('the pool has noticed', () => pool.totalCount === 0);
 });
 
-readOnly('answers writes with 503 and Retry-After', async ({ app }) => {
+readOnly('makes writes fail with 503 and Retry-After', async ({ app }) => {
   for (const headers of [{}, { 'idempotency-key': 'a-key-of-this-test' }])
     for (const [line, as, payload] of WRITES) {
       const response = await app.send(line, { ...(as && { as }), payload, headers });
@@ -51,13 +51,13 @@ readOnly('answers writes with 503 and Retry-After', async ({ app }) => {
     }
 });
 
-readOnly('is not ready, and goes on reading', async ({ app }) => {
+readOnly('makes /readyz fail, while reads still work', async ({ app }) => {
   assert.is((await app.send('GET !/readyz')).statusCode, 503);
   assert.is((await app.send('GET !/healthz')).statusCode, 200);
   assert.is((await app.send('GET /jb/users/', { as: ROOT })).statusCode, 200);
 });
 
-readOnly('accepts every write at once when the database is writable again', async ({ app }) => {
+readOnly('accepts writes again as soon as it is writable', async ({ app }) => {
   const reads = Array.from({ length: 10 }, () => app.send('GET /jb/users/', { as: ROOT }));
   for (const response of await Promise.all(reads)) assert.is(response.statusCode, 200);
   await setReadOnly(app, false);

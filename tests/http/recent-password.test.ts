@@ -21,7 +21,7 @@ const makeToken = (script: ReturnType<typeof createScript>) => {
   return script.send('POST /jb/tokens/', { payload: { name: `token ${made}` } });
 };
 
-recent('is required of a session 15 minutes after the login, to create a token', async ({ app }) => {
+recent('is required 15 minutes after the login to create a token in a session', async ({ app }) => {
   const script = await loggedIn(app, ADA);
 
   app.clock.advance(15 * MINUTE_MS);
@@ -37,7 +37,7 @@ recent('is required of a session 15 minutes after the login, to create a token',
   assert.is((await script.send('GET /jb/tokens/')).statusCode, 200);
 });
 
-recent('counts from its last confirmation, of this session only', async ({ app }) => {
+recent('counts from the last confirmation in this session', async ({ app }) => {
   const script = await loggedIn(app, ADA);
   const other = await loggedIn(app, ADA);
   app.clock.advance(60 * MINUTE_MS);
@@ -51,7 +51,7 @@ recent('counts from its last confirmation, of this session only', async ({ app }
   assert.is(entry?.target, ADA);
 });
 
-recent('is required of a session to grant a role, and not to revoke one', async ({ app }) => {
+recent('is required in a session to grant a role, but not to revoke one', async ({ app }) => {
   const script = await loggedIn(app, ROOT);
   const send = (line: string, payload: object) => script.send(line, { payload });
   const roles = (payload: object) => send(`PATCH /jb/users/${GRACE}/roles/`, payload);
@@ -78,7 +78,7 @@ recent('is required of a session to grant a role, and not to revoke one', async 
   assert.equal(await app.as(ROOT).audit.list({ actor: ROOT, action: 'request.refused' }), []);
 });
 
-recent('is not asked of callers with a token', async ({ app }) => {
+recent('is not required with an API token', async ({ app }) => {
   const token = await app.tokenOf(ADA);
   app.clock.advance(60 * MINUTE_MS);
   const headers = { authorization: `Token ${token}` };
@@ -88,25 +88,22 @@ recent('is not asked of callers with a token', async ({ app }) => {
   assert.is((await send('POST /session/confirm/', { password: DEMO_PASSWORD })).statusCode, 204);
 });
 
-recent(
-  'is confirmed by the right password only, once a form has shown whose page sent it',
-  async ({ app }) => {
-    const script = await loggedIn(app, ADA);
-    app.clock.advance(16 * MINUTE_MS);
+recent('is confirmed only by the correct password with a CSRF token', async ({ app }) => {
+  const script = await loggedIn(app, ADA);
+  app.clock.advance(16 * MINUTE_MS);
 
-    const wrong = await confirm(script, 'a wrong guess');
-    const foreign = await script.send('POST /session/confirm/', {
-      payload: { password: DEMO_PASSWORD },
-      headers: { 'x-csrftoken': 'x' },
-    });
+  const wrong = await confirm(script, 'a wrong guess');
+  const foreign = await script.send('POST /session/confirm/', {
+    payload: { password: DEMO_PASSWORD },
+    headers: { 'x-csrftoken': 'x' },
+  });
 
-    assert.is(wrong.statusCode, 400);
-    assert.equal(Object.keys(wrong.json().errors), ['password']);
-    assert.is(foreign.statusCode, 403);
-    assert.is((await makeToken(script)).statusCode, 403);
-    assert.is((await createScript(app).send('POST /session/confirm/', { payload: {} })).statusCode, 401);
-  },
-);
+  assert.is(wrong.statusCode, 400);
+  assert.equal(Object.keys(wrong.json().errors), ['password']);
+  assert.is(foreign.statusCode, 403);
+  assert.is((await makeToken(script)).statusCode, 403);
+  assert.is((await createScript(app).send('POST /session/confirm/', { payload: {} })).statusCode, 401);
+});
 
 recent('is throttled like a login', async ({ app }) => {
   const script = await loggedIn(app, GRACE);

@@ -5,7 +5,7 @@ import { fetchPackage, publish } from '../support/published-packages.ts';
 import { sendBytes } from '../support/raw-request.ts';
 import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const recorded = appSuite('recorded requests of old clients');
+const recorded = appSuite('recorded requests of legacy clients');
 
 const send = async (app: TestApp, request: string, as?: string) =>
   sendBytes(app, as === undefined ? request : request.replace('TOKEN', await app.tokenOf(as)));

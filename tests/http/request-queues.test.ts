@@ -38,8 +38,11 @@ const startServer = async (handle: RequestListener) => {
 
 const readNow = (request: IncomingMessage): void => void request.read(0);
 
-for (const [what, touch] of Object.entries({ 'leaves it alone': () => {}, 'reads from it': readNow }))
-  queues(`read no more than a few chunks while a request waits whose predecessor ${what}`, async () => {
+for (const [what, touch] of Object.entries({
+  'ignores the request': () => {},
+  'reads from the request': readNow,
+}))
+  queues(`read only a few chunks while a request waits and the previous handler ${what}`, async () => {
     await using running = await startServer(touch);
     running.client.write(GET.repeat((10 * MIB) / GET.length));
 
@@ -49,7 +52,7 @@ for (const [what, touch] of Object.entries({ 'leaves it alone': () => {}, 'reads
     assert.ok(running.served.bytesRead < MIB, `${running.served.bytesRead} bytes were read`);
   });
 
-queues('start nothing while they are held, and everything in order afterwards', async () => {
+queues('start no request while held, and all in order after the release', async () => {
   const started: string[] = [];
   await using running = await startServer((request, response) => {
     started.push(request.url ?? '');
@@ -67,7 +70,7 @@ queues('start nothing while they are held, and everything in order afterwards', 
   assert.equal(started, ['/1', '/2', '/3']);
 });
 
-queues('are idle again when a client leaves while its requests wait', async () => {
+queues('are idle after a client with waiting requests disconnects', async () => {
   await using running = await startServer(() => {});
   running.client.write(GET.repeat(100));
   await until('requests wait', () => !running.requests.isIdle());
@@ -79,7 +82,7 @@ queues('are idle again when a client leaves while its requests wait', async () =
   await until('nothing waits', () => running.requests.isIdle());
 });
 
-queues('close the connections whose requests are more than may wait', async () => {
+queues('close a connection that exceeds the limit of waiting requests', async () => {
   await using running = await startServer(() => {});
   // Fewer than 64 KiB, which Node reads at a time.
   const others = Array.from({ length: 8 }, () => running.open());

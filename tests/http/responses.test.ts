@@ -4,9 +4,9 @@ import { ACME, ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const answers = appSuite('answers');
+const responses = appSuite('responses');
 
-answers('takes Accept that allows JSON, and answers 406 to all else', async ({ app }) => {
+responses('accept every Accept header that allows JSON and answer 406 to all others', async ({ app }) => {
   const plain = ['*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1', '', undefined];
   const odd = ['application/json; charset=utf-8', 'application/json;indent=4;q=0.8', '*', 'APPLICATION/JSON'];
   for (const accept of [...plain, ...odd]) {
@@ -19,7 +19,7 @@ answers('takes Accept that allows JSON, and answers 406 to all else', async ({ a
   }
 });
 
-answers('refuses an unacceptable request before it does anything', async ({ app }) => {
+responses('are 406 before anything changes', async ({ app }) => {
   const response = await app.send('POST /jb/users/', {
     as: ACME,
     payload: { email: 'unmade@acme.test' },
@@ -30,7 +30,7 @@ answers('refuses an unacceptable request before it does anything', async ({ app 
   assert.is((await app.send('GET /jb/users/unmade@acme.test/', { as: ACME })).statusCode, 404);
 });
 
-answers('offers the environment as text/json first, and as application/json by name', async ({ app }) => {
+responses('prefer text/json for the environment, and application/json on request', async ({ app }) => {
   const typeFor = async (accept?: string) =>
     (await app.send('GET /jb/env/', { as: ROOT, headers: { accept } })).headers['content-type'];
 
@@ -39,7 +39,7 @@ answers('offers the environment as text/json first, and as application/json by n
   assert.is(await typeFor('application/json'), 'application/json; charset=utf-8');
 });
 
-answers('carries Vary and a request id always, and keeps a well-formed id', async ({ app }) => {
+responses('always have Vary and a request id, and keep a well-formed id', async ({ app }) => {
   const headers = { 'x-request-id': 'caller-7' };
   const lines = [
     'GET /jb/sites/',
@@ -57,7 +57,7 @@ answers('carries Vary and a request id always, and keeps a well-formed id', asyn
   assert.match(String(forged.headers['x-request-id']), /^[0-9a-f-]{36}$/);
 });
 
-answers('tells a failure as problem+json with every field at once', async ({ app }) => {
+responses('report failures as problem+json with all invalid fields', async ({ app }) => {
   const response = await app.send('POST /jb/users/', {
     as: ACME,
     payload: { email: 'no address', is_demo_user: 'yes', apps: ['zylTKNVx', 'bad'] },
@@ -78,7 +78,7 @@ answers('tells a failure as problem+json with every field at once', async ({ app
   assert.match(errors.apps[0], /^apps\.1: /);
 });
 
-answers('answers 401 with the reason for missing, unknown and invalid credentials', async ({ app }) => {
+responses('are 401 with the reason for missing, unknown and invalid credentials', async ({ app }) => {
   const token = await app.tokenOf(ADA);
   const reasons: [string | undefined, string][] = [
     [undefined, 'No credentials were sent.'],
@@ -96,7 +96,7 @@ answers('answers 401 with the reason for missing, unknown and invalid credential
   assert.equal([session.statusCode, session.json().detail], [401, 'The session is invalid or expired.']);
 });
 
-answers('accepts the schemes Token, Bearer and JWT in any case', async ({ app }) => {
+responses('are the same for the schemes Token, Bearer and JWT in any case', async ({ app }) => {
   const token = await app.tokenOf(ADA);
   for (const scheme of ['Token', 'token', 'TOKEN', 'Bearer', 'JWT']) {
     const response = await app.send('GET /jb/sites/', { headers: { authorization: `${scheme} ${token}` } });
@@ -104,13 +104,13 @@ answers('accepts the schemes Token, Bearer and JWT in any case', async ({ app })
   }
 });
 
-answers('refuses the unknown caller before reading what they send', async ({ app }) => {
+responses('are 401 before the body is parsed', async ({ app }) => {
   const response = await app.send('POST /jb/users/invitations/', { payload: '{broken', headers: JSON_TYPE });
 
   assert.is(response.statusCode, 401);
 });
 
-answers('ignores Authorization where tokens are made', async ({ app }) => {
+responses('ignore Authorization on the token endpoints', async ({ app }) => {
   const response = await app.send('POST /api-token-auth/', {
     payload: { username: ADA, password: DEMO_PASSWORD },
     headers: { authorization: 'Token 0000' },
@@ -119,7 +119,7 @@ answers('ignores Authorization where tokens are made', async ({ app }) => {
   assert.is(response.statusCode, 200);
 });
 
-answers('answers a PUT with the new filter where that is preferred', async ({ app }) => {
+responses('contain the new filter after a PUT with return=representation', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'p1', name: 'One' });
   const payload = { stack_id: 'a0a91e46', hash: 'p2', name: 'Two' };
 
@@ -137,4 +137,4 @@ answers('answers a PUT with the new filter where that is preferred', async ({ ap
   assert.is(plain.body, '');
 });
 
-answers.run();
+responses.run();

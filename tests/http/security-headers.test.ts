@@ -19,7 +19,7 @@ const security = appSuite('security headers');
 const picked = (headers: Record<string, unknown>) =>
   Object.fromEntries(Object.keys(OF_DATA).map((name) => [name, headers[name]]));
 
-security('are on every answer, refusals and failures included', async ({ app }) => {
+security('are set on every response, including failures', async ({ app }) => {
   const long = 'x'.repeat(2_000);
   const lines: [string, number][] = [
     ['GET /jb/sites/', 200],
@@ -41,7 +41,7 @@ security('are on every answer, refusals and failures included', async ({ app }) 
   }
 });
 
-security('are on what is refused for its size, or is no HTTP', async ({ app }) => {
+security('are set on responses to oversized requests and invalid HTTP', async ({ app }) => {
   const large = await app.send('POST /api-token-auth/', { payload: { username: 'x'.repeat(1_100_000) } });
   assert.equal([large.statusCode, picked(large.headers)], [413, OF_DATA]);
 
@@ -55,7 +55,7 @@ security('are on what is refused for its size, or is no HTTP', async ({ app }) =
     assert.ok(answer.includes(`\r\n${name}: ${value}\r\n`), answer);
 });
 
-security('are on what nobody foresaw', async ({ app }) => {
+security('are set on unexpected failures', async ({ app }) => {
   await app.db().schema.alterTable('sites').renameTo('gone').execute();
   const response = await app.send('GET /jb/sites/', { as: ROOT });
   await app.db().schema.alterTable('gone').renameTo('sites').execute();
@@ -63,7 +63,7 @@ security('are on what nobody foresaw', async ({ app }) => {
   assert.equal([response.statusCode, picked(response.headers)], [500, OF_DATA]);
 });
 
-security('of pages are their own', async ({ app }) => {
+security('differ for pages', async ({ app }) => {
   const headers = { accept: 'text/html' };
   for (const path of ['/login/', '/nowhere/']) {
     const page = await app.send(`GET !${path}`, { headers });
@@ -73,13 +73,13 @@ security('of pages are their own', async ({ app }) => {
   }
 });
 
-security('let other sites show avatars', async ({ app }) => {
+security('allow other sites to embed avatars', async ({ app }) => {
   const avatar = await app.send('GET !/avatars/a.svg');
 
   assert.is(avatar.headers['cross-origin-resource-policy'], 'cross-origin');
 });
 
-security('hold browsers to https where that is how people come', async ({ app }) => {
+security('include HSTS if the base URL is https', async ({ app }) => {
   const plain = await app.send('GET !/healthz');
   const secured = await startTestApp({ BASE_URL: 'https://steward.test' });
   const answer = await secured.send('GET !/healthz').finally(() => secured.close());

@@ -7,7 +7,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, type TestApp } from '../support/test-app.ts';
 
-const sessions = appSuite('sessions of browsers');
+const sessions = appSuite('browser sessions');
 
 const loggedIn = async (app: TestApp, email = ADA) => {
   const script = createScript(app);
@@ -16,7 +16,7 @@ const loggedIn = async (app: TestApp, email = ADA) => {
   return { ...script, response };
 };
 
-sessions('begin with a cookie that no script can read, of which a digest is kept', async ({ app }) => {
+sessions('set an HttpOnly cookie and store only a digest', async ({ app }) => {
   const { response, cookies } = await loggedIn(app);
   const cookie = response.cookies.find(({ name }) => name === 'steward_session');
   const rows = await app.db().selectFrom('sessions').selectAll().execute();
@@ -30,7 +30,7 @@ sessions('begin with a cookie that no script can read, of which a digest is kept
   assert.not.ok(JSON.stringify(rows).includes(cookie?.value ?? '?'));
 });
 
-sessions('count although a proxy adds its own Authorization', async ({ app }) => {
+sessions('work although a proxy adds its own Authorization', async ({ app }) => {
   const { cookies } = await loggedIn(app);
   const send = (line: string, headers: Record<string, string>) =>
     app.send(line, {
@@ -63,7 +63,7 @@ sessions('answer wrong credentials like the token endpoint', async ({ app }) => 
   }
 });
 
-sessions('let the browser read at once, and change with the CSRF token', async ({ app }) => {
+sessions('allow reads at once and changes with the CSRF token', async ({ app }) => {
   const { send, cookies } = await loggedIn(app, ACME);
   const patch = (headers: Record<string, string>) =>
     send('PATCH /jb/users/grace@acme.test/', { payload: { last_name: 'H' }, headers });
@@ -75,7 +75,7 @@ sessions('let the browser read at once, and change with the CSRF token', async (
   }
 });
 
-sessions('take no CSRF token of another login', async ({ app }) => {
+sessions('refuse the CSRF token of another login', async ({ app }) => {
   const ada = await loggedIn(app, ACME);
   const other = await loggedIn(app, ACME);
   const foreign = other.cookies.get('csrftoken') ?? '';
@@ -86,7 +86,7 @@ sessions('take no CSRF token of another login', async ({ app }) => {
   assert.is(response.statusCode, 403);
 });
 
-sessions('refuse what pages of other sites send, the login included', async ({ app }) => {
+sessions('refuse requests of other sites, including the login', async ({ app }) => {
   const { send } = await loggedIn(app);
   const foreign: Record<string, string>[] = [
     { origin: 'https://evil.test' },
@@ -107,7 +107,7 @@ sessions('refuse what pages of other sites send, the login included', async ({ a
   assert.is((await send('DELETE /session/', { headers: own })).statusCode, 204);
 });
 
-sessions('need no CSRF token from a caller with a token, whatever cookies come along', async ({ app }) => {
+sessions('need no CSRF token with an API token, even if cookies are sent', async ({ app }) => {
   const { cookies } = await loggedIn(app);
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 
@@ -120,7 +120,7 @@ sessions('need no CSRF token from a caller with a token, whatever cookies come a
   assert.is(response.statusCode, 200);
 });
 
-sessions('end with the logout, and only the one that logged out', async ({ app }) => {
+sessions('end with the logout, without ending other sessions', async ({ app }) => {
   const first = await loggedIn(app);
   const second = await loggedIn(app);
 
@@ -132,7 +132,7 @@ sessions('end with the logout, and only the one that logged out', async ({ app }
   assert.is((await second.send('GET /session/')).statusCode, 200);
 });
 
-sessions('are listed and ended one by one', async ({ app }) => {
+sessions('are listed and revoked one by one', async ({ app }) => {
   const first = await loggedIn(app, EDSGER);
   const second = await loggedIn(app, EDSGER);
   const list = (await first.send('GET /jb/sessions/')).json();
@@ -147,7 +147,7 @@ sessions('are listed and ended one by one', async ({ app }) => {
   assert.is((await first.send('GET /session/')).statusCode, 200);
 });
 
-sessions('end with deactivation, and by an admin', async ({ app }) => {
+sessions('end with deactivation, and when an admin revokes them', async ({ app }) => {
   const ended = await loggedIn(app, GRACE);
   const token = await app.tokenOf(GRACE);
   await app.as(ACME).sessions.revokeAll({ email: GRACE });
@@ -160,7 +160,7 @@ sessions('end with deactivation, and by an admin', async ({ app }) => {
   assert.is(withToken.statusCode, 401);
 });
 
-sessions('end after 14 days without use', async ({ app }) => {
+sessions('expire after 14 days without use', async ({ app }) => {
   const { send } = await loggedIn(app);
 
   app.clock.advance(13 * DAY_MS);
@@ -171,7 +171,7 @@ sessions('end after 14 days without use', async ({ app }) => {
   assert.is((await send('GET /session/')).statusCode, 401);
 });
 
-sessions('refuse a session older than its absolute lifetime, however much it is used', async ({ app }) => {
+sessions('expire after their absolute lifetime, even if used', async ({ app }) => {
   const { send, response, cookies } = await loggedIn(app);
   const digest = tokenDigest(cookies.get('steward_session') ?? '');
   const session = () => app.db().updateTable('sessions').where('digest', '=', digest);
@@ -209,7 +209,7 @@ sessions('work over tRPC, with the CSRF token for every mutation', async ({ app 
   assert.not.ok(script.cookies.has('steward_session'));
 });
 
-sessions('do not begin in a streamed answer, which could not set the cookie', async ({ app }) => {
+sessions('do not start in a streamed response, which cannot set the cookie', async ({ app }) => {
   const { send } = createScript(app);
   const response = await send('POST !/trpc/sessions.create?batch=1', {
     payload: { 0: superjson.serialize({ username: ADA, password: DEMO_PASSWORD }) },
@@ -233,7 +233,7 @@ sessions('keep the CSRF rule of saved filters', async ({ app }) => {
   assert.equal([without.statusCode, made.statusCode], [403, 201]);
 });
 
-sessions('are given up for the next one in the same browser', async ({ app }) => {
+sessions('are replaced by the next login in the same browser', async ({ app }) => {
   const { cookies, logIn } = await loggedIn(app, EDSGER);
   const former = createScript(app);
   former.cookies.set('steward_session', cookies.get('steward_session') ?? '');
@@ -242,7 +242,7 @@ sessions('are given up for the next one in the same browser', async ({ app }) =>
   assert.is((await former.send('GET /session/')).statusCode, 401);
 });
 
-sessions('of a browser guard paths that need no login, too', async ({ app }) => {
+sessions('refuse requests of other sites on public paths, too', async ({ app }) => {
   const { send } = await loggedIn(app);
   const request = (headers: Record<string, string>) =>
     send('POST /password/request-reset/', { payload: { email: ADA }, headers });
@@ -251,7 +251,7 @@ sessions('of a browser guard paths that need no login, too', async ({ app }) => 
   assert.is((await request({})).statusCode, 204);
 });
 
-sessions('and all that is told of them stay out of caches', async ({ app }) => {
+sessions('and their responses are not cached', async ({ app }) => {
   const { send } = await loggedIn(app);
 
   assert.is((await send('GET /session/')).headers['cache-control'], 'no-store');
@@ -261,7 +261,7 @@ sessions.run();
 
 const secure = appSuite('sessions over https', { BASE_URL: 'https://steward.example' });
 
-secure('have a cookie that no other host can plant', async ({ app }) => {
+secure('use a __Host- cookie, which no other host can set', async ({ app }) => {
   const { send, cookies, logIn } = createScript(app);
   const cookie = (await logIn(ADA, DEMO_PASSWORD)).cookies.find(({ httpOnly }) => httpOnly);
   const planted = createScript(app);

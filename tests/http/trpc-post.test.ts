@@ -8,7 +8,7 @@ import { sendBytes } from '../support/raw-request.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const rpc = appSuite('tRPC: queries by POST, and limits');
+const rpc = appSuite('tRPC queries by POST and limits');
 
 const clientOf = async (app: TestApp, link: typeof httpBatchLink | typeof httpBatchStreamLink) =>
   createTRPCClient<AppRouter>({
@@ -37,7 +37,7 @@ const sessionOf = async (app: TestApp) => {
 };
 const NO_CSRF_TOKEN = { 'x-csrftoken': '' };
 
-rpc('a query by POST answers what it answers by GET', async ({ app }) => {
+rpc('a query by POST returns the same as by GET', async ({ app }) => {
   const client = await clientOf(app, httpBatchLink);
   const [ada, sites] = await Promise.all([client.users.get.query({ email: ADA }), client.sites.list.query()]);
 
@@ -66,7 +66,7 @@ rpc('a query by POST with a session needs no CSRF token', async ({ app }) => {
   assert.is(batch.statusCode, 200, batch.body);
 });
 
-rpc('a mutation with a session still needs a CSRF token, alone or beside a query', async ({ app }) => {
+rpc('a mutation with a session needs a CSRF token, alone or in a batch with a query', async ({ app }) => {
   const { post } = await sessionOf(app);
   const change = { json: { email: GRACE, first_name: 'Forged' } };
   const alone = await post('users.update', change, NO_CSRF_TOKEN);
@@ -82,7 +82,7 @@ rpc('a mutation with a session still needs a CSRF token, alone or beside a query
   assert.is.not((await app.as(ROOT).users.get({ email: GRACE })).first_name, 'Forged');
 });
 
-rpc('a query by POST with a session is refused to pages of other sites', async ({ app }) => {
+rpc('a query by POST with a session is refused for pages of other sites', async ({ app }) => {
   const { post } = await sessionOf(app);
   for (const foreign of [
     { origin: 'https://evil.test' },
@@ -122,7 +122,7 @@ rpc('a batch over the limit fails with an error that names the limit', async ({ 
   }
 });
 
-rpc('failures before the procedure come in the error format of tRPC', async ({ app }) => {
+rpc('failures before the procedure have the error format of tRPC', async ({ app }) => {
   const problemOf = async (bytes: string) => {
     const response = await sendBytes(app, bytes);
     assert.match(response.head, /^content-type: application\/json/im);
@@ -148,7 +148,7 @@ rpc('failures before the procedure come in the error format of tRPC', async ({ a
   assert.equal(await problemOf(broken), [400, 'malformed-request']);
 });
 
-rpc('the same failures outside /trpc stay problem documents', async ({ app }) => {
+rpc('the same failures outside /trpc are problem documents', async ({ app }) => {
   const request = `GET /api/v1/jb/users/?search=/trpc/${'a'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   const response = await sendBytes(app, request);
 

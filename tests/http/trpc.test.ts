@@ -21,14 +21,14 @@ const failure = async (promise: Promise<unknown>): Promise<TRPCClientError<AppRo
   throw new Error('must fail with an answer of the server');
 };
 
-rpc('gives Dates', async ({ app }) => {
+rpc('returns timestamps as Date', async ({ app }) => {
   const user = await (await clientOf(app, ACME)).users.get.query({ email: ADA });
 
   assert.equal(user.date_joined, app.clock.now());
   assert.is(user.last_login, null);
 });
 
-rpc('runs the calls of a batch apart: one that fails takes nothing from another', async ({ app }) => {
+rpc('isolates the calls of a batch: a failing call does not affect others', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const outcomes = await Promise.allSettled([
     client.users.update.mutate({ email: ADA, first_name: 'Batch' }),
@@ -45,7 +45,7 @@ rpc('runs the calls of a batch apart: one that fails takes nothing from another'
   assert.is((await client.users.get.query({ email: IDLE })).first_name, 'Ida');
 });
 
-rpc('tells a problem by code and fields, and no internals', async ({ app }) => {
+rpc('returns a problem with code and fields, without internals', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const invalid = await failure(client.users.create.mutate({ email: 'bad', apps: ['x'] }));
   const anonymous = await failure((await clientOf(app)).users.list.query({}));
@@ -57,7 +57,7 @@ rpc('tells a problem by code and fields, and no internals', async ({ app }) => {
   assert.not.ok('stack' in (invalid.data ?? {}));
 });
 
-rpc('passes on a user whose extra has keys that superjson refuses, and breaks no list', async ({ app }) => {
+rpc('returns users whose extra has keys that superjson refuses', async ({ app }) => {
   const extra = '{"deep":[{"__proto__":{"polluted":true}}],"constructor":1}';
   await app.as(ACME).users.update({ email: ADA, extra: JSON.parse(extra) });
 
@@ -69,7 +69,7 @@ rpc('passes on a user whose extra has keys that superjson refuses, and breaks no
   assert.is(Reflect.get({}, 'polluted'), undefined);
 });
 
-rpc('takes a call without input where none is needed, and refuses it where one is', async ({ app }) => {
+rpc('accepts a call without input unless one is required', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const [sites, same] = await Promise.all([client.sites.list.query(), client.sites.list.query({})]);
   // @ts-expect-error: the compiler says so too
@@ -80,7 +80,7 @@ rpc('takes a call without input where none is needed, and refuses it where one i
   assert.is(refused.data?.problem.code, 'invalid-input');
 });
 
-rpc('takes the largest bulk alone, and 1 MiB otherwise', async ({ app }) => {
+rpc('accepts the largest bulk as a single call, and 1 MiB otherwise', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const extra = { text: 'x'.repeat(50_000) };
   const items = Array.from({ length: 40 }, (_, n) => ({ email: `large${n}@x.test`, extra }));
@@ -92,14 +92,14 @@ rpc('takes the largest bulk alone, and 1 MiB otherwise', async ({ app }) => {
   assert.is(refused.statusCode, 413);
 });
 
-rpc('refuses a batch of more calls than agreed', async ({ app }) => {
+rpc('refuses a batch over the limit', async ({ app }) => {
   const path = Array.from({ length: MAX_BATCH_SIZE + 1 }, () => 'sites.list').join(',');
   const response = await app.send(`GET !/trpc/${path}?batch=1&input={}`, { as: ADA });
 
   assert.is(response.statusCode, 400);
 });
 
-rpc('lets no form reach a mutation', async ({ app }) => {
+rpc('does not accept forms', async ({ app }) => {
   for (const type of ['multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'text/plain']) {
     const response = await app.send('POST !/trpc/users.create', {
       as: ACME,
@@ -111,30 +111,27 @@ rpc('lets no form reach a mutation', async ({ app }) => {
   assert.is((await app.send('GET /jb/users/form@acme.test/', { as: ACME })).statusCode, 404);
 });
 
-rpc(
-  'takes no kinds of values beyond JSON, Date and undefined, before it knows who calls',
-  async ({ app }) => {
-    const send = (json: unknown, meta: unknown, procedure = 'tokens.create') =>
-      app.send(`POST !/trpc/${procedure}`, { as: ACME, payload: { json, meta } });
-    const many = Array.from({ length: 3000 }, (_, n) => n);
+rpc('refuses values other than JSON, Date and undefined before authentication', async ({ app }) => {
+  const send = (json: unknown, meta: unknown, procedure = 'tokens.create') =>
+    app.send(`POST !/trpc/${procedure}`, { as: ACME, payload: { json, meta } });
+  const many = Array.from({ length: 3000 }, (_, n) => n);
 
-    for (const [json, kind] of [
-      [{ username: 2e9, password: 'x' }, ['typed-array', 'Float64Array']],
-      [{ username: '9'.repeat(10_000), password: 'x' }, 'bigint'],
-      [{ username: many, password: 'x' }, 'set'],
-      [{ username: '/(a+)+$/', password: 'x' }, 'regexp'],
-      [{ username: 'http://x.test', password: 'x' }, 'URL'],
-    ] as const) {
-      const response = await send(json, { values: { username: [kind] } });
-      assert.is(response.statusCode, 400, String(kind));
-    }
-    const cyclic = { email: ADA, extra: { a: null, b: null } };
-    const references = { referentialEqualities: { extra: ['extra.a', 'extra.b'] } };
-    assert.is((await send(cyclic, references, 'users.update')).statusCode, 200);
-  },
-);
+  for (const [json, kind] of [
+    [{ username: 2e9, password: 'x' }, ['typed-array', 'Float64Array']],
+    [{ username: '9'.repeat(10_000), password: 'x' }, 'bigint'],
+    [{ username: many, password: 'x' }, 'set'],
+    [{ username: '/(a+)+$/', password: 'x' }, 'regexp'],
+    [{ username: 'http://x.test', password: 'x' }, 'URL'],
+  ] as const) {
+    const response = await send(json, { values: { username: [kind] } });
+    assert.is(response.statusCode, 400, String(kind));
+  }
+  const cyclic = { email: ADA, extra: { a: null, b: null } };
+  const references = { referentialEqualities: { extra: ['extra.a', 'extra.b'] } };
+  assert.is((await send(cyclic, references, 'users.update')).statusCode, 200);
+});
 
-rpc('refuses annotations whose paths add up to seconds', async ({ app }) => {
+rpc('refuses annotations whose paths would take seconds', async ({ app }) => {
   const children = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [n, ['undefined']]));
   const values = { [`${'a.'.repeat(100_000)}a`]: children };
   for (const procedure of ['sites.list', 'sites.create']) {
@@ -151,7 +148,7 @@ rpc('refuses annotations whose paths add up to seconds', async ({ app }) => {
   assert.is(anonymous.statusCode, 413);
 });
 
-rpc('saves no extra that would not come back as an object', async ({ app }) => {
+rpc('refuses an extra that superjson would not restore as an object', async ({ app }) => {
   for (const values of [{ extra: ['Date'] }, { 'extra.when': ['Date'] }]) {
     const at = '2020-01-01T00:00:00.000Z';
     const json = { email: ADA, first_name: 'Poisoned', extra: 'extra.when' in values ? { when: at } : at };
@@ -166,21 +163,24 @@ rpc('saves no extra that would not come back as an object', async ({ app }) => {
   assert.not.match(users.body, /Poisoned/);
 });
 
-rpc('serves a full batch of the longest names, and says what HTTP has headers for', async ({ app }) => {
-  const full = Array.from({ length: MAX_BATCH_SIZE }, () => 'appPackages.fetch').join(',');
-  const batch = await app.send(`POST !/trpc/${full}?batch=1`, { as: ADA, payload: {} });
-  const anonymous = await app.send('GET !/trpc/users.list?input={"json":{}}');
-  const swapped = await app.send('GET !/trpc/users.create', { as: ACME });
+rpc(
+  'accepts a full batch of the longest names and sets WWW-Authenticate and Retry-After',
+  async ({ app }) => {
+    const full = Array.from({ length: MAX_BATCH_SIZE }, () => 'appPackages.fetch').join(',');
+    const batch = await app.send(`POST !/trpc/${full}?batch=1`, { as: ADA, payload: {} });
+    const anonymous = await app.send('GET !/trpc/users.list?input={"json":{}}');
+    const swapped = await app.send('GET !/trpc/users.create', { as: ACME });
 
-  assert.is(batch.json().length, MAX_BATCH_SIZE);
-  assert.equal([anonymous.statusCode, anonymous.headers['www-authenticate']], [401, 'Token']);
-  assert.equal(
-    [swapped.statusCode, swapped.json().error.json.data.problem.code],
-    [405, 'method-not-allowed'],
-  );
-});
+    assert.is(batch.json().length, MAX_BATCH_SIZE);
+    assert.equal([anonymous.statusCode, anonymous.headers['www-authenticate']], [401, 'Token']);
+    assert.equal(
+      [swapped.statusCode, swapped.json().error.json.data.problem.code],
+      [405, 'method-not-allowed'],
+    );
+  },
+);
 
-rpc('answers nonsense with 4xx', async ({ app }) => {
+rpc('answers invalid requests with 4xx', async ({ app }) => {
   const lines = [
     'GET !/trpc/nothing.here',
     'GET !/trpc/users.list?input=%7Bbroken',
@@ -198,7 +198,7 @@ rpc('answers nonsense with 4xx', async ({ app }) => {
   }
 });
 
-rpc('streams the usage log page by page, and says so to links that do not stream', async ({ app }) => {
+rpc('streams the usage log page by page, and fails for links that do not stream', async ({ app }) => {
   const plain = await clientOf(app, ACME);
   const url = `${app.server.listeningOrigin}/trpc`;
   const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };

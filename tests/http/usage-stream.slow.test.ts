@@ -12,7 +12,7 @@ import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-ap
 import { NOON } from '../support/test-clock.ts';
 import { allOf, FLEET, logEntry, SALES } from '../support/usage.ts';
 
-const streams = appSuite('streams of usage');
+const streams = appSuite('usage streams');
 
 const PATH = `/api/v1/jb/apps/${SALES}/usage/`;
 const read = (app: TestApp, accept = 'application/json', path = `/jb/apps/${SALES}/usage/`, as = STAFF) =>
@@ -37,7 +37,7 @@ streams.before(async ({ app }) => {
   await app.server.listen({ port: 0, host: '127.0.0.1' });
 });
 
-streams('are byte for byte what the same entries are as one array', async ({ app }) => {
+streams('are byte for byte equal to the same entries as one array', async ({ app }) => {
   const odd = { 'a"b': ['\u0000', '\ud83d\ude00', 1e21, -0.5, null], __proto__x: {}, 7: 'seven' };
   await writeUsage(
     app.orm.em.fork(),
@@ -60,13 +60,13 @@ streams('are byte for byte what the same entries are as one array', async ({ app
   assert.is(response.body, JSON.stringify(entries));
 });
 
-streams('are an empty array when there is nothing', async ({ app }) => {
+streams('are an empty array without entries', async ({ app }) => {
   await app.db().deleteFrom('usage_entries').where('app_id', '=', FLEET).execute();
   assert.is((await read(app, 'application/json', `/jb/apps/${FLEET}/usage/`)).body, '[]');
   assert.is((await read(app, 'text/csv', `/jb/apps/${FLEET}/usage/`)).body.split('\r\n').length, 2);
 });
 
-streams('come as CSV that no spreadsheet runs', async ({ app }) => {
+streams('escape formulas in CSV', async ({ app }) => {
   const evil = { ...logEntry(0), fullName: '=HYPERLINK("http://x.test")', actionDescription: 'a,b\r\n"c"' };
   await writeUsage(
     app.orm.em.fork(),
@@ -83,18 +83,21 @@ streams('come as CSV that no spreadsheet runs', async ({ app }) => {
   assert.is(second, '""c""",{}');
 });
 
-streams('of one user are the same, and the newest entry alone is one object or one line', async ({ app }) => {
-  const path = `/jb/users/${ADA}/usage/${SALES}/`;
-  const newest = (await read(app, 'application/json', path)).json();
-  const window = (await read(app, 'application/json', `${path}?window=120`)).json();
-  const csv = await read(app, 'text/csv', path);
+streams(
+  'have the same format for one user, whose newest entry alone is one object or one line',
+  async ({ app }) => {
+    const path = `/jb/users/${ADA}/usage/${SALES}/`;
+    const newest = (await read(app, 'application/json', path)).json();
+    const window = (await read(app, 'application/json', `${path}?window=120`)).json();
+    const csv = await read(app, 'text/csv', path);
 
-  assert.equal(newest, window[0]);
-  assert.ok(window.length > 100);
-  assert.is(csv.body.trimEnd().split('\r\n').length, 2);
-});
+    assert.equal(newest, window[0]);
+    assert.ok(window.length > 100);
+    assert.is(csv.body.trimEnd().split('\r\n').length, 2);
+  },
+);
 
-streams('are refused before they begin, with a status of their own', async ({ app }) => {
+streams('fail with their own status before the first byte', async ({ app }) => {
   const statusOf = async (as: string, accept: string) =>
     (await read(app, accept, `/jb/apps/${SALES}/usage/`, as)).statusCode;
 
@@ -109,7 +112,7 @@ streams('are refused before they begin, with a status of their own', async ({ ap
   );
 });
 
-streams('hold no connection to the database while nobody takes them', async ({ app }) => {
+streams('hold no database connection while the client does not read', async ({ app }) => {
   await fillUp(app);
   const waiting = await Promise.all(Array.from({ length: 25 }, () => open(app)));
 
@@ -119,7 +122,7 @@ streams('hold no connection to the database while nobody takes them', async ({ a
   for (const response of waiting) response.destroy();
 });
 
-streams('end when their reader has gone', async ({ app }) => {
+streams('end when the client disconnects', async ({ app }) => {
   const response = await open(app);
   response.destroy();
   await once(response, 'close');
@@ -127,7 +130,7 @@ streams('end when their reader has gone', async ({ app }) => {
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
 });
 
-streams('end with the access of whoever reads', async ({ app }) => {
+streams('end when the reader loses access', async ({ app }) => {
   const [outcome] = await Promise.allSettled([
     open(app).then(async (response) => {
       await once(response, 'readable');
@@ -140,7 +143,7 @@ streams('end with the access of whoever reads', async ({ app }) => {
   assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ECONNRESET');
 });
 
-streams('that fail half-way are cut off rather than ended', async ({ app }) => {
+streams('are aborted if they fail halfway', async ({ app }) => {
   const response = await open(app);
   await once(response, 'readable');
   await sql`alter table usage_entries rename to gone`.execute(app.db());

@@ -3,7 +3,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 
 /** A bulk of 10,000 usage entries holds about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
 const MAX_VALUES = 500_000;
-/** Shorter texts are parsed fast, whatever they contain. */
+/** Shorter texts are always parsed fast. */
 const MIN_CHECKED_LENGTH = 1024 * 1024;
 const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((character) => character.charCodeAt(0));
 
