@@ -11,10 +11,10 @@ type ProcedureOf<Call> = Call extends { type: 'query'; input: infer Input; outpu
     ? TRPCMutationProcedure<{ input: Input; output: Output; meta: object }>
     : never;
 
-/** Named, so that errors of the compiler quote a name in its place. */
+/** An interface, so that compiler errors show its name. */
 export interface StewardErrorShape extends ErrorShape {}
 
-/** The router as the package has it: what callers need to know of it, and no type of the server. */
+/** The router type of the package: inputs and outputs only, without types of the server. */
 export type AppRouter = TRPCBuiltRouter<
   { ctx: object; meta: object; errorShape: StewardErrorShape; transformer: true },
   {

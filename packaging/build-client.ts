@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { compile, PROJECT } from './compile.ts';
 
-/** Makes the `dist` of `@steward/client`. The compiler writes the whole server as well; only these files are kept. */
+/** Builds `dist` of `@steward/client`. The compiler emits the whole server; only the files of `KEPT` are copied. */
 const PACKAGE = join(import.meta.dirname, 'client');
 const DIST = join(PACKAGE, 'dist');
 const KEPT = [
@@ -13,9 +13,9 @@ const KEPT = [
   'src/lib/problems.d.ts',
   'packaging/{app-router,procedures}.d.ts',
 ];
-/** Modules of types alone. */
+/** A module of types only. */
 const EMPTY = 'src/client/app-router.js';
-/** Replaces the declaration that leads to the router itself, and so to all types of the server. */
+/** Replaces the declaration that imports the router and with it all types of the server. */
 const APP_ROUTER = `export type { AppRouter } from '../../packaging/app-router.ts';\n`;
 
 const work = await mkdtemp(join(tmpdir(), 'steward-client-'));

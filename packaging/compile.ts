@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 export const PROJECT = dirname(import.meta.dirname);
 const TSC = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
 
-/** @param project a tsconfig of this folder */
+/** @param project file name of a tsconfig in this folder */
 export const compile = (project: string, outDir: string): void => {
   const options = ['--project', join(import.meta.dirname, project), '--outDir', outDir];
   const { status } = spawnSync(process.execPath, [TSC, ...options], { cwd: PROJECT, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`${project} does not compile.`);
+  if (status !== 0) throw new Error(`${project} did not compile.`);
 };

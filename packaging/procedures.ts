@@ -2,8 +2,8 @@ import type { AnyTRPCProcedure, AnyTRPCRouter } from '@trpc/server';
 import { appRouter } from '../routers/index.ts';
 
 /**
- * Types alone: the compiler writes what it infers for a value into declarations in full, and never what an alias
- * stands for. So this has it infer what every procedure takes and gives, with nothing of the server left in it.
+ * Types only. In declaration files, the compiler expands the inferred type of a value but not a type alias. So this value
+ * expands to the inputs and outputs of every procedure, without types of the server.
  */
 type Resolve = <Router extends AnyTRPCRouter>(
   router: Router,

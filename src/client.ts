@@ -1,9 +1,8 @@
 /**
- * What TypeScript front-ends import: a client with the types of every procedure, and what both ends must agree on. No
- * code of the server comes with it.
+ * Entry point of `@steward/client`: a client with the types of every procedure, and constants that the client shares with
+ * the server. It contains no server code.
  */
 export { default as transformer } from 'superjson';
-export { ForeignAnswer, type Send, Unreachable } from './client/answers.ts';
 export type { AppRouter } from './client/app-router.ts';
 export {
   fieldErrors,
@@ -12,8 +11,9 @@ export {
   isUnreachable,
   type ProblemError,
   retryAfterSeconds,
-} from './client/failures.ts';
+} from './client/errors.ts';
 export type { CallContext } from './client/links.ts';
+export { ForeignAnswer, type Send, Unreachable } from './client/responses.ts';
 export {
   type Credentials,
   createStewardClient,

@@ -1,2 +1,2 @@
-/** Types alone. The package has them resolved here: see `packaging/`. */
+/** Types only. The package replaces this declaration: see `packaging/`. */
 export type { AppRouter } from '../../routers/index.ts';

@@ -1,24 +1,24 @@
 import type { TRPCLink } from '@trpc/client';
 import { TRPCClientError } from '@trpc/client';
 import { observable, type Unsubscribable } from '@trpc/server/observable';
-import type { Answer } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
-import { isProblem } from './failures.ts';
+import { isProblem } from './errors.ts';
+import type { StewardResponse } from './responses.ts';
 
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 
-/** The CSRF token of this browser's session. Another tab may log in anew, and then it is stale. */
-export const createCsrfTokens = (url: string, send: (url: string) => Promise<Answer>) => {
+/** The CSRF token of the browser session. It becomes stale when another tab logs in. */
+export const createCsrfTokens = (url: string, send: (url: string) => Promise<StewardResponse>) => {
   let token: string | undefined;
   let pending: Promise<void> | undefined;
 
   const fetchToken = async (): Promise<void> => {
     const response = await send(`${url}/api/v1/csrf/`);
-    const answer = (await response.json()) as { csrf_token: string }; // of that path; `send` lets no other answer through
-    token = answer.csrf_token;
+    const body = (await response.json()) as { csrf_token: string }; // the schema of this path
+    token = body.csrf_token;
   };
 
-  /** One request for all calls that find out together; who finds out later takes what the others have got. */
+  /** Concurrent calls share one request. Does nothing if the token has already changed. */
   const renew = async (stale: string | undefined): Promise<void> => {
     if (token !== stale) return;
     pending ??= fetchToken().finally(() => {
@@ -33,14 +33,14 @@ export const createCsrfTokens = (url: string, send: (url: string) => Promise<Ans
     set: (next: string | undefined): void => {
       token = next;
     },
-    /** Only pages have cookies of their own accord; elsewhere a session shows by its first refusal. */
+    /** Only browsers have a cookie jar. Elsewhere, the first `csrf-failed` error triggers `renew`. */
     prepare: async (): Promise<void> => {
       if (token === undefined && 'document' in globalThis) await renew(token);
     },
   };
 };
 
-/** Gets the token before the first change, and once more when it has become stale. */
+/** Fetches the token before the first mutation, and renews it once if it is stale. */
 export const csrfLink =
   (csrf: CsrfTokens, isNeeded: () => boolean): TRPCLink<AppRouter> =>
   () =>
@@ -48,9 +48,9 @@ export const csrfLink =
     if (op.type !== 'mutation' || !isNeeded()) return next(op);
     return observable((observer) => {
       let running: Unsubscribable | undefined;
-      let isOver = false;
+      let isUnsubscribed = false;
       const attempt = (isLast: boolean): void => {
-        if (isOver) return;
+        if (isUnsubscribed) return;
         const sent = csrf.current();
         running = next(op).subscribe({
           next: (value) => observer.next(value),
@@ -64,7 +64,7 @@ export const csrfLink =
       const fail = (error: Error): void => observer.error(TRPCClientError.from(error));
       csrf.prepare().then(() => attempt(false), fail);
       return () => {
-        isOver = true;
+        isUnsubscribed = true;
         running?.unsubscribe();
       };
     });

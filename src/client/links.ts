@@ -10,18 +10,18 @@ import {
 import type { inferRouterOutputs } from '@trpc/server';
 import superjson from 'superjson';
 import { MAX_BATCH_SIZE } from '../lib/limits.ts';
-import type { Answer } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
+import type { StewardResponse } from './responses.ts';
 
-/** What may be said along with a single call, as `{ context: … }`. Such a call is sent alone. */
+/** Options of a single call, passed as `{ context: … }`. Such a call is not batched. */
 export type CallContext = {
-  /** Names a change, so that sending it again within a day does nothing more. */
+  /** Makes a mutation safe to repeat within 24 hours. */
   idempotencyKey?: string;
-  /** Changes only what still has this `ETag`. */
+  /** Fails with `precondition-failed` if the resource has another `ETag`. */
   ifMatch?: string;
 };
 
-/** Calls whose input may be larger than that of a batch. */
+/** Calls whose input may exceed the body limit of a batch. */
 export const LARGE_CALLS: ReadonlySet<string> = new Set(['invitations.create', 'usage.record']);
 
 type Outputs = inferRouterOutputs<AppRouter>;
@@ -33,39 +33,39 @@ type Streamed = {
   }[keyof Outputs[Noun] & string];
 }[keyof Outputs & string];
 
-/** Calls whose answer comes page by page. The compiler sees to it that none is missing. */
+/** Calls that stream page by page. `satisfies` reports missing ones. */
 const STREAMED_CALLS = { 'usage.listByApp': true, 'usage.listByUser': true } satisfies Record<Streamed, true>;
 
-/** Short enough for what proxies take by default, the longest of them 8 KiB with all headers. */
+/** Within the default limits of proxies, such as 8 KiB including all headers. */
 const MAX_URL_LENGTH = 4000;
-/** The rest is for the address of the service and the name of the procedure. */
+/** Leaves room for the base URL and the procedure name. */
 const MAX_INPUT_LENGTH = 3000;
 
 type Deps = {
   url: string;
-  send: (url: string, init?: RequestInit) => Promise<Answer>;
+  send: (url: string, init?: RequestInit) => Promise<StewardResponse>;
   credentials: () => Record<string, string>;
 };
 
 /**
- * Calls made together travel together, and only what comes by pages is streamed: a streamed batch takes up to twice the
- * time, browsers give its connection up at the end of each, and it can set no cookie.
+ * Batches concurrent calls. Only calls that stream pages use a streamed batch: it takes up to twice the time, browsers close
+ * its connection afterwards, and it cannot set cookies.
  */
 export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRouter> => {
   const common = {
     url: `${url}/trpc`,
     transformer: superjson,
-    // tRPC has a looser type of its own, but gives what `fetch` takes.
+    // tRPC declares looser types, but passes arguments of `fetch`.
     fetch: (address: unknown, init?: object) => send(String(address), init as RequestInit | undefined),
   };
   const batch = { ...common, headers: credentials, maxItems: MAX_BATCH_SIZE, maxURLLength: MAX_URL_LENGTH };
   return splitLink({
-    condition: isAlone,
+    condition: isUnbatched,
     true: httpLink({ ...common, headers: ({ op }) => ({ ...credentials(), ...headersOf(op) }) }),
     false: splitLink({
       condition: ({ path }) => Object.hasOwn(STREAMED_CALLS, path),
       true: httpBatchStreamLink(batch),
-      // Other queries stay GET requests: browsers, proxies and a custom `fetch` know that these can be repeated.
+      // Other queries are GET requests, which browsers, proxies and a custom `fetch` may repeat.
       false: splitLink({
         condition: isTooLongForUrl,
         true: httpBatchLink({ ...batch, methodOverride: 'POST' }),
@@ -78,10 +78,11 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
 const isTooLongForUrl = ({ type, input }: Operation): boolean =>
   type === 'query' && encodeURIComponent(superjson.stringify(input)).length > MAX_INPUT_LENGTH;
 
-const isAlone = (op: Operation): boolean => LARGE_CALLS.has(op.path) || Object.keys(headersOf(op)).length > 0;
+const isUnbatched = (op: Operation): boolean =>
+  LARGE_CALLS.has(op.path) || Object.keys(headersOf(op)).length > 0;
 
 const headersOf = ({ context }: Operation): Exclude<HTTPHeaders, Iterable<unknown>> => {
-  const { idempotencyKey, ifMatch } = context as CallContext; // what callers are told to put there
+  const { idempotencyKey, ifMatch } = context as CallContext; // the documented call options
   return {
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ifMatch !== undefined && { 'if-match': ifMatch }),

@@ -1,43 +1,43 @@
 import { createTRPCClient, type TRPCClient } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
-import { onlyAnswers, type Send } from './answers.ts';
 import type { AppRouter } from './app-router.ts';
 import { createCsrfTokens, csrfLink } from './csrf.ts';
-import { isProblem } from './failures.ts';
+import { isProblem } from './errors.ts';
 import { createLinks } from './links.ts';
+import { type Send, withResponseChecks } from './responses.ts';
 
 export type StewardClientOptions = {
-  /** Address of the service, such as `https://steward.example.com`. Left out in a browser: the page's own site. */
+  /** Base URL of the service, such as `https://steward.example.com`. Default in a browser: the origin of the page. */
   url?: string;
-  /** An API token to begin with. */
+  /** An existing API token. */
   token?: string;
-  /** Another `fetch` than the platform's. */
+  /** Replaces the global `fetch`. */
   fetch?: Send;
 };
 
-/** Whose login it is: by email address, which old callers know as the username. */
+/** `username` is the email address, as the REST endpoint names it. */
 export type Credentials = ({ email: string } | { username: string }) & { password: string };
 
-/** The user that a session belongs to. */
+/** The user of a session. */
 export type LoggedIn = inferRouterOutputs<AppRouter>['sessions']['create']['user'];
 
-/** Written out, lest its declaration spell out every procedure of the server. */
+/** Declared explicitly, so that the declaration file does not inline every procedure. */
 export type StewardClient = {
-  /** Every procedure, as a client of tRPC: `api.users.get.query({ email })`. */
+  /** The tRPC client: `api.users.get.query({ email })`. */
   api: TRPCClient<AppRouter>;
-  /** Logs in by a token, for Node and for pages of other sites. It is used from now on, and answered to be kept. */
+  /** Logs in with a token, for Node and pages of other sites. Later calls use the returned token. */
   login: (login: Credentials) => Promise<string>;
-  /** Logs this browser in, for pages on Steward's own site: by a cookie that no script can read. */
+  /** Logs the browser in with an `HttpOnly` cookie, for pages on the same origin as Steward. */
   loginWithSession: (login: Credentials) => Promise<LoggedIn>;
-  /** Ends the token, or the session. Whoever is not logged in any more has no need to know. */
+  /** Revokes the token or session. Does nothing if the user is already logged out. */
   logout: () => Promise<void>;
 };
 
-/** A client of one Steward and for one login, for browsers and for Node. */
+/** A client for one Steward service and one login, for browsers and Node. */
 export const createStewardClient = (options: StewardClientOptions = {}): StewardClient => {
   const url = (options.url ?? '').replace(/\/+$/, '');
   const platformFetch: Send = (address, init) => fetch(address, init);
-  const send = onlyAnswers(options.fetch ?? platformFetch);
+  const send = withResponseChecks(options.fetch ?? platformFetch);
   const csrf = createCsrfTokens(url, send);
   let { token } = options;
 
@@ -54,17 +54,20 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
     api,
 
     login: async (login) => {
-      const answer = await api.tokens.create.mutate({ username: nameIn(login), password: login.password });
-      token = answer.token;
+      const issued = await api.tokens.create.mutate({
+        username: usernameOf(login),
+        password: login.password,
+      });
+      token = issued.token;
       return token;
     },
 
     loginWithSession: async (login) => {
-      const name = nameIn(login);
-      const answer = await api.sessions.create.mutate({ username: name, password: login.password });
+      const username = usernameOf(login);
+      const session = await api.sessions.create.mutate({ username, password: login.password });
       token = undefined;
-      csrf.set(answer.csrf_token);
-      return answer.user;
+      csrf.set(session.csrf_token);
+      return session.user;
     },
 
     logout: async () => {
@@ -77,4 +80,4 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   };
 };
 
-const nameIn = (login: Credentials): string => ('email' in login ? login.email : login.username);
+const usernameOf = (login: Credentials): string => ('email' in login ? login.email : login.username);

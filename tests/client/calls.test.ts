@@ -9,7 +9,7 @@ import { rejectsAs } from '../support/rejects-as.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const calls = appSuite('calls of the client');
+const calls = appSuite('client calls');
 
 const clientOf = async (app: TestApp) => {
   const { send, requests } = createRecordedFetch();
@@ -18,7 +18,7 @@ const clientOf = async (app: TestApp) => {
 };
 const MIB = 1024 * 1024;
 
-calls('made together travel together, as many as the service takes at once', async ({ app }) => {
+calls('are batched up to MAX_BATCH_SIZE', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const emails = Array.from({ length: 2 * MAX_BATCH_SIZE + 1 }, () => ADA);
   const users = await Promise.all(emails.map((email) => steward.api.users.get.query({ email })));
@@ -28,7 +28,7 @@ calls('made together travel together, as many as the service takes at once', asy
   assert.ok(requests.every(({ path }) => path.length < 4200));
 });
 
-calls('send a query by POST when its input is too long for a URL', async ({ app }) => {
+calls('send a query by POST if its input is too long for a URL', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const search = 'é'.repeat(250);
   const email = `${'é'.repeat(1000)}@x.test`;
@@ -45,7 +45,7 @@ calls('send a query by POST when its input is too long for a URL', async ({ app 
   ]);
 });
 
-calls('take Dates and give them', async ({ app }) => {
+calls('accept and return Dates', async ({ app }) => {
   const { steward } = await clientOf(app);
   const before = { to: new Date('2000-01-01T00:00:00Z') };
 
@@ -59,7 +59,7 @@ calls('without input need no argument', async ({ app }) => {
   assert.is((await steward.api.sites.list.query()).length, 1);
 });
 
-calls('that fail take nothing from others of their batch', async ({ app }) => {
+calls('that fail do not affect others of their batch', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const [fine, failed] = await Promise.allSettled([
     steward.api.users.update.mutate({ email: GRACE, last_name: 'Batched' }),
@@ -71,7 +71,7 @@ calls('that fail take nothing from others of their batch', async ({ app }) => {
   assert.is(failed.status, 'rejected');
 });
 
-calls('stream what comes by pages', async ({ app }) => {
+calls('stream paged responses', async ({ app }) => {
   const { steward } = await clientOf(app);
   const pages = await Array.fromAsync(
     await steward.api.usage.listByApp.query({ app_id: SALES, window: 120 }),
@@ -81,7 +81,7 @@ calls('stream what comes by pages', async ({ app }) => {
   assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));
 });
 
-calls('named by a key go alone, and are done once', async ({ app }) => {
+calls('with an idempotency key are sent alone and executed once', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const record = (key: string) =>
     steward.api.usage.record.mutate(
@@ -107,7 +107,7 @@ calls('named by a key go alone, and are done once', async ({ app }) => {
   );
 });
 
-calls('on a condition say so', async ({ app }) => {
+calls('with ifMatch send If-Match', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const update = { email: GRACE, last_name: 'Matched' };
   await Promise.allSettled([
@@ -118,21 +118,21 @@ calls('on a condition say so', async ({ app }) => {
   assert.equal(requests.map(({ headers }) => headers.get('if-match')).sort(), ['"tag"', null].sort());
 });
 
-calls('with a large input go alone', async ({ app }) => {
+calls('with a large input are sent alone', async ({ app }) => {
   const { steward } = await clientOf(app);
   const extra = { text: 'x'.repeat(50_000) };
   const items = Array.from({ length: 40 }, (_, n) => ({ email: `large${n}@x.test`, extra }));
-  const [, made] = await Promise.all([
+  const [, created] = await Promise.all([
     steward.api.users.update.mutate({ email: GRACE, last_name: 'Beside' }),
     steward.api.invitations.create.mutate({ items }),
   ]);
   const large = restEndpoints().filter(({ rest }) => (rest.maxBodyBytes ?? 0) > MIB);
 
-  assert.is(made.length, 40);
+  assert.is(created.length, 40);
   assert.equal(large.map(({ procedure }) => procedure).sort(), [...LARGE_CALLS].sort());
 });
 
-calls('refused before a procedure is reached fail by the same codes', async ({ app }) => {
+calls('rejected before they reach a procedure fail with a problem code', async ({ app }) => {
   const { steward } = await clientOf(app);
   const first_name = 'x'.repeat(1.1 * MIB);
 

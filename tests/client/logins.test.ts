@@ -6,7 +6,7 @@ import { createRecordedFetch } from '../support/recorded-fetch.ts';
 import { rejectsAs } from '../support/rejects-as.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
-const logins = appSuite('logins of the client');
+const logins = appSuite('client logins');
 
 const browserOf = async (app: TestApp) => {
   const { send, ...browser } = createRecordedFetch();
@@ -16,7 +16,7 @@ const browserOf = async (app: TestApp) => {
 const credentials = { email: ACME, password: DEMO_PASSWORD };
 const rename = (last_name: string) => ({ email: GRACE, last_name });
 
-logins('give a token by address or username, use it, and end it', async ({ app }) => {
+logins('return a token by email or username, use it, and revoke it on logout', async ({ app }) => {
   const url = `${await addressOf(app)}/`;
   const steward = createStewardClient({ url });
   await rejectsAs(steward.api.sites.list.query(), 'unauthenticated');
@@ -32,7 +32,7 @@ logins('give a token by address or username, use it, and end it', async ({ app }
   assert.match(await steward.login({ email: ADA, password: DEMO_PASSWORD }), /^[0-9a-f]{40}$/);
 });
 
-logins('fail by wrong credentials, and leave the token that there was', async ({ app }) => {
+logins('keep the previous token if the credentials are wrong', async ({ app }) => {
   const steward = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ADA) });
 
   await rejectsAs(steward.login({ email: ADA, password: 'wrong' }), 'invalid-credentials');
@@ -41,7 +41,7 @@ logins('fail by wrong credentials, and leave the token that there was', async ({
   assert.is((await steward.api.sessions.current.query()).user.email, ADA);
 });
 
-logins('of a browser keep a session, and send its CSRF token with every change', async ({ app }) => {
+logins('of a browser keep a session and send its CSRF token with every mutation', async ({ app }) => {
   const { steward, cookies, requests } = await browserOf(app);
 
   assert.is((await steward.loginWithSession(credentials)).email, ACME);
@@ -49,11 +49,11 @@ logins('of a browser keep a session, and send its CSRF token with every change',
   await steward.logout();
 
   assert.not.ok(cookies.has('steward_session'));
-  assert.is(requests.length, 3, 'nothing has asked for a token that the login had given');
+  assert.is(requests.length, 3, 'uses the CSRF token of the login response');
   await rejectsAs(steward.api.sessions.current.query(), 'unauthenticated');
 });
 
-logins('made by another tab are found out by the first refusal, once for all calls', async ({ app }) => {
+logins('of another tab make concurrent calls renew the CSRF token once', async ({ app }) => {
   const { steward, cookies, requests } = await browserOf(app);
   const otherTab = createStewardClient({
     url: await addressOf(app),
@@ -84,7 +84,7 @@ logins('made by another tab are found out by the first refusal, once for all cal
   assert.is((await app.as(ACME).users.get({ email: GRACE })).last_name, 'Stale');
 });
 
-logins('that no token can mend are refused after the second try', async ({ app }) => {
+logins('fail after one retry if a new CSRF token does not help', async ({ app }) => {
   const { send, requests } = createRecordedFetch();
   const steward = createStewardClient({
     url: await addressOf(app),
@@ -105,7 +105,7 @@ logins('that no token can mend are refused after the second try', async ({ app }
   );
 });
 
-logins('with a token ask for no CSRF token', async ({ app }) => {
+logins('with a token do not fetch a CSRF token', async ({ app }) => {
   const { send, requests } = createRecordedFetch();
   const steward = createStewardClient({ url: await addressOf(app), fetch: send });
   await steward.login(credentials);

@@ -7,7 +7,7 @@ import { addressOf } from '../support/listen-address.ts';
 import { failureOf } from '../support/rejects-as.ts';
 import { ACME, ADA, type TestApp } from '../support/test-app.ts';
 
-const queries = appSuite('the client under TanStack Query');
+const queries = appSuite('client with TanStack Query');
 
 const proxyOf = async (app: TestApp) => {
   const steward = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
@@ -15,7 +15,7 @@ const proxyOf = async (app: TestApp) => {
   return { queryClient, trpc: createTRPCOptionsProxy<AppRouter>({ client: steward.api, queryClient }) };
 };
 
-queries('reads, with types, Dates and no argument where none is needed', async ({ app }) => {
+queries('runs typed queries with Dates, without an argument for queries without input', async ({ app }) => {
   const { queryClient, trpc } = await proxyOf(app);
   const [user, sites] = await Promise.all([
     queryClient.fetchQuery(trpc.users.get.queryOptions({ email: ADA })),
@@ -28,7 +28,7 @@ queries('reads, with types, Dates and no argument where none is needed', async (
   assert.equal(queryClient.getQueryData(trpc.users.get.queryKey({ email: ADA })), user);
 });
 
-queries('changes, and tells failures as the client does', async ({ app }) => {
+queries('runs mutations and reports errors like the client', async ({ app }) => {
   const { queryClient, trpc } = await proxyOf(app);
   const create = trpc.users.create.mutationOptions();
   const cache = queryClient.getMutationCache();

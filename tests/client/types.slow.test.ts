@@ -10,22 +10,22 @@ const OPTIONS = [
   ...['--allowImportingTsExtensions', '--resolveJsonModule'],
 ];
 
-const client = suite<{ errors: string[] }>('types of the tRPC client');
+const client = suite<{ errors: string[] }>('client types');
 
-/** Both at once, as most of the time goes into what they share. */
+/** Compiles both files at once, because most of the time goes into shared types. */
 client.before(async (context) => {
   const { errors } = await compile(PROJECT, file('wrong.ts'), [...OPTIONS, file('typed.ts')]);
   context.errors = errors;
 });
 
-client('compiles with full types, Dates among them', ({ errors }) => {
+client('compile with full types including Dates', ({ errors }) => {
   assert.equal(
     errors.filter((error) => !error.startsWith(file('wrong.ts'))),
     [],
   );
 });
 
-client('makes each wrong field, type and procedure a compile error', (context) => {
+client('reject each wrong field, type and procedure', (context) => {
   const errors = context.errors.filter((error) => error.startsWith(file('wrong.ts')));
 
   assert.is(errors.length, 5, errors.join('\n'));

@@ -13,7 +13,7 @@ const customFetch = appSuite("examples of the client's fetch option");
 const unavailable = () => Response.json({}, { status: 503, headers: { 'retry-after': '2' } });
 const lost = () => Promise.reject(new TypeError('fetch failed'));
 
-/** Fails like this, one after the other, before it passes requests on. */
+/** Fails with these failures in order, then passes requests on. */
 const failingFirst = (app: TestApp, failures: (() => Response | Promise<Response>)[]) => {
   const send = createInjectFetch(app.server);
   const requests: string[] = [];

@@ -8,7 +8,7 @@ import { addressOf } from '../support/listen-address.ts';
 import { findPythonWithRequests } from '../support/python-requests.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
 
-const examples = appSuite('examples that run in a terminal');
+const examples = appSuite('command-line examples');
 
 const PROJECT = join(import.meta.dirname, '../..');
 const FROM_SOURCES = join(import.meta.dirname, '../support/steward-from-sources.ts');
@@ -20,7 +20,7 @@ const COMMANDS: [name: string, command: string, ...args: string[]][] = [
 ];
 const python = findPythonWithRequests();
 if (python !== undefined) COMMANDS.push(['people.py', python, file('people.py')]);
-else console.log('Left out people.py: there is no python3-requests.');
+else console.log('Skipped people.py: python3-requests is not installed.');
 
 const run = async (app: TestApp, [, command, ...args]: string[], settings: Record<string, string> = {}) => {
   const env = { PATH: process.env.PATH, STEWARD_URL: await addressOf(app), ...settings };
@@ -37,19 +37,22 @@ for (const example of COMMANDS) {
   const [name] = example;
   const newcomer = `${name}@acme.test`;
 
-  examples(`${name} lists people, adds one, and finds them there the next time`, async ({ app }) => {
-    const first = await run(app, [...example, newcomer]);
-    const second = await run(app, [...example, newcomer]);
+  examples(
+    `${name} lists users, adds one, and reports on the second run that the user exists`,
+    async ({ app }) => {
+      const first = await run(app, [...example, newcomer]);
+      const second = await run(app, [...example, newcomer]);
 
-    assert.equal([first.code, first.stderr], [0, '']);
-    assert.match(first.stdout, /ada@acme\.test/);
-    assert.match(first.stdout, new RegExp(`Added ${newcomer}`));
-    assert.equal([second.code, second.stderr], [0, '']);
-    assert.match(second.stdout, `${newcomer} is there already.`);
-    assert.is((await app.as(ACME).users.get({ email: newcomer })).is_active, true);
-  });
+      assert.equal([first.code, first.stderr], [0, '']);
+      assert.match(first.stdout, /ada@acme\.test/);
+      assert.match(first.stdout, new RegExp(`Added ${newcomer}`));
+      assert.equal([second.code, second.stderr], [0, '']);
+      assert.match(second.stdout, `${newcomer} is there already.`);
+      assert.is((await app.as(ACME).users.get({ email: newcomer })).is_active, true);
+    },
+  );
 
-  examples(`${name} says what has gone wrong`, async ({ app }) => {
+  examples(`${name} reports errors`, async ({ app }) => {
     const wrong = await run(app, example, { STEWARD_PASSWORD: 'wrong' });
     const bad = await run(app, [...example, 'no address']);
 
@@ -59,7 +62,7 @@ for (const example of COMMANDS) {
     assert.match(bad.stdout + bad.stderr, 'Must be an email address.');
   });
 
-  examples(`${name} leaves no token behind`, async ({ app }) => {
+  examples(`${name} revokes its token`, async ({ app }) => {
     const count = async () => (await app.db().selectFrom('api_tokens').select('id').execute()).length;
     const before = await count();
     await run(app, [...example, newcomer]);

@@ -7,12 +7,12 @@ import { appSuite } from '../support/app-suite.ts';
 import { openApi } from '../support/openapi.ts';
 import { ACME, DEMO_PASSWORD } from '../support/test-app.ts';
 
-/** Compiled here and not with all else, as it stands on what is generated here. */
+/** Compiled by this test, because it imports generated types. */
 type Program = { tenCalls: (url: string, username: string, password: string) => Promise<string[]> };
 
 const HERE = import.meta.dirname;
 
-const generated = appSuite('a client generated from the OpenAPI document');
+const generated = appSuite('client generated from OpenAPI');
 
 const run = (args: string[], input = '') => {
   const { stdout, stderr, status } = spawnSync(process.execPath, args, {

@@ -3,10 +3,10 @@ import type { paths } from './generated.d.ts';
 
 type Json = 'application/json' | 'application/problem+json';
 
-/** What a caller writes who has nothing but the OpenAPI document. */
+/** Client code based only on the OpenAPI document. */
 export const tenCalls = async (baseUrl: string, username: string, password: string): Promise<string[]> => {
-  const anyone = createClient<paths, Json>({ baseUrl });
-  const login = await anyone.POST('/api/v1/api-token-auth/', { body: { username, password } });
+  const anonymous = createClient<paths, Json>({ baseUrl });
+  const login = await anonymous.POST('/api/v1/api-token-auth/', { body: { username, password } });
   if (!login.data) throw new Error(login.error.detail);
 
   const client = createClient<paths, Json>({

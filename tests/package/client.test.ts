@@ -26,11 +26,11 @@ const MODULES = {
   nodenext: ['--module', 'nodenext'],
   bundler: ['--module', 'preserve', '--moduleResolution', 'bundler'],
 };
-/** With the types of the sources it takes three million. */
+/** The types of the sources take three million. */
 const MAX_INSTANTIATIONS = 300_000;
 
-// One file for both suites: `npm pack` replaces the folder `dist`, and files are run side by side.
-const client = appSuite('@steward/client, installed');
+// Both suites are in one file, because files run in parallel and `npm pack` replaces `dist`.
+const client = appSuite('installed @steward/client');
 let installed: Awaited<ReturnType<typeof installWorkspace>>;
 
 client.before(async () => {
@@ -42,7 +42,7 @@ client.before(async () => {
 });
 client.after(() => installed.folder[Symbol.asyncDispose]());
 
-client('has modules and declarations, and nothing else', () => {
+client('contains only modules and declarations', () => {
   const strays = installed.files.filter(
     (file) => !/^package\/(package\.json|LICENSE|README\.md|dist\/.+\.(js|d\.ts))$/.test(file),
   );
@@ -50,14 +50,12 @@ client('has modules and declarations, and nothing else', () => {
   assert.ok(installed.files.includes('package/dist/src/client.js'));
   assert.equal(strays, []);
   assert.equal(
-    installed.files.filter(
-      (file) => /\.js$/.test(file) && !/\/src\/(client[./]|core\/limits\.js)/.test(file),
-    ),
+    installed.files.filter((file) => /\.js$/.test(file) && !/\/src\/(client[./]|lib\/limits\.js)/.test(file)),
     [],
   );
 });
 
-client('depends on tRPC and superjson alone, and has the version of the service', () => {
+client('depends only on tRPC and superjson, and has the version of the service', () => {
   assert.equal(Object.keys(manifest.dependencies), ['@trpc/client', '@trpc/server', 'superjson']);
   assert.is(manifest.version, serverManifest.version);
 });
@@ -74,7 +72,7 @@ client('runs docs/examples/people.ts', async ({ app }) => {
 });
 
 for (const [name, options] of Object.entries(MODULES)) {
-  client(`has declarations that a strict project takes as they are: ${name}`, async () => {
+  client(`has declarations that compile in a strict project: ${name}`, async () => {
     const { errors, instantiations } = await compile(installed.app, 'typed.ts', [...STRICT, ...options]);
 
     assert.equal(errors, []);
@@ -161,14 +159,14 @@ vite.after(async () => {
   await packed.folder[Symbol.asyncDispose]();
 });
 
-vite('shares one tRPC with TanStack Query, without overrides', async () => {
+vite('shares one copy of tRPC with TanStack Query', async () => {
   const folder = packed.folder.join('vite-app');
   const { stdout } = await run('npm', ['ls', '@trpc/client', '--parseable'], { cwd: folder });
 
   assert.equal(stdout.trim().split('\n'), [join(folder, 'node_modules/@trpc/client')]);
 });
 
-vite('logs in, lists the own apps, survives a reload, and logs out', async ({ browser }) => {
+vite('logs in, lists apps, keeps the session after a reload, and logs out', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await page.goto(preview.address);
@@ -184,7 +182,7 @@ vite('logs in, lists the own apps, survives a reload, and logs out', async ({ br
   assert.not.ok((await visit.cookies()).includes('steward_session'));
 });
 
-vite('shows an error of the login, and errors at the fields of a form', async ({ browser }) => {
+vite('shows login errors and field errors', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   // Chromium logs every response of status 400.
@@ -216,4 +214,4 @@ testAppearance(vite, {
 });
 
 if (existsSync(CHROMIUM)) vite.run();
-else console.log(`Left out the Vite example: there is no ${CHROMIUM}.`);
+else console.log(`Skipped the Vite example: ${CHROMIUM} does not exist.`);

@@ -14,11 +14,11 @@ import { failureOf, rejectsAs } from '../support/rejects-as.ts';
 import { ACME, ADA } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const failures = appSuite('failures of the client');
+const errors = appSuite('client errors');
 
-/** How a query, a change and a stream fail where something else answers. */
-const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
-  const server = createServer(answer);
+/** The errors of a query, a mutation and a stream against a server with this handler. */
+const failuresAt = async (handler: RequestListener): Promise<unknown[]> => {
+  const server = createServer(handler);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -36,7 +36,7 @@ const failuresAt = async (answer: RequestListener): Promise<unknown[]> => {
 
 const kindsOf = (error: unknown) => [isProblem(error), isUnreachable(error), isForeignAnswer(error)];
 
-failures('of Steward have a code, a sentence, and the fields by their path', async ({ app }) => {
+errors('of Steward have a code, a message, and field errors by path', async ({ app }) => {
   const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
   const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
   const bulk = await failureOf(
@@ -52,7 +52,7 @@ failures('of Steward have a code, a sentence, and the fields by their path', asy
   assert.equal(fieldErrors(missing), {});
 });
 
-failures('of the throttle tell how long to wait', async ({ app }) => {
+errors('of throttled logins have retryAfterSeconds', async ({ app }) => {
   const steward = createStewardClient({ url: await addressOf(app) });
   const attempt = () => failureOf(steward.login({ email: 'guessed@acme.test', password: 'wrong' }));
   for (let n = 0; n < 10; n += 1) await attempt();
@@ -63,7 +63,7 @@ failures('of the throttle tell how long to wait', async ({ app }) => {
   assert.is(retryAfterSeconds(new Error('another')), undefined);
 });
 
-failures('of the network are nobody else’s', async () => {
+errors('of the network are unreachable, not problems or foreign responses', async () => {
   const lost = await failuresAt((request) => request.socket.destroy());
   const halfWay = await failuresAt((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -74,8 +74,8 @@ failures('of the network are nobody else’s', async () => {
     assert.equal(kindsOf(error), [false, true, false], String(error));
 });
 
-failures('of what stands in front are told from those of Steward', async () => {
-  const answers: [status: number, type: string, body: string][] = [
+errors('of a proxy are foreign responses, not problems', async () => {
+  const responses: [status: number, type: string, body: string][] = [
     [502, 'text/html', '<h1>Bad gateway</h1>'],
     [503, 'application/json', '{"error":"upstream"}'],
     [401, 'application/json', '{"type":"about:blank","detail":"x","status":401}'],
@@ -84,15 +84,15 @@ failures('of what stands in front are told from those of Steward', async () => {
     [200, 'application/json', 'nonsense\n'],
     [200, 'application/json', '{"two":"lines"}\n{}\n'],
   ];
-  for (const [status, type, body] of answers) {
-    const errors = await failuresAt((_request, response) => {
+  for (const [status, type, body] of responses) {
+    const received = await failuresAt((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(body);
     });
-    for (const error of errors) assert.equal(kindsOf(error), [false, false, true], `${body}: ${error}`);
+    for (const error of received) assert.equal(kindsOf(error), [false, false, true], `${body}: ${error}`);
   }
 });
 
-failures('by the caller’s own will are none of these', async ({ app }) => {
+errors('of aborted calls and bugs are neither problems nor network errors', async ({ app }) => {
   const { api } = createStewardClient({ url: await addressOf(app) });
   const abort = new AbortController();
   const call = failureOf(api.environment.read.query(undefined, { signal: abort.signal }));
@@ -103,4 +103,4 @@ failures('by the caller’s own will are none of these', async ({ app }) => {
   assert.equal(kindsOf(null), [false, false, false]);
 });
 
-failures.run();
+errors.run();
