@@ -44,7 +44,7 @@ export const clientsRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/site/', tags } })
     .input(ById)
     .output(SiteView)
-    .query(async ({ ctx, input }) => siteView(await ctx.services.sites.ofClient(ctx.actor, input.id))),
+    .query(async ({ ctx, input }) => siteView(await ctx.services.sites.getByClient(ctx.actor, input.id))),
 
   users: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })

@@ -109,7 +109,7 @@ export const invitationLifecycle = {
       const { userAgent } = ctx.browser;
       const before = await ctx.authenticate();
       const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
-      const actor = accepted.session === null ? before : await identity.ofSession(accepted.session);
+      const actor = accepted.session === null ? before : await identity.findBySession(accepted.session);
       if (accepted.session !== null) {
         if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
         ctx.browser.keepSession(accepted.session);

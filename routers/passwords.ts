@@ -33,7 +33,7 @@ export const passwordsRouter = router({
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
-      ctx.services.passwords.renew(input.username, input.password, input.new_password),
+      ctx.services.passwords.changeExpired(input.username, input.password, input.new_password),
     ),
 
   /** Neither the response nor its timing reveals whether the account exists. */
@@ -52,7 +52,7 @@ export const passwordsRouter = router({
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleView) }))
     .mutation(async ({ ctx, input }) => {
-      const { email, policy } = await ctx.services.passwordResets.open(input.token);
+      const { email, policy } = await ctx.services.passwordResets.verifyToken(input.token);
       return { email, rules: passwordRules(policy) };
     }),
 

@@ -20,8 +20,8 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { logins, identity, sessions, users } = ctx.services;
-      const secret = await logins.bySession(input.username, input.password, ctx.browser.userAgent);
-      const actor = await identity.ofSession(secret);
+      const secret = await logins.createSession(input.username, input.password, ctx.browser.userAgent);
+      const actor = await identity.findBySession(secret);
       // The session may have been revoked in between.
       if (!actor) throw new Problem('unauthenticated');
       if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
@@ -48,7 +48,7 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx }) => {
       ctx.browser.forgetSession();
       const { credential } = ctx.actor;
-      if (credential?.kind === 'session') await ctx.services.sessions.end(ctx.actor, credential.id);
+      if (credential?.kind === 'session') await ctx.services.sessions.revoke(ctx.actor, credential.id);
       if (credential?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, credential.id);
     }),
 
@@ -82,7 +82,7 @@ export const sessionsRouter = router({
     })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.sessions.end(ctx.actor, input.id)),
+    .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
   /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure

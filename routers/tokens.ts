@@ -19,7 +19,7 @@ export const tokensRouter = router({
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
-      token: await ctx.services.logins.byToken(input.username, input.password),
+      token: await ctx.services.logins.createToken(input.username, input.password),
     })),
 
   createByEmail: publicProcedure
@@ -30,7 +30,7 @@ export const tokensRouter = router({
     .input(z.object({ email: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
-      token: await ctx.services.logins.byToken(input.email, input.password),
+      token: await ctx.services.logins.createToken(input.email, input.password),
     })),
 
   list: protectedProcedure

@@ -27,7 +27,7 @@ export const usersRouter = router({
   get: protectedProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/', tags },
-      prefetch: prefetchWith(ByEmail, ({ users }, { email }) => users.beginGet(email)),
+      prefetch: prefetchWith(ByEmail, ({ users }, { email }) => users.prefetchGet(email)),
     })
     .input(ByEmail)
     .output(UserView)

@@ -40,7 +40,7 @@ import { createServices } from './services/index.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { careForUsage } from './services/usage/usage-maintenance.ts';
 import { createUsageWriteLimiter } from './services/usage/write-limiter.ts';
-import { createAnyUserReading } from './services/users/user-loader.ts';
+import { createAnyUserLoader } from './services/users/user-loader.ts';
 
 type AppDeps = {
   config: Config;
@@ -95,7 +95,7 @@ export const createApp = async (deps: AppDeps) => {
     sessionMaxDays: config.sessionMaxDays,
     lookUpCredential: createCredentialLookup(orm.em.fork(), read),
     read,
-    readAnyUser: createAnyUserReading(orm.em.fork(), read),
+    loadAnyUser: createAnyUserLoader(orm.em.fork(), read),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
     usageWriteLimiter: createUsageWriteLimiter(),

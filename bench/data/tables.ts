@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { friendlyTexts } from '../../src/services/clients/clients.ts';
-import { colorOf } from '../../src/services/users/new-user.ts';
+import { profileColorOf } from '../../src/services/users/new-user.ts';
 import { copyLine } from './copying.ts';
 import type { Grant, Person } from './people.ts';
 import type { App, Client } from './tenants.ts';
@@ -105,7 +105,7 @@ const userLine = (person: Person, passwordHash: string): string =>
     person.isDemoUser,
     person.isStaff,
     person.isSuperuser,
-    colorOf(person.email),
+    profileColorOf(person.email),
     person.hasPassword ? passwordHash : null,
     person.lastLogin,
     person.dateJoined,

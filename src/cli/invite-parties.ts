@@ -3,7 +3,7 @@ import { tables } from '../db/kysely.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { type Actor, administersClient } from '../services/access/actor.ts';
-import { actorNamed } from '../services/auth/identity.ts';
+import { findActorByEmail } from '../services/auth/identity.ts';
 import type { AppNames } from './invite-elements.ts';
 
 /** Who invites, and where to. */
@@ -31,7 +31,7 @@ export const findParties = async (
 };
 
 const findInviter = async (em: SqlEntityManager, email: string | undefined): Promise<Actor> => {
-  const inviter = await actorNamed(em, email && normalizeEmail(email));
+  const inviter = await findActorByEmail(em, email && normalizeEmail(email));
   if (!inviter) throw invalid({ '--as': [nobody(email)] });
   return inviter;
 };

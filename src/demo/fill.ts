@@ -11,7 +11,7 @@ import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { tables } from '../db/kysely.ts';
 import { friendlyTexts } from '../services/clients/clients.ts';
 import { writeUsage } from '../services/usage/usage-log.ts';
-import { addUserWithPassword, takeFirstStart } from '../services/users/bootstrap.ts';
+import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 
@@ -20,7 +20,7 @@ type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; po
 /** Fills an empty database with the demo workspace, all or nothing. Returns false, and does nothing, on any other. */
 export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boolean> =>
   em.transactional(async (tx) => {
-    await takeFirstStart(tx);
+    await lockBootstrap(tx);
     if (!(await isEmpty(tx))) return false;
     await addTenants(tx, port, now);
     await addPeople(tx, hasher, password, now);

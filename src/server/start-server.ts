@@ -6,7 +6,7 @@ import { createOperatorOutput } from '../lib/console-output.ts';
 import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { prepareFirstStart } from '../services/users/bootstrap.ts';
+import { bootstrap } from '../services/users/bootstrap.ts';
 import type { DatabaseHost } from './database-host.ts';
 import { wrapListenError } from './listen.ts';
 
@@ -43,7 +43,7 @@ const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: L
   const domain = new URL(config.baseUrl).host;
   const audit = createAudit(NO_ORIGIN, clock);
   const first = { domain, adminEmail, now: clock.now() };
-  const isMade = await prepareFirstStart(orm.em.fork(), first, audit, () => hasher.hash(password));
+  const isMade = await bootstrap(orm.em.fork(), first, audit, () => hasher.hash(password));
   if (!isMade) return;
   printLine(`Made the first superuser: ${adminEmail}`);
   if (!config.adminPassword) printSecret(`Its password, shown this once: ${password}`);

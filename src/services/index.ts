@@ -48,7 +48,7 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageCharts } from './usage/usage-stats.ts';
 import type { UsageWriteLimiter } from './usage/write-limiter.ts';
 import { createRoles } from './users/roles.ts';
-import { createUserReading, type ReadAnyUser } from './users/user-loader.ts';
+import { createUserLoader, type LoadAnyUser } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
 
 /** What lasts as long as the process, and what the settings say. */
@@ -69,7 +69,7 @@ export type ServiceDeps = {
   sessionMaxDays: number;
   lookUpCredential: CredentialLookup;
   read: Read;
-  readAnyUser: ReadAnyUser;
+  loadAnyUser: LoadAnyUser;
   invitationDays: number;
   usageRetentionDays: number;
   usageWriteLimiter: UsageWriteLimiter;
@@ -88,7 +88,7 @@ const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => 
     ...common,
     passwordVerification: createPasswordVerification(common),
     idempotency: createIdempotency(common),
-    reading: createUserReading(common),
+    reading: createUserLoader(common),
   };
 };
 

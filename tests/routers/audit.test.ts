@@ -89,7 +89,7 @@ audit('has one entry of a refused request of a user in a minute', async ({ app }
 });
 
 audit('has at most ten entries of refused requests of a user in a minute', async ({ app }) => {
-  const actor = await app.openServices().identity.ofToken(await app.tokenOf(EDSGER));
+  const actor = await app.openServices().identity.findByToken(await app.tokenOf(EDSGER));
   const { refusals } = app.openServices();
   if (!actor) throw new Error('The token of the demo user is not known.');
 

@@ -3,7 +3,7 @@ import { COST, makeArgon2Hash } from '../../src/adapters/hashing/argon2-hash.ts'
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { keyOf } from '../../src/services/auth/rate-limits.ts';
+import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
@@ -88,7 +88,7 @@ throttle(
       .db()
       .updateTable('rate_limits')
       .set({ expire: Date.now() + 2 * DAY_MS })
-      .where('key', '=', `login-account:${keyOf(username)}`)
+      .where('key', '=', `login-account:${hashKey(username)}`)
       .execute();
     const refused = await send(app, username, 'wrong', '10.0.4.2');
 

@@ -116,7 +116,7 @@ mails('about a user of two clients name to each admin that admin’s client alon
 mails('take one statement for a page, whatever its length', async ({ app }) => {
   await invite(app, 50);
   const pool = await app.orm.em.getConnection().getNativeClient();
-  const actor = await app.openServices().identity.ofToken(await app.tokenOf(ROOT));
+  const actor = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   if (!actor) return assert.unreachable();
   let statements = 0;
   // The one that the pool lends next.

@@ -56,7 +56,7 @@ export const staffPackages = async (
   const audit = createAudit(NO_ORIGIN, clock);
   const { idempotency, identity } = app.openServices();
   const packages = createAppPackages({ em: app.orm.em.fork(), clock, store, audit, logger, idempotency });
-  const actor = await identity.ofToken(await app.tokenOf(STAFF));
+  const actor = await identity.findByToken(await app.tokenOf(STAFF));
   if (!actor) throw new Error('the token is not known');
   return {
     fetch: (slug: string, version?: string) => packages.fetch(actor, slug, version, null),

@@ -28,7 +28,7 @@ export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits
     if (request.method === 'OPTIONS' || UNLIMITED_PATHS.test(request.url)) return;
     const calls = isTrpcPath(request.url) ? proceduresInPath(request.url).length : 1;
     const caller = { via: await credentialOf(request), address: addressOf(request) };
-    const allowance = await limits.take(caller, calls);
+    const allowance = await limits.consume(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));
     if (allowance.isGranted) return;
     const extras = calls > limits.limit ? BATCH_TOO_LARGE : {};
@@ -49,7 +49,7 @@ const createCredentialCache = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) 
   const lookUp = async (request: FastifyRequest, token: string | null, session: string) => {
     const { identity } = openServices({ requestId: request.id, address: addressOf(request) });
     // If the database is unavailable, the caller is limited by address, and the route itself reports the failure.
-    const actor = await (token === null ? identity.ofSession(session) : identity.ofToken(token)).catch(
+    const actor = await (token === null ? identity.findBySession(session) : identity.findByToken(token)).catch(
       (_unavailable: unknown) => null,
     );
     return actor?.credential ?? null;

@@ -86,7 +86,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
     unauthenticated: () => unauthenticated(request, isHttps(deps.baseUrl)),
     canPrefetch: ({ identity }) => {
       const secret = readToken(request) ?? readSession(request, isHttps(deps.baseUrl));
-      return secret !== null && identity.sawAllLastTime(secret);
+      return secret !== null && identity.couldViewAll(secret);
     },
     browser: browserOf(request, deps),
     idempotencyKey: () => readIdempotencyKey(request, calls.count),
@@ -113,7 +113,7 @@ const readIdempotencyKey = (request: FastifyRequest, callCount: number): Idempot
   const key = IDEMPOTENCY_KEY.exec(String(header))?.[2];
   if (key === undefined) throw invalidKey('Must be 1 to 255 visible ASCII characters without quotes inside.');
   if (callCount > 1) throw invalidKey('Must not be sent with a batch. Send this call alone.');
-  return { key, replayed: () => request.state.reply.header('idempotency-replayed', 'true') };
+  return { key, onReplay: () => request.state.reply.header('idempotency-replayed', 'true') };
 };
 
 const invalidKey = (message: string) => invalid({ 'Idempotency-Key': [message] });
@@ -136,9 +136,9 @@ const authenticate = async (
   { identity, refusals }: Services,
 ): Promise<Actor | null> => {
   const token = readToken(request);
-  if (token !== null) return rememberUserId(request, await identity.ofToken(token));
+  if (token !== null) return rememberUserId(request, await identity.findByToken(token));
   const session = readSession(request, isHttps(baseUrl));
-  const actor = rememberUserId(request, session === null ? null : await identity.ofSession(session));
+  const actor = rememberUserId(request, session === null ? null : await identity.findBySession(session));
   if (!actor || isSafe) return actor;
   try {
     csrf.check(request);

@@ -57,7 +57,7 @@ const createReader = (request: FastifyRequest, deps: PageDeps): Caller => {
   return createCaller({
     ...context,
     authenticate: () => {
-      actor ??= context.openServices().identity.ofSession(session);
+      actor ??= context.openServices().identity.findBySession(session);
       return actor;
     },
   });

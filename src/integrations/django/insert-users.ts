@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { handleBaseOf, takeAllHandles } from '../../services/users/new-user.ts';
+import { handleBase, lockAllHandles } from '../../services/users/new-user.ts';
 import { createHandleGiver } from './handles.ts';
 import type { StagedUser } from './staging.ts';
 
@@ -16,12 +16,12 @@ export type Placing = {
  * can be added.
  */
 export const openPlacing = async (tx: SqlEntityManager, placing: Placing) => {
-  await takeAllHandles(tx);
+  await lockAllHandles(tx);
   const giveHandles = createHandleGiver((handles) => takenAmong(tx, handles));
 
   return async (users: readonly StagedUser[]): Promise<void> => {
     const given = await giveHandles(
-      users.filter(({ handle }) => handle === null).map(({ email }) => handleBaseOf(email)),
+      users.filter(({ handle }) => handle === null).map(({ email }) => handleBase(email)),
     );
     const rest = given.values();
     const handles = users.map(({ handle }) => handle ?? rest.next().value ?? '');

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { tables } from '../../db/kysely.ts';
-import { colorOf } from '../../services/users/new-user.ts';
+import { profileColorOf } from '../../services/users/new-user.ts';
 import type { DjangoUser } from './user.ts';
 
 /** A user of a dump who has no fault of their own. */
@@ -67,7 +67,7 @@ const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<n
       ${column('email')}::varchar[],
       ${column('handle')}::varchar[],
       ${users.map(({ extra }) => JSON.stringify(extra))}::json[],
-      ${users.map((user) => user.profile_color ?? colorOf(user.email))}::varchar[],
+      ${users.map((user) => user.profile_color ?? profileColorOf(user.email))}::varchar[],
       ${column('profile_avatar')}::varchar[],
       ${column('password')}::varchar[],
       ${column('first_name')}::varchar[],

@@ -6,7 +6,7 @@ import { type JsonChunk, JsonStream } from '../../db/json-stream/json-stream.ts'
 import type { ReadRows } from '../../db/row-cursor.ts';
 import { currentDeadline } from '../../lib/deadline.ts';
 import { Problem } from '../../lib/problems.ts';
-import { actorAgain } from '../auth/identity.ts';
+import { reloadActor } from '../auth/identity.ts';
 import type { Actor } from './actor.ts';
 
 type Source<K> = {
@@ -71,7 +71,7 @@ const fill = async <K>(queue: ChunkQueue, source: Source<K>, prepared: Reading<K
 };
 
 const preparedAgain = async <K>({ em, actor, prepare }: Source<K>): Promise<Reading<K>> => {
-  const again = await actorAgain(em, actor);
+  const again = await reloadActor(em, actor);
   if (!again) throw new Problem('unauthenticated');
   return prepare(again);
 };

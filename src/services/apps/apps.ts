@@ -8,8 +8,8 @@ import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
-import { clientRow } from '../clients/clients.ts';
+import { diffColumns, isEmpty } from '../audit/changes.ts';
+import { readClient } from '../clients/clients.ts';
 import {
   bringForward,
   dayOf,
@@ -103,7 +103,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
 
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
     ofClient: async (actor: Actor, clientId: number, part: AppPart): Promise<AppRow[]> => {
-      await clientRow(em, actor, clientId);
+      await readClient(em, actor, clientId);
       const rows = (await appsBehind(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
       return readPage(rows, 'apps.id', part);
     },
@@ -121,7 +121,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
         const given = pickDefined(changes);
         if (given) {
           await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
-          const details = changesBetween(app, await appRow(tx, actor, id), CHANGEABLE);
+          const details = diffColumns(app, await appRow(tx, actor, id), CHANGEABLE);
           const event: AuditEvent = {
             action: 'app.update',
             actor,

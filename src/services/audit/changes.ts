@@ -4,7 +4,7 @@ const MAX_SHOWN_LENGTH = 200;
 export type Changes = Record<string, { from: unknown; to: unknown }>;
 
 /** What an update has changed of these columns, for the audit trail: long texts by their beginning. */
-export const changesBetween = <T extends object>(
+export const diffColumns = <T extends object>(
   before: T,
   after: T,
   columns: readonly (keyof T & string)[],

@@ -34,24 +34,24 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
 
     const via = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
     if (idleMs > MINUTE_MS) await touch(em, via, clock.now(), origin.address ?? '');
-    return actorOf(row, via);
+    return toActor(row, via);
   };
 
   return {
-    ofToken: async (token: string): Promise<Actor | null> =>
+    findByToken: async (token: string): Promise<Actor | null> =>
       TOKEN_FORM.test(token) ? actorBy('token', token, tokenIdleDays) : null,
 
-    ofSession: async (secret: string): Promise<Actor | null> =>
+    findBySession: async (secret: string): Promise<Actor | null> =>
       SESSION_FORM.test(secret) ? actorBy('session', secret, SESSION_IDLE_DAYS) : null,
 
     /** Whether the owner of this token or session could see all users when this process last looked it up. */
-    sawAllLastTime: (secret: string): boolean => lookUpCredential.sawAllLastTime(tokenDigest(secret)),
+    couldViewAll: (secret: string): boolean => lookUpCredential.sawAllLastTime(tokenDigest(secret)),
   };
 };
 
 type ActorRow = { id: number; email: string; is_superuser: boolean; is_staff: boolean; admin_of: number[] };
 
-const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
+const toActor = (row: ActorRow, via: Credential | null): Actor => ({
   id: row.id,
   email: row.email,
   isSuperuser: row.is_superuser,
@@ -61,16 +61,19 @@ const actorOf = (row: ActorRow, via: Credential | null): Actor => ({
 });
 
 /** In whose name an operator acts: an active user, or the first active superuser. Null when there is none. */
-export const actorNamed = async (em: SqlEntityManager, email: string | undefined): Promise<Actor | null> => {
+export const findActorByEmail = async (
+  em: SqlEntityManager,
+  email: string | undefined,
+): Promise<Actor | null> => {
   const row = await (email === undefined
     ? activeUsers(tables(em)).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(tables(em)).where('users.email', '=', email)
   ).executeTakeFirst();
-  return row ? actorOf(row, null) : null;
+  return row ? toActor(row, null) : null;
 };
 
 /** The actor as they are now; null once they, or the login that they came with, are no more. */
-export const actorAgain = async (
+export const reloadActor = async (
   em: SqlEntityManager,
   { id, credential: via }: Actor,
 ): Promise<Actor | null> => {
@@ -80,7 +83,7 @@ export const actorAgain = async (
     sql<boolean>`exists (
     select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')} where id = ${via.id})`;
   const row = await (login ? user.where(login) : user).executeTakeFirst();
-  return row ? actorOf(row, via) : null;
+  return row ? toActor(row, via) : null;
 };
 
 /** Written at most once a minute, or every read would be a write. */

@@ -20,7 +20,7 @@ export const createLoginConcurrency = () => {
   const networks = createLanes(PER_NETWORK);
   return {
     /** @throws Problem `throttled` */
-    within: <T>(email: string, network: string, work: () => Promise<T>): Promise<T> =>
+    run: <T>(email: string, network: string, work: () => Promise<T>): Promise<T> =>
       accounts(email, () => networks(network, work)),
   };
 };

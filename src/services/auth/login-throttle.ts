@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Count, createCounter, keyOf, networkOf, secondsLeft } from './rate-limits.ts';
+import { type Count, createCounter, hashKey, networkOf, secondsLeft } from '../rate-limits/window-counter.ts';
 
 const FAILURES_PER_ACCOUNT = 10;
 const FAILURES_PER_ADDRESS = 100;
@@ -15,17 +15,17 @@ export const createLoginThrottle = (pool: Pool) => {
   const addresses = createCounter(pool, { keyPrefix: 'login-address', windowMs: WINDOW_MS });
 
   /** @throws Problem `throttled` */
-  const refuse = async (username: string, address: string): Promise<void> => {
+  const check = async (username: string, address: string): Promise<void> => {
     const counts = await Promise.all([
-      accounts.read(keyOf(username)).then((count) => waitOf(count, FAILURES_PER_ACCOUNT)),
-      addresses.read(keyOf(networkOf(address))).then((count) => waitOf(count, FAILURES_PER_ADDRESS)),
+      accounts.read(hashKey(username)).then((count) => waitOf(count, FAILURES_PER_ACCOUNT)),
+      addresses.read(hashKey(networkOf(address))).then((count) => waitOf(count, FAILURES_PER_ADDRESS)),
     ]);
     const waitSeconds = Math.max(...counts);
     if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });
   };
 
   return {
-    refuse,
+    refuse: check,
 
     /**
      * Of a burst of guesses that passed `refuse` together, those past the limit are told so, wrong or right
@@ -34,8 +34,8 @@ export const createLoginThrottle = (pool: Pool) => {
      */
     recordFailure: async (username: string, address: string): Promise<void> => {
       const [account, network] = await Promise.all([
-        accounts.add(keyOf(username)),
-        addresses.add(keyOf(networkOf(address))),
+        accounts.add(hashKey(username)),
+        addresses.add(hashKey(networkOf(address))),
       ]);
       const waitSeconds = Math.max(
         waitOf(account, FAILURES_PER_ACCOUNT + 1),
@@ -49,13 +49,13 @@ export const createLoginThrottle = (pool: Pool) => {
      * @throws Problem `throttled`
      */
     recordSuccess: async (username: string, address: string): Promise<void> => {
-      await refuse(username, address);
-      await accounts.remove(keyOf(username));
+      await check(username, address);
+      await accounts.remove(hashKey(username));
     },
 
     /** For somebody who has shown by other means that the account is theirs. */
-    forgive: async (username: string): Promise<void> => {
-      await accounts.remove(keyOf(username));
+    clear: async (username: string): Promise<void> => {
+      await accounts.remove(hashKey(username));
     },
   };
 };

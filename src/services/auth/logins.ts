@@ -6,7 +6,7 @@ import { Problem } from '../../lib/problems.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { addSession, addToken } from './credentials.ts';
-import type { PasswordVerification, ProvenUser } from './password-verification.ts';
+import type { PasswordVerification, VerifiedUser } from './password-verification.ts';
 
 type Deps = {
   em: SqlEntityManager;
@@ -28,7 +28,7 @@ export const createLogins = ({
   sessionMaxDays: maxDays,
 }: Deps) => {
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
-    const user = await passwordVerification.prove(username, password);
+    const user = await passwordVerification.verify(username, password);
     if (user.isExpired) {
       const event: AuditEvent = {
         action: 'login.expired',
@@ -45,7 +45,7 @@ export const createLogins = ({
       await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
       return true;
     });
-    if (!isGranted) await passwordVerification.failLate(user);
+    if (!isGranted) await passwordVerification.failAfterVerification(user);
   };
 
   return {
@@ -53,7 +53,7 @@ export const createLogins = ({
      * Exchanges a password for a new token of 40 hexadecimal characters.
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
-    byToken: async (username: string, password: string): Promise<string> => {
+    createToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
       await logIn('login.token', username, password, (tx, userId, now) =>
         addToken(tx, { userId, token, now, address: origin.address ?? '' }),
@@ -65,7 +65,7 @@ export const createLogins = ({
      * Exchanges a password for a session of a browser, and answers its secret.
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
-    bySession: async (username: string, password: string, userAgent: string): Promise<string> => {
+    createSession: async (username: string, password: string, userAgent: string): Promise<string> => {
       const secret = newSessionSecret();
       await logIn('login.session', username, password, (tx, userId, now) =>
         addSession(tx, { userId, secret, now, address: origin.address ?? '', userAgent, maxDays }),
@@ -80,7 +80,7 @@ export const createLogins = ({
  * sees it, so that no login outlives one. It also makes parallel logins of one user take keyedMutex in dropping the
  * oldest.
  */
-const recordLogin = async (tx: SqlEntityManager, user: ProvenUser, now: Date): Promise<boolean> => {
+const recordLogin = async (tx: SqlEntityManager, user: VerifiedUser, now: Date): Promise<boolean> => {
   const updated = await tables(tx)
     .updateTable('users')
     .set({ last_login: now })

@@ -6,10 +6,10 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import { networkOf } from '../rate-limits/window-counter.ts';
 import type { LoginConcurrency } from './login-concurrency.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { passwordHashKinds } from './password-hash-kinds.ts';
-import { networkOf } from './rate-limits.ts';
 
 type Deps = {
   em: SqlEntityManager;
@@ -22,7 +22,7 @@ type Deps = {
 };
 
 /** Somebody who has shown that they know a user's password. */
-export type ProvenUser = {
+export type VerifiedUser = {
   id: number;
   email: string;
   clientIds: number[];
@@ -64,14 +64,14 @@ export const createPasswordVerification = ({
      * Unknown, inactive and wrong all do the same work and answer the same. A hash of an older kind is replaced.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`
      */
-    prove: async (username: string, password: string): Promise<ProvenUser> => {
+    verify: async (username: string, password: string): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       await throttle.refuse(email, address);
-      const [user, kinds] = await Promise.all([credentialsOf(em, email), passwordHashKinds(em)]);
+      const [user, kinds] = await Promise.all([findCredentials(em, email), passwordHashKinds(em)]);
       // An inactive user fails whatever the password: as an unknown one, whose work is the same.
       const hash = user?.is_active ? user.password_hash : null;
       const confirm = () => throttle.recordSuccess(email, address);
-      const isVerified = await loginConcurrency.within(email, networkOf(address), () =>
+      const isVerified = await loginConcurrency.run(email, networkOf(address), () =>
         hasher.verify(hash, password, { kinds, confirm }),
       );
       if (!isVerified || !user) return fail(email, user);
@@ -83,12 +83,13 @@ export const createPasswordVerification = ({
     },
 
     /** For a passwordVerification that turned out to be overtaken by a deactivation or another password. */
-    failLate: async ({ email }: ProvenUser): Promise<never> => fail(email, await credentialsOf(em, email)),
+    failAfterVerification: async ({ email }: VerifiedUser): Promise<never> =>
+      fail(email, await findCredentials(em, email)),
   };
 };
 
 /** Somebody who is logged in has only the password to get wrong. */
-export const asWrongPassword = (error: unknown): never => {
+export const rethrowAsWrongPassword = (error: unknown): never => {
   if (error instanceof Problem && error.code === 'invalid-credentials') {
     throw invalid({ password: ['This is not your current password.'] }, error);
   }
@@ -100,7 +101,7 @@ const orNullIfOverloaded = (error: unknown): null => {
   throw error;
 };
 
-const provenUser = (user: CredentialsRow, now: Date): ProvenUser => ({
+const provenUser = (user: CredentialsRow, now: Date): VerifiedUser => ({
   id: user.id,
   email: user.email,
   clientIds: user.client_ids,
@@ -111,7 +112,7 @@ const provenUser = (user: CredentialsRow, now: Date): ProvenUser => ({
 });
 
 /** A username is any text: PostgreSQL must not be asked for one that it cannot hold. */
-const credentialsOf = async (em: SqlEntityManager, email: string) =>
+const findCredentials = async (em: SqlEntityManager, email: string) =>
   email.includes('\0') || !email.isWellFormed()
     ? undefined
     : tables(em)
@@ -128,7 +129,7 @@ const credentialsOf = async (em: SqlEntityManager, email: string) =>
         .where('email', '=', email)
         .executeTakeFirst();
 
-type CredentialsRow = NonNullable<Awaited<ReturnType<typeof credentialsOf>>>;
+type CredentialsRow = NonNullable<Awaited<ReturnType<typeof findCredentials>>>;
 
 /** Only where the hash is still the one that was verified: a password changed meanwhile must win. */
 const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Count, createCounter, keyOf, networkOf, secondsLeft } from './rate-limits.ts';
+import { type Count, createCounter, hashKey, networkOf, secondsLeft } from '../rate-limits/window-counter.ts';
 
 /** Enough for somebody who looks into the wrong mailbox, and no flood for whoever owns the address. */
 const REQUESTS_PER_ACCOUNT = 5;
@@ -16,10 +16,10 @@ export const createResetThrottle = (pool: Pool) => {
 
   return {
     /** Whether or not the address is anybody's. @throws Problem `throttled` */
-    take: async (email: string, address: string): Promise<void> => {
+    consume: async (email: string, address: string): Promise<void> => {
       // The network's bound first: one that is past it uses up nobody's own.
       refuseBeyond(REQUESTS_PER_NETWORK, await networks.add(networkOf(address)));
-      refuseBeyond(REQUESTS_PER_ACCOUNT, await accounts.add(keyOf(email)));
+      refuseBeyond(REQUESTS_PER_ACCOUNT, await accounts.add(hashKey(email)));
     },
   };
 };

@@ -11,7 +11,7 @@ import { lockUser } from '../users/user-locks.ts';
 import { isUnexpired } from './credential-lookup.ts';
 import { isStillLoggedIn, revokeCredentials } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
-import { asWrongPassword, type PasswordVerification } from './password-verification.ts';
+import { type PasswordVerification, rethrowAsWrongPassword } from './password-verification.ts';
 
 type Deps = {
   em: SqlEntityManager;
@@ -41,7 +41,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   confirm: async (actor: Actor, password: string, once: IdempotencyKey | null): Promise<void> => {
     const request = once && { once, operation: 'sessions.confirm', input: JSON.stringify([password]) };
     await idempotency.once<null>(actor, request, async (write) => {
-      const user = await passwordVerification.prove(actor.email, password).catch(asWrongPassword);
+      const user = await passwordVerification.verify(actor.email, password).catch(rethrowAsWrongPassword);
       return write(async (tx) => {
         // A password change in between has ended the session.
         if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
@@ -59,7 +59,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   },
 
   /** @throws Problem `not-found` */
-  end: (actor: Actor, id: number): Promise<void> =>
+  revoke: (actor: Actor, id: number): Promise<void> =>
     em.transactional(async (tx) => {
       const ended = await tables(tx)
         .deleteFrom('sessions')

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** What a password link is about. The row it stands for holds no secret. */
-export type PasswordLinkFacts = { id: number; userId: number; createdAt: Date };
+export type PasswordLink = { id: number; userId: number; createdAt: Date };
 
 const TOKEN_FORM = /^(\d{1,15})\.([\w-]{43})$/;
 
@@ -14,7 +14,7 @@ export type SignedLinks = ReturnType<typeof createSignedLinks>;
 export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; baseUrl: string }) => {
   const sign = (...parts: (string | number)[]): string =>
     createHmac('sha256', secretKey).update(parts.join('\0')).digest('base64url');
-  const passwordSignature = ({ id, userId, createdAt }: PasswordLinkFacts): string =>
+  const passwordSignature = ({ id, userId, createdAt }: PasswordLink): string =>
     sign('password link', id, userId, createdAt.getTime());
 
   return {
@@ -23,16 +23,16 @@ export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; b
     isInvitationSigned: (key: string, signature: string): boolean =>
       isEqual(signature, sign('invitation', key)),
 
-    passwordLink: (link: PasswordLinkFacts): string =>
+    passwordLink: (link: PasswordLink): string =>
       `${baseUrl}/password/reset/?token=${link.id}.${passwordSignature(link)}`,
 
-    isPasswordLinkSigned: (link: PasswordLinkFacts, signature: string): boolean =>
+    isPasswordLinkSigned: (link: PasswordLink, signature: string): boolean =>
       isEqual(signature, passwordSignature(link)),
   };
 };
 
 /** The id and the signature in the token of a password link, or null when it has not their form. */
-export const readPasswordToken = (token: string): { id: number; signature: string } | null => {
+export const parsePasswordToken = (token: string): { id: number; signature: string } | null => {
   const [, id, signature] = TOKEN_FORM.exec(token) ?? [];
   return id === undefined || signature === undefined ? null : { id: Number(id), signature };
 };

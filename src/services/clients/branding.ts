@@ -6,14 +6,14 @@ import { notFound } from '../../lib/problems.ts';
 /** The texts that pages show to people who have not logged in. */
 export const createBranding = ({ em }: { em: SqlEntityManager }) => ({
   /** @throws Problem `not-found` on a service without any client */
-  get: (host: string): Promise<BrandingRow> => clientOfHost(em, host),
+  get: (host: string): Promise<BrandingRow> => findClientByHost(em, host),
 });
 
 /**
  * The client whose site has this host, else the one of the lowest site.
  * @throws Problem `not-found` when there is none at all
  */
-export const clientOfHost = async (em: SqlEntityManager, host: string): Promise<BrandingRow> => {
+export const findClientByHost = async (em: SqlEntityManager, host: string): Promise<BrandingRow> => {
   const row = await brandingRows(em, host).executeTakeFirst();
   if (!row) throw notFound('client');
   return row;

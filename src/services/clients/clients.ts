@@ -11,7 +11,7 @@ import { type Actor, requireClientAdmin, requireLister } from '../access/actor.t
 import { listText } from '../access/json-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { diffColumns, isEmpty } from '../audit/changes.ts';
 import { type UserColumns, userReading } from '../users/user-json.ts';
 import { type UserFilter, usersMatching } from '../users/user-lists.ts';
 import type { UserRow } from '../users/user-rows.ts';
@@ -60,15 +60,15 @@ type Deps = { em: SqlEntityManager; audit: Audit; readRows: ReadRows };
 
 export const createClients = ({ em, audit, readRows }: Deps) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
-    readPage(afterCursor(seenClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
+    readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, id: number): Promise<ClientRow> => clientRow(em, actor, id),
+  get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
   /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name` */
   update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
-      const before = await seenClients(tx, actor)
+      const before = await visibleClients(tx, actor)
         .where('clients.id', '=', id)
         .forNoKeyUpdate('clients')
         .executeTakeFirst();
@@ -78,8 +78,8 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       if (!given) return before;
 
       await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
-      const after = await clientRow(tx, actor, id);
-      const details = changesBetween(before, after, CHANGEABLE);
+      const after = await readClient(tx, actor, id);
+      const details = diffColumns(before, after, CHANGEABLE);
       const event: AuditEvent = {
         action: 'client.update',
         actor,
@@ -123,12 +123,12 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
         details,
       };
       await audit.record(tx, [event]);
-      return clientRow(tx, actor, client.id);
+      return readClient(tx, actor, client.id);
     }),
 });
 
 const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, filter: UserFilter) => {
-  await clientRow(em, actor, id);
+  await readClient(em, actor, id);
   const rows = await usersMatching(em, actor, filter);
   const members = rows
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
@@ -136,7 +136,7 @@ const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, fil
   return members as unknown as typeof rows; // nobody asks for the columns of the table that was joined
 };
 
-const seenClients = (em: SqlEntityManager, actor: Actor) =>
+const visibleClients = (em: SqlEntityManager, actor: Actor) =>
   tables(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
@@ -145,11 +145,11 @@ const seenClients = (em: SqlEntityManager, actor: Actor) =>
     .where(clientVisibleTo(actor, sql`clients.id`))
     .orderBy('clients.id');
 
-export type ClientRow = Awaited<ReturnType<ReturnType<typeof seenClients>['execute']>>[number];
+export type ClientRow = Awaited<ReturnType<ReturnType<typeof visibleClients>['execute']>>[number];
 
 /** @throws Problem `not-found`, also for a client the actor may not see */
-export const clientRow = async (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> => {
-  const row = await seenClients(em, actor).where('clients.id', '=', id).executeTakeFirst();
+export const readClient = async (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> => {
+  const row = await visibleClients(em, actor).where('clients.id', '=', id).executeTakeFirst();
   if (!row) throw notFound('client');
   return row;
 };

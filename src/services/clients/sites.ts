@@ -12,18 +12,18 @@ export type SiteRow = { id: number; domain: string; name: string };
 export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
   /** The sites of the clients that the actor belongs to, or all for those who see all. */
   list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
-    readPage(afterCursor(seenSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
+    readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
 
   /** @throws Problem `not-found` */
   get: async (actor: Actor, id: number): Promise<SiteRow> => {
-    const site = await seenSites(em, actor).where('sites.id', '=', id).executeTakeFirst();
+    const site = await visibleSites(em, actor).where('sites.id', '=', id).executeTakeFirst();
     if (!site) throw notFound('site');
     return site;
   },
 
   /** @throws Problem `not-found` */
-  ofClient: async (actor: Actor, clientId: number): Promise<SiteRow> => {
-    const site = await seenSites(em, actor)
+  getByClient: async (actor: Actor, clientId: number): Promise<SiteRow> => {
+    const site = await visibleSites(em, actor)
       .innerJoin('clients', 'clients.site_id', 'sites.id')
       .where('clients.id', '=', clientId)
       .executeTakeFirst();
@@ -42,7 +42,7 @@ export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit 
     }),
 });
 
-const seenSites = (em: SqlEntityManager, actor: Actor) =>
+const visibleSites = (em: SqlEntityManager, actor: Actor) =>
   tables(em)
     .selectFrom('sites')
     .select(['sites.id', 'sites.domain', 'sites.name'])

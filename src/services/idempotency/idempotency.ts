@@ -15,7 +15,7 @@ const PRUNED_AT_ONCE = 10_000;
 export type IdempotencyKey = {
   key: string;
   /** Told when the answer is the first one again. */
-  replayed: () => void;
+  onReplay: () => void;
 };
 
 /** What was asked under a key. */
@@ -39,21 +39,25 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     responseEncryption.fingerprint(`${operation} ${input}`);
 
   /** @throws Problem `idempotency-key-reused`, `forbidden` */
-  const opened = async (actor: Actor, request: IdempotentRequest, found: StoredAnswer): Promise<string> => {
+  const openStored = async (
+    actor: Actor,
+    request: IdempotentRequest,
+    found: StoredAnswer,
+  ): Promise<string> => {
     const { once } = request;
     if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     if (!hasRolesOf(actor, found)) throw new Problem('forbidden', ROLES_LOST);
     if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
-    once.replayed();
+    once.onReplay();
     return responseEncryption.open(found.answer, placeOf(actor, once));
   };
 
-  const inTurn = <T>(actor: Actor, once: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
+  const withKeyLock = <T>(actor: Actor, once: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
     keyedMutex(placeOf(actor, once), work);
 
   return {
     /** Repeats that come together wait here: in the database, each would keep a connection from the one at work. */
-    inTurn,
+    inTurn: withKeyLock,
 
     /**
      * The first answer, or null and the key is claimed by the transaction that this is called in: until it ends,
@@ -64,7 +68,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
       const claim = { actor, key: request.once.key, now: clock.now() };
       const found = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
-      return found && (await opened(actor, request, found));
+      return found && (await openStored(actor, request, found));
     },
 
     /** Keeps the answer to what this transaction has claimed. */
@@ -89,9 +93,9 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
       work: (write: Write<T>) => Promise<T>,
     ): Promise<T> => {
       if (!request) return work((inside) => em.transactional(inside));
-      return inTurn(actor, request.once, async () => {
+      return withKeyLock(actor, request.once, async () => {
         const found = await storedAnswer(em, actor.id, request.once.key, clock.now());
-        if (found) return JSON.parse(await opened(actor, request, found)) as T; // what was kept for the same request
+        if (found) return JSON.parse(await openStored(actor, request, found)) as T; // what was kept for the same request
         return work((inside) =>
           em.transactional(async (tx) => {
             const claimed = createIdempotency({ em: tx, clock, responseEncryption, keyedMutex });

@@ -8,7 +8,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { clientRow } from '../clients/clients.ts';
+import { readClient } from '../clients/clients.ts';
 import { writtenRows } from './inserted-invitations.ts';
 import {
   type CheckedInvitation,
@@ -81,7 +81,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       filter: Filter,
       part: PageRequest,
     ): Promise<InvitationRow[]> => {
-      await clientRow(em, actor, clientId);
+      await readClient(em, actor, clientId);
       const rows = matching(filter).where('client_id', '=', clientId);
       return withInviters(em, actor, await readPage(rows, 'id', part));
     },
@@ -121,7 +121,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       clientId: number,
       input: Omit<InvitationInput, 'client'>,
     ): Promise<InvitationRow> => {
-      await clientRow(em, actor, clientId);
+      await readClient(em, actor, clientId);
       requireClientAdmin(actor, clientId);
       const checked = await checkInvitations(em, actor, [
         { value: { ...input, client: clientId }, faults: {} },

@@ -1,4 +1,4 @@
-import { type Changes, changesBetween } from '../audit/changes.ts';
+import { type Changes, diffColumns } from '../audit/changes.ts';
 import { type LoadableApp, PACKAGED, packagedColumns } from './loadable-app.ts';
 import type { PackageManifest } from './package-manifest.ts';
 import type { StackChanges } from './package-stacks.ts';
@@ -20,7 +20,7 @@ export const packageChanges = (
   stacks: StackChanges,
 ): PackageChanges => ({
   version: { from: app.package_info.version ?? null, to: manifest.version },
-  columns: changesBetween(app, packagedColumns(manifest), PACKAGED),
+  columns: diffColumns(app, packagedColumns(manifest), PACKAGED),
   stacks,
 });
 

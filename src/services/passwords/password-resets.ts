@@ -8,7 +8,7 @@ import type { Audit, Origin } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import type { LoginThrottle } from '../auth/login-throttle.ts';
 import type { ResetThrottle } from '../auth/reset-throttle.ts';
-import { readPasswordToken, type SignedLinks } from '../auth/signed-links.ts';
+import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser } from './password-policy.ts';
@@ -39,7 +39,7 @@ export const createPasswordResets = (deps: Deps) => {
      * @throws Problem `throttled`
      */
     request: async (email: string): Promise<void> => {
-      await resetThrottle.take(email, origin.address ?? '');
+      await resetThrottle.consume(email, origin.address ?? '');
       await em.transactional(async (tx) => {
         const now = clock.now();
         await tables(tx)
@@ -54,7 +54,7 @@ export const createPasswordResets = (deps: Deps) => {
      * Returns the address whose password the link sets, and the policy that applies.
      * @throws Problem `invalid-link`
      */
-    open: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
+    verifyToken: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
       const { email, userId } = await findPasswordLink(em, links, token, clock.now());
       return { email, policy: await readPolicyOfUser(em, userId) };
     },
@@ -77,7 +77,7 @@ export const createPasswordResets = (deps: Deps) => {
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
       });
-      await throttle.forgive(link.email);
+      await throttle.clear(link.email);
     },
   };
 };
@@ -87,7 +87,7 @@ export const createPasswordResets = (deps: Deps) => {
  * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
  */
 const findPasswordLink = async (em: SqlEntityManager, links: SignedLinks, token: string, now: Date) => {
-  const parsed = readPasswordToken(token);
+  const parsed = parsePasswordToken(token);
   const row = parsed && (await linkRow(em, parsed.id, now));
   if (!row) throw new Problem('invalid-link');
   const link = { id: row.id, userId: row.user_id, createdAt: row.created_at };

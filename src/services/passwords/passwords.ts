@@ -8,12 +8,12 @@ import type { Actor, Credential } from '../access/actor.ts';
 import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import {
-  asWrongPassword,
   type PasswordVerification,
-  type ProvenUser,
+  rethrowAsWrongPassword,
+  type VerifiedUser,
 } from '../auth/password-verification.ts';
-import { clientOfHost } from '../clients/branding.ts';
-import { clientRow } from '../clients/clients.ts';
+import { findClientByHost } from '../clients/branding.ts';
+import { readClient } from '../clients/clients.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/password-notices.ts';
 import { readPolicyOfClients, readPolicyOfUser } from './password-policy.ts';
@@ -36,7 +36,7 @@ type Transact = (work: (tx: SqlEntityManager) => Promise<null>) => Promise<null>
 
 export const createPasswords = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = deps;
-  const replace = async (user: ProvenUser, replacement: Replacement, transact: Transact): Promise<null> => {
+  const replace = async (user: VerifiedUser, replacement: Replacement, transact: Transact): Promise<null> => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
@@ -53,7 +53,7 @@ export const createPasswords = (deps: Deps) => {
       return null;
     });
     return replaced.catch((error: unknown) => {
-      if (error === outdated) return passwordVerification.failLate(user);
+      if (error === outdated) return passwordVerification.failAfterVerification(user);
       throw error;
     });
   };
@@ -72,7 +72,7 @@ export const createPasswords = (deps: Deps) => {
     ): Promise<void> => {
       const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
       await idempotency.once<null>(actor, request, async (transact) => {
-        const user = await passwordVerification.prove(actor.email, current).catch(asWrongPassword);
+        const user = await passwordVerification.verify(actor.email, current).catch(rethrowAsWrongPassword);
         return replace(user, { current, next, kept: actor.credential }, transact);
       });
     },
@@ -81,8 +81,8 @@ export const createPasswords = (deps: Deps) => {
      * Changes an expired password, which can no longer be used to log in.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
-    renew: async (username: string, current: string, next: string): Promise<void> => {
-      const user = await passwordVerification.prove(username, current);
+    changeExpired: async (username: string, current: string, next: string): Promise<void> => {
+      const user = await passwordVerification.verify(username, current);
       await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
     },
 
@@ -90,7 +90,7 @@ export const createPasswords = (deps: Deps) => {
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {
       const policy = actor
         ? await readPolicyOfUser(em, actor.id)
-        : await readPolicyOfClients(em, [(await clientOfHost(em, host)).id]);
+        : await readPolicyOfClients(em, [(await findClientByHost(em, host)).id]);
       const owner = actor ? await readPerson(em, actor.id) : person;
       return checkPassword(policy, password, owner, commonPasswords);
     },
@@ -101,7 +101,7 @@ export const createPasswords = (deps: Deps) => {
      * @throws Problem `not-found`
      */
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
-      await clientRow(em, actor, clientId);
+      await readClient(em, actor, clientId);
       const since = new Date(clock.now().getTime() - days * DAY_MS);
       const affected = tables(em)
         .selectFrom('users')
@@ -134,7 +134,7 @@ const readPerson = async (em: SqlEntityManager, userId: number): Promise<Person>
 };
 
 /** Locks the user; returns false if they were deactivated, or their password changed, since it was verified. */
-const lockUnchanged = async (tx: SqlEntityManager, user: ProvenUser): Promise<boolean> => {
+const lockUnchanged = async (tx: SqlEntityManager, user: VerifiedUser): Promise<boolean> => {
   const row = await tables(tx)
     .selectFrom('users')
     .select('id')

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Credential } from '../access/actor.ts';
-import { createCounter, networkOf } from '../auth/rate-limits.ts';
+import { createCounter, networkOf } from './window-counter.ts';
 
 /** An instance takes a twentieth of the limit at a time: a write for each request would cost more than most requests do. */
 const BLOCKS = 20;
@@ -93,7 +93,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
     windowSeconds: Math.ceil(windowMs / 1000),
 
     /** Takes as many requests as the caller makes at once: all of them, or none. */
-    take: async (caller: Caller, requests: number): Promise<Allowance> => {
+    consume: async (caller: Caller, requests: number): Promise<Allowance> => {
       const key = keyOf(caller);
       for (;;) {
         const window = openWindow(key);

@@ -7,7 +7,7 @@ import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import { userRow } from '../users/user-rows.ts';
+import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** One UTC day; `day` is `YYYY-MM-DD`. */
@@ -34,7 +34,7 @@ export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: 
       throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
     }
     if (appId !== undefined) await requireViewableApp(em, actor, appId);
-    if (email !== undefined) await userRow(em, actor, email);
+    if (email !== undefined) await readUser(em, actor, email);
     const counted =
       appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
     const { rows } = await sql<UsageDayCount>`

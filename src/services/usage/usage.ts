@@ -7,8 +7,8 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import { actorAgain } from '../auth/identity.ts';
-import { userRow } from '../users/user-rows.ts';
+import { reloadActor } from '../auth/identity.ts';
+import { readUser } from '../users/user-rows.ts';
 import type { UsageTexts } from './usage-json.ts';
 import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
 
@@ -68,7 +68,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
      * @throws Problem `not-found`, also when there is no entry
      */
     latestOfUser: async (actor: Actor, email: string, appId: string): Promise<UsageRow> => {
-      await userRow(em, actor, email);
+      await readUser(em, actor, email);
       await requireViewableApp(em, actor, appId);
       const row = await usageRows(em, { appId, email }).limit(1).executeTakeFirst();
       if (!row) throw notFound('usage entry');
@@ -82,7 +82,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       appId: string,
       windowDays: number,
     ): Promise<AsyncIterable<UsageRow[]>> => {
-      await userRow(em, actor, email);
+      await readUser(em, actor, email);
       await requireViewableApp(em, actor, appId);
       return whileAllowed(em, actor, appId, usagePages(em, { appId, email, since: since(windowDays) }));
     },
@@ -98,7 +98,7 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
     ): Promise<JsonStream> => {
       const filter = { appId, email, since: since(windowDays) };
       const prepare = async (reader: Actor) => {
-        await userRow(em, reader, email);
+        await readUser(em, reader, email);
         await requireViewableApp(em, reader, appId);
         return texts(em, filter);
       };
@@ -121,7 +121,7 @@ async function* whileAllowed<T>(
   let askedAt = performance.now();
   for await (const page of pages) {
     if (performance.now() - askedAt > ASKED_AGAIN_MS) {
-      const again = await actorAgain(em, actor);
+      const again = await reloadActor(em, actor);
       if (!again) throw new Problem('unauthenticated');
       await requireViewableApp(em, again, appId);
       askedAt = performance.now();

@@ -16,14 +16,14 @@ type FirstStart = { domain: string; adminEmail: string; now: Date };
  * Makes the first site with its client where there is none, and the first superuser where there is none.
  * Instances that start together take keyedMutex. Returns whether the superuser was made now.
  */
-export const prepareFirstStart = (
+export const bootstrap = (
   em: SqlEntityManager,
   { domain, adminEmail, now }: FirstStart,
   audit: Audit,
   hash: () => Promise<string>,
 ): Promise<boolean> =>
   em.transactional(async (tx) => {
-    await takeFirstStart(tx);
+    await lockBootstrap(tx);
     if ((await tx.count(Site)) === 0) {
       const site = tx.create(Site, { domain, name: domain });
       tx.create(Client, { site, name: 'My organization', ...friendlyTexts('Steward') });
@@ -33,20 +33,20 @@ export const prepareFirstStart = (
       ]);
     }
     if ((await tx.count(User, { isSuperuser: true })) > 0) return false;
-    await makeSuperuser(tx, adminEmail, await hash(), now);
+    await promoteToSuperuser(tx, adminEmail, await hash(), now);
     await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: adminEmail }]);
     return true;
   });
 
 /** Held until the end of the transaction: there is only one first start. */
-export const takeFirstStart = (tx: SqlEntityManager) =>
+export const lockBootstrap = (tx: SqlEntityManager) =>
   sql`select pg_advisory_xact_lock(hashtextextended('first start', 0))`.execute(tables(tx));
 
 /**
  * Makes a superuser of this address, or one of the active or inactive user who has it already. Without a hash
  * an existing one keeps the password they have.
  */
-export const makeSuperuser = async (
+export const promoteToSuperuser = async (
   tx: SqlEntityManager,
   email: string,
   passwordHash: string | null,
@@ -92,7 +92,7 @@ export const createAdmin = async (
       .where('email', '=', email)
       .executeTakeFirst();
     const isOfferedSet = !hashes.given && !existing?.password_hash;
-    await makeSuperuser(tx, email, hashes.given || (isOfferedSet ? hashes.offered : null), now);
+    await promoteToSuperuser(tx, email, hashes.given || (isOfferedSet ? hashes.offered : null), now);
     await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: email }]);
     return isOfferedSet;
   });

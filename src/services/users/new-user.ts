@@ -23,21 +23,21 @@ export type NewUser = {
 export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): Promise<User> =>
   tx.create(User, {
     ...input,
-    handle: await freeHandle(tx, input.email),
-    profileColor: colorOf(input.email),
+    handle: await findFreeHandle(tx, input.email),
+    profileColor: profileColorOf(input.email),
     dateJoined: now,
     lastPasswordSet: now,
   });
 
 /** `@` and the address's local part. */
-export const handleBaseOf = (email: string): string =>
+export const handleBase = (email: string): string =>
   `@${email.slice(0, email.indexOf('@')).slice(0, HANDLE_BASE_LENGTH)}`;
 
 /**
  * Until the end of the transaction nobody else is given a handle: whoever adds users by the thousand would need a
  * lock for each of their bases, which are more than the server has room for.
  */
-export const takeAllHandles = (tx: SqlEntityManager) =>
+export const lockAllHandles = (tx: SqlEntityManager) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(tables(tx));
 
 /**
@@ -45,8 +45,8 @@ export const takeAllHandles = (tx: SqlEntityManager) =>
  * (`@ada` and `@ada2` both lead to `@ada22`), waits for the other's transaction to end, or both would find the
  * same handle free.
  */
-const freeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
-  const base = handleBaseOf(email);
+const findFreeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
+  const base = handleBase(email);
   const db = tables(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
   await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base.replace(/\d+$/, '')}`}, 0))`.execute(
@@ -64,7 +64,7 @@ const freeHandle = async (tx: SqlEntityManager, email: string): Promise<string> 
 };
 
 /** The same address has the same color everywhere, without anybody choosing it. */
-export const colorOf = (email: string): string => {
+export const profileColorOf = (email: string): string => {
   const hash = createHash('sha256').update(email).digest();
   return PALETTE[hash.readUInt16BE(0) % PALETTE.length] ?? '1f77b4';
 };

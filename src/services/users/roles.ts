@@ -4,10 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
-import { clientRow } from '../clients/clients.ts';
+import { diffColumns, isEmpty } from '../audit/changes.ts';
+import { readClient } from '../clients/clients.ts';
 import { lockUser, refuseLastSuperuser } from './user-locks.ts';
-import { type UserRow, userRow } from './user-rows.ts';
+import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
@@ -29,10 +29,10 @@ export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock:
       user.isStaff = changes.is_staff ?? user.isStaff;
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
-      const details = changesBetween(before, user, ['isStaff', 'isSuperuser']);
+      const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
       if (!isEmpty(details)) await audit.record(tx, [event]);
-      return userRow(tx, actor, email);
+      return readUser(tx, actor, email);
     }),
 
   /**
@@ -42,9 +42,9 @@ export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock:
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
     em.transactional(async (tx) => {
       if (isAdmin) requireRecentPassword(actor, clock.now());
-      await clientRow(tx, actor, clientId);
+      await readClient(tx, actor, clientId);
       const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
-      if (isAdmin === adminOf.includes(clientId)) return userRow(tx, actor, email);
+      if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
       if (isAdmin || clientIds.includes(clientId)) {
         await tables(tx)
           .insertInto('memberships')
@@ -56,6 +56,6 @@ export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock:
       }
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
-      return userRow(tx, actor, email);
+      return readUser(tx, actor, email);
     }),
 });

@@ -3,7 +3,7 @@ import { prepared } from '../../db/compiled-query.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/changes.ts';
+import { diffColumns, isEmpty } from '../audit/changes.ts';
 import { replacement } from './app-access.ts';
 import { eventsByClient } from './app-grant-events.ts';
 import type { UserFacts } from './update-context.ts';
@@ -56,7 +56,7 @@ export const outcomeOf = (
   const { granted, revoked, joined } = apps;
   const written = { id, first_name, last_name, extra, is_demo_user, granted, revoked, joined };
 
-  const details = changesBetween(before, after, CHANGEABLE);
+  const details = diffColumns(before, after, CHANGEABLE);
   // Free-form data may be anything, and large: that it changed is all the trail tells.
   if (changes.extra !== undefined) details.extra = { from: null, to: null };
   const event: AuditEvent = {

@@ -43,7 +43,7 @@ export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email:
 };
 
 /** Locks a user that the actor may see, and answers their id; nobody, where that is a superuser. */
-export const ordinaryLock = (em: SqlEntityManager, actor: Actor, email: string) =>
+export const ordinaryUserLock = (em: SqlEntityManager, actor: Actor, email: string) =>
   LOCK_ORDINARY.bound(em, actor, { email });
 
 /** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
@@ -105,7 +105,7 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
  * date, and answers false.
  * @throws Problem `self-modification`, `last-superuser`
  */
-export const endAccess = async (
+export const deactivateUser = async (
   tx: SqlEntityManager,
   actor: Actor,
   { user }: LockedUser,

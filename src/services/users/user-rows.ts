@@ -48,7 +48,7 @@ export const userRowsIn = (db: Kysely<Database>, viewer: Viewer) => {
 export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
-export const userRow = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {
+export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {
   const [row] = await VISIBLE_USERS.run(em, viewer, { emails: [email] });
   return requireUser(row);
 };

@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { factsOf, factsStatement, userFacts } from './update-context.ts';
 import { outcomeOf, requireUpdatable, type UserChanges, WRITE_USER } from './update-plan.ts';
-import { endAccess, lockUser, lockVisibleUser, ordinaryLock } from './user-locks.ts';
+import { deactivateUser, lockUser, lockVisibleUser, ordinaryUserLock } from './user-locks.ts';
 import type { UserRow } from './user-rows.ts';
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
@@ -41,7 +41,7 @@ export const updateOrdinaryUser = async (
   email: string,
   changes: Omit<UserChanges, 'is_active'>,
 ): Promise<UserRow | null> => {
-  const lock = ordinaryLock(em, actor, email);
+  const lock = ordinaryUserLock(em, actor, email);
   const [[locked], [found]] = await steps.send([lock, factsStatement(em, actor, email, changes.apps ?? [])]);
   if (!locked || !found) return null;
   const facts = factsOf(found);
@@ -62,7 +62,7 @@ const switchAccess = async (
   if (isActive === undefined) return {};
   const locked = await lockUser(tx, actor, email);
   if (isActive) locked.user.activate(now);
-  else await endAccess(tx, actor, locked, now);
+  else await deactivateUser(tx, actor, locked, now);
   await tx.flush();
   const { isActive: is, lastActivated, lastDeactivated } = locked.user;
   return {

@@ -18,9 +18,9 @@ import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
 import { type UserColumns, userReading } from './user-json.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
-import type { createUserReading } from './user-loader.ts';
-import { endAccess, lockUser } from './user-locks.ts';
-import { type UserRow, userRow } from './user-rows.ts';
+import type { createUserLoader } from './user-loader.ts';
+import { deactivateUser, lockUser } from './user-locks.ts';
+import { readUser, type UserRow } from './user-rows.ts';
 import { updateOrdinaryUser, updateUser } from './user-update.ts';
 
 export type UserInput = {
@@ -40,7 +40,7 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
-  reading: ReturnType<typeof createUserReading>;
+  reading: ReturnType<typeof createUserLoader>;
   readRows: ReadRows;
   transact: Transact;
 };
@@ -48,7 +48,7 @@ type Deps = {
 export const createUsers = ({ em, clock, audit, reading, readRows, transact }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: PageRequest): Promise<UserRow[]> =>
-    readPage(await seenUsers(em, actor, filter), 'users.id', part),
+    readPage(await visibleUsers(em, actor, filter), 'users.id', part),
 
   /**
    * All that `list` would answer, as text.
@@ -58,14 +58,14 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
     const of = filter.app === undefined ? 'everything' : 'app_grants';
     const prepare = async (reader: Actor) => {
       requireLister(reader);
-      const users = await seenUsers(em, reader, filter);
+      const users = await visibleUsers(em, reader, filter);
       return userReading({ em, actor: reader, users, columns, of });
     };
     return listText({ em, readRows, actor, prepare });
   },
 
   /** Begins to read a user whom `get` is soon to be asked for. */
-  beginGet: (email: string): void => reading.begin(email),
+  prefetchGet: (email: string): void => reading.prefetch(email),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<UserRow> => reading.read(actor, email),
@@ -105,7 +105,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
       const granted = apps.map(({ id }) => id);
       const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
       await audit.record(tx, [event, ...appChanges]);
-      return userRow(tx, actor, user.email);
+      return readUser(tx, actor, user.email);
     }),
 
   /**
@@ -126,7 +126,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const locked = await lockUser(tx, actor, email);
-      const isEnded = await endAccess(tx, actor, locked, clock.now());
+      const isEnded = await deactivateUser(tx, actor, locked, clock.now());
       if (!isEnded) return;
       const event: AuditEvent = {
         action: 'user.deactivate',
@@ -138,7 +138,7 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
     }),
 });
 
-const seenUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
+const visibleUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
   const rows = (await usersMatching(em, actor, filter)).where(userVisibleTo(actor));
   if (filter.app === undefined) return rows;
   const appId = await requireViewableAppId(em, actor, filter.app);

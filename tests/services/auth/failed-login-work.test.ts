@@ -39,7 +39,7 @@ const attempts = (app: TestApp, done: Record<string, number>, throttling: Partia
     }))();
   return async (email: string, password: string): Promise<void> => {
     for (const family of Object.keys(done)) delete done[family];
-    await (await proof).prove(email, password);
+    await (await proof).verify(email, password);
   };
 };
 

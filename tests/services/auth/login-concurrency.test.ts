@@ -22,7 +22,7 @@ const createWork = () => {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 crowd('lets one account have four verified at a time, and the others not wait for it', async () => {
-  const { within } = createLoginConcurrency();
+  const { run: within } = createLoginConcurrency();
   const [own, other] = [createWork(), createWork()];
   const all = Array.from({ length: 50 }, (_, n) => within('ada', `10.0.0.${n}`, own.work));
   const grace = within('grace', '10.0.1.1', other.work);
@@ -36,7 +36,7 @@ crowd('lets one account have four verified at a time, and the others not wait fo
 });
 
 crowd('lets one network have sixteen, whosever accounts they are', async () => {
-  const { within } = createLoginConcurrency();
+  const { run: within } = createLoginConcurrency();
   const [own, other] = [createWork(), createWork()];
   const all = Array.from({ length: 50 }, (_, n) => within(`n${n}`, '10.0.0.1', own.work));
   const elsewhere = within('n0', '10.0.0.2', other.work);
@@ -49,7 +49,7 @@ crowd('lets one network have sixteen, whosever accounts they are', async () => {
 });
 
 crowd('refuses those for whom there is no room to wait, and takes them again later', async () => {
-  const { within } = createLoginConcurrency();
+  const { run: within } = createLoginConcurrency();
   const { work, end } = createWork();
   const waiting = Array.from({ length: 204 }, (_, n) => within('ada', `10.0.0.${n}`, work));
 
@@ -62,7 +62,7 @@ crowd('refuses those for whom there is no room to wait, and takes them again lat
 });
 
 crowd('makes room again for work that fails', async () => {
-  const { within } = createLoginConcurrency();
+  const { run: within } = createLoginConcurrency();
   const fail = async () => {
     throw new Error('wrong');
   };

@@ -31,7 +31,7 @@ const grantedOf = async (
   tries: number,
 ) => {
   const allowances = await Promise.all(
-    Array.from({ length: tries }, (_, n) => instances[n % instances.length]?.take(caller, 1)),
+    Array.from({ length: tries }, (_, n) => instances[n % instances.length]?.consume(caller, 1)),
   );
   return allowances.filter((allowance) => allowance?.isGranted).length;
 };
@@ -39,7 +39,7 @@ const grantedOf = async (
 limits('grant exactly the limit, and tell what is left', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 3, logger });
   const told = [];
-  for (let n = 0; n < 5; n += 1) told.push(await one.take(token(1), 1));
+  for (let n = 0; n < 5; n += 1) told.push(await one.consume(token(1), 1));
 
   assert.equal(
     told.map(({ isGranted, remaining }) => [isGranted, remaining]),
@@ -68,7 +68,7 @@ limits('grant no more than that to all instances together, however many ask at o
 
 limits('are for each token and for each address, of IPv6 for each network', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 1, logger });
-  const isGranted = async (caller: Caller) => (await one.take(caller, 1)).isGranted;
+  const isGranted = async (caller: Caller) => (await one.consume(caller, 1)).isGranted;
 
   assert.equal(
     [await isGranted(token(2)), await isGranted(token(3)), await isGranted(token(2))],
@@ -82,14 +82,14 @@ limits('are for each token and for each address, of IPv6 for each network', asyn
 limits('take all that is asked for at once, or nothing of it', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 10, logger });
   const take = async (requests: number) => {
-    const { isGranted, remaining } = await one.take(token(4), requests);
+    const { isGranted, remaining } = await one.consume(token(4), requests);
     return [isGranted, remaining];
   };
 
   assert.equal(await take(7), [true, 3]);
   assert.equal(await take(4), [false, 3]);
   assert.equal(await take(3), [true, 0]);
-  assert.is((await one.take(token(5), 11)).isGranted, false);
+  assert.is((await one.consume(token(5), 11)).isGranted, false);
 });
 
 limits('begin anew with the next window, for all instances alike', async ({ pool }) => {
@@ -106,7 +106,10 @@ limits('begin anew with the next window, for all instances alike', async ({ pool
     });
     const granted = await grantedOf(instances, token(6), 150);
     assert.ok(granted > 90 && granted <= 100, String(granted));
-    await until('the next one is', async () => (await instances[0]?.take(token(6), 1))?.isGranted === true);
+    await until(
+      'the next one is',
+      async () => (await instances[0]?.consume(token(6), 1))?.isGranted === true,
+    );
   }
 });
 

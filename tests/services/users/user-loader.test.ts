@@ -36,7 +36,7 @@ reading('knows every one of many callers at once, and nobody by a token that is 
   const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
   const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
   const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
-  const actors = await Promise.all(tokens.map((token) => app.openServices().identity.ofToken(token)));
+  const actors = await Promise.all(tokens.map((token) => app.openServices().identity.findByToken(token)));
 
   assert.equal(
     actors.map((actor) => actor?.email ?? null),
@@ -45,7 +45,7 @@ reading('knows every one of many callers at once, and nobody by a token that is 
 });
 
 reading('sees in a transaction what nobody else does as yet', async ({ app }) => {
-  const root = await app.openServices().identity.ofToken(await app.tokenOf(ROOT));
+  const root = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const names = await app.inTransaction({ requestId: null, address: null }, async ({ users }) => {
     await users.update(root, GRACE, { first_name: 'Rear Admiral' });
@@ -85,9 +85,9 @@ reading(
     const { identity } = app.openServices();
     const sees = async (email: string) => {
       const token = await app.tokenOf(email);
-      const before = identity.sawAllLastTime(token);
-      await app.openServices().identity.ofToken(token);
-      return [before, identity.sawAllLastTime(token)];
+      const before = identity.couldViewAll(token);
+      await app.openServices().identity.findByToken(token);
+      return [before, identity.couldViewAll(token)];
     };
     await app.as(ROOT).users.create({ email: 'helper@steward.test', client: 1 });
     assert.equal(await sees('helper@steward.test'), [false, false]);
@@ -122,9 +122,9 @@ reading('reads no user for a token that is unknown', async ({ app }) => {
 
 reading('of one request is of the moment, also when it reads twice', async ({ app }) => {
   const { identity, users } = app.openServices();
-  const root = await identity.ofToken(await app.tokenOf(ROOT));
+  const root = await identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
-  users.beginGet(EDSGER);
+  users.prefetchGet(EDSGER);
   const { first_name: before } = await users.get(root, EDSGER);
   await app.openServices().users.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
 

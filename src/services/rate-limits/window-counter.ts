@@ -65,7 +65,7 @@ export const createCounter = (
 };
 
 /** Hashed, because what callers send is any text of any length and need not be kept. */
-export const keyOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Whole seconds, as `Retry-After` has them. */
 export const secondsLeft = ({ msLeft }: Count): number => Math.max(1, Math.ceil(msLeft / 1000));
