@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { friendlyTexts } from '../../src/services/clients/clients.ts';
+import { defaultBranding } from '../../src/services/clients/clients.ts';
 import { profileColorOf } from '../../src/services/users/new-user.ts';
 import { copyLine } from './copying.ts';
 import type { Grant, Person } from './people.ts';
@@ -19,7 +19,7 @@ export const tenantTables = (clients: readonly Client[]): TableLines[] => [
     columns:
       'id, site_id, name, support_email, login_title, login_subtitle, subtitle_404, message_404, subtitle_500, message_500',
     lines: clients.map(({ id, name }) => {
-      const texts = friendlyTexts(name);
+      const texts = defaultBranding(name);
       return copyLine(
         id,
         id,

@@ -16,7 +16,7 @@ export const createAdminAccount = (config: Config, email: string, offered: strin
       const password = config.adminPassword;
       return await createAdmin(orm.em.fork(), hasher, createAudit(NO_ORIGIN, systemClock), {
         email,
-        offered,
+        generated: offered,
         now: systemClock.now(),
         ...(password && { password }),
       });

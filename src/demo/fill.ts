@@ -9,7 +9,7 @@ import { Stack } from '../../entities/stack.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { tables } from '../db/kysely.ts';
-import { friendlyTexts } from '../services/clients/clients.ts';
+import { defaultBranding } from '../services/clients/clients.ts';
 import { writeUsage } from '../services/usage/usage-log.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
 import { demoUsage } from './usage.ts';
@@ -36,7 +36,7 @@ const addTenants = async (tx: SqlEntityManager, port: number, now: Date): Promis
   const suffix = port === 80 ? '' : `:${port}`;
   for (const { host, ...site } of SITES) tx.create(Site, { ...site, domain: `${host}${suffix}` });
   for (const { siteId, ...client } of CLIENTS) {
-    tx.create(Client, { ...client, site: tx.getReference(Site, siteId), ...friendlyTexts(client.name) });
+    tx.create(Client, { ...client, site: tx.getReference(Site, siteId), ...defaultBranding(client.name) });
   }
   APPS.forEach(({ clientId, ...app }, index) => {
     // A millisecond apart, since lists of apps are in the order of their age.

@@ -88,7 +88,7 @@ const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => 
     ...common,
     passwordVerification: createPasswordVerification(common),
     idempotency: createIdempotency(common),
-    reading: createUserLoader(common),
+    userLoader: createUserLoader(common),
   };
 };
 

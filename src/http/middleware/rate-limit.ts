@@ -27,7 +27,7 @@ export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' || UNLIMITED_PATHS.test(request.url)) return;
     const calls = isTrpcPath(request.url) ? proceduresInPath(request.url).length : 1;
-    const caller = { via: await credentialOf(request), address: addressOf(request) };
+    const caller = { credential: await credentialOf(request), address: addressOf(request) };
     const allowance = await limits.consume(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));
     if (allowance.isGranted) return;

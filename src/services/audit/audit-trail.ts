@@ -13,23 +13,23 @@ export type AuditFilter = {
   client?: number | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
-  /** The id of the last entry of the page before. */
+  /** The id of the last entry of the previous page. */
   cursor?: number | undefined;
 };
 
-/** Reading the audit trail: all of it for superusers, and what concerns their clients for client admins. */
+/** Reads the audit trail: superusers see all of it, client admins the entries of their clients. */
 export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
   /**
-   * The newest first.
+   * Newest first.
    * @throws Problem `invalid-input` on `cursor`
    */
   list: async (actor: Actor, filter: AuditFilter, part: PageRequest): Promise<AuditRow[]> => {
-    const readable = auditRows(em).where(auditEntryVisibleTo(actor));
-    let rows = readable;
+    const visible = auditRows(em).where(auditEntryVisibleTo(actor));
+    let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined) rows = rows.where('actor_email', '=', filter.actor);
     if (filter.target !== undefined) rows = rows.where('target', '=', filter.target);
-    // Other clients that an entry concerns are not shown, so they are not filtered by either.
+    // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows
         .where(sql<boolean>`client_ids && ${[filter.client]}::int[]`)
@@ -37,7 +37,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.cursor !== undefined) {
-      const { occurred_at: at, id } = await cursorRow(readable.where('id', '=', filter.cursor));
+      const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
       rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
     }
     return readPage(rows, 'id', part);

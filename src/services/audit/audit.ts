@@ -5,28 +5,28 @@ import { prepared } from '../../db/compiled-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AuditAction } from './actions.ts';
 
-/** Where a unit of work comes from: null for what no request has caused. */
+/** The request that caused a change; null for changes by the service or the command line. */
 export type Origin = { requestId: string | null; address: string | null };
 
 export const NO_ORIGIN: Origin = { requestId: null, address: null };
 
 export type AuditEvent = {
   action: AuditAction;
-  /** Null when nobody was logged in, or the service acted by itself. */
+  /** Null for anonymous callers and for the service. */
   actor: { email: string } | null;
-  /** Email address, slug or domain of what was acted upon. */
+  /** Email address, slug or domain of the changed resource. */
   target: string;
-  /** The clients whose admins may read of it. */
+  /** The clients whose admins may read the entry. */
   clients?: readonly number[];
-  /** What changed. Names and numbers only: never a password, a token, a link or anything made from one. */
+  /** What changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
   details?: Record<string, unknown>;
 };
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** Writes the audit trail. Each entry stands in the transaction of what it tells: neither exists without the other. */
+/** Writes the audit trail. Entries are written in the same transaction as the change that they record. */
 export const createAudit = (origin: Origin, clock: Clock) => {
-  const written = (events: readonly AuditEvent[]): Written => ({
+  const toRows = (events: readonly AuditEvent[]): EntryColumns => ({
     ...origin,
     now: clock.now(),
     actions: textArray(
@@ -52,24 +52,24 @@ export const createAudit = (origin: Origin, clock: Clock) => {
   });
 
   return {
-    /** One statement, however many events. */
+    /** Writes all events in one statement. */
     record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
-      if (events.length > 0) await WRITE(tx, written(events));
+      if (events.length > 0) await WRITE(tx, toRows(events));
     },
 
-    /** The same, to be sent along with other statements: one, or none where there is nothing to tell. */
+    /** Returns the statement to send along with others; empty without events. */
     statements: (em: SqlEntityManager, events: readonly AuditEvent[]) =>
-      events.length > 0 ? [WRITE.bound(em, written(events))] : [],
+      events.length > 0 ? [WRITE.bound(em, toRows(events))] : [],
   };
 };
 
-/** Arrays, one element for each event, as PostgreSQL reads them in binary form. */
-type Written = Origin & { now: Date } & Record<
+/** One binary PostgreSQL array per column, with one element per event. */
+type EntryColumns = Origin & { now: Date } & Record<
     'actions' | 'actors' | 'targets' | 'clients' | 'details',
     Buffer
   >;
 
-const WRITE = prepared((db, to: Written) => ({
+const WRITE = prepared((db, to: EntryColumns) => ({
   compile: () =>
     sql`
       insert into audit_entries

@@ -1,9 +1,9 @@
-const MAX_SHOWN_LENGTH = 200;
+const MAX_TEXT_LENGTH = 200;
 
-/** Column → what it was and what it is. */
+/** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;
 
-/** What an update has changed of these columns, for the audit trail: long texts by their beginning. */
+/** Lists the changes of these columns for the audit trail. Long texts are truncated. */
 export const diffColumns = <T extends object>(
   before: T,
   after: T,
@@ -12,15 +12,14 @@ export const diffColumns = <T extends object>(
   const changes: Changes = {};
   for (const column of columns) {
     const [from, to] = [before[column], after[column]];
-    if (JSON.stringify(from) !== JSON.stringify(to)) changes[column] = { from: shown(from), to: shown(to) };
+    if (JSON.stringify(from) !== JSON.stringify(to)) changes[column] = { from: truncate(from), to: truncate(to) };
   }
   return changes;
 };
 
-/** Whether there is nothing to tell. */
 export const isEmpty = (changes: Changes): boolean => Object.keys(changes).length === 0;
 
-const shown = (value: unknown): unknown =>
-  typeof value === 'string' && value.length > MAX_SHOWN_LENGTH
-    ? `${value.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…`
+const truncate = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_TEXT_LENGTH
+    ? `${value.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`
     : value;

@@ -6,12 +6,14 @@ import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from './audit.ts';
 
-/** Entries of one user in a minute. The audit trail is never pruned, so a loop must not fill it. */
+/** Entries per user and minute. The audit trail is never pruned, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
 
 export type RefusalLimit = ReturnType<typeof createRefusalLimit>;
 
-/** Lets one refusal of each request of a user through in a minute, and `MAX_PER_MINUTE` in all. For one process. */
+/**
+ * Limits recorded refusals per user and minute: one for each kind of request, and `MAX_PER_MINUTE` in all. Per process.
+ */
 export const createRefusalLimit = () => {
   let minute = 0;
   const recorded = new Map<number, Set<string>>();
@@ -28,7 +30,7 @@ export const createRefusalLimit = () => {
 };
 
 type Deps = {
-  /** Outside of the transaction of the refused request, whose rollback must not remove the entry. */
+  /** Must not be in the transaction of the refused request, whose rollback would remove the entry. */
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
@@ -36,10 +38,10 @@ type Deps = {
   refusalLimit: RefusalLimit;
 };
 
-/** Requests of known users that were refused with 403. */
+/** Records requests of authenticated users that were refused with 403. */
 export const createRefusals = ({ em, clock, audit, logger, refusalLimit }: Deps) => ({
   /**
-   * Never fails: the caller is told why the request was refused, whether or not that could be recorded.
+   * Never throws: the caller gets the reason of the refusal even if it cannot be recorded.
    * @param request procedure, or method and route
    */
   record: async (actor: Actor, request: string, { code }: Problem): Promise<void> => {
@@ -49,7 +51,7 @@ export const createRefusals = ({ em, clock, audit, logger, refusalLimit }: Deps)
       const details = { request, problem: code };
       await audit.record(em, [{ action: 'request.refused', actor, target: '', clients, details }]);
     } catch (error) {
-      logger.warn({ err: error }, 'a refused request could not be recorded in the audit trail');
+      logger.warn({ err: error }, 'cannot record a refused request in the audit trail');
     }
   },
 });

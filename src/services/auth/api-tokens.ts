@@ -14,25 +14,25 @@ const MAX_NAMED_TOKENS = 50;
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; origin: Origin; tokenIdleDays: number };
 
-/** The actor's own tokens: those made by name, and those that logins have given. */
+/** The actor's own tokens: named ones, and those issued by logins. */
 export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({
-  /** Those that are still good, the newest first. */
+  /** Lists valid tokens, newest first. */
   list: (actor: Actor, part: CursorPageRequest): Promise<ApiTokenRow[]> => {
     const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
     return readPage(afterCursor(rows, 'id', part.cursor, 'desc'), 'id', part);
   },
 
   /**
-   * Makes a token for a script. Its text is told this once.
+   * Creates a named token, for example for a script. Only this response contains its text.
    * @throws Problem `invalid-input` on `name`, `reauthentication-required`
    */
   create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
       await lockOwner(tx, actor);
-      await dropIdle(tx, actor, clock.now(), tokenIdleDays);
+      await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
       if ((await countNamed(tx, actor)) >= MAX_NAMED_TOKENS) {
-        throw invalid({ name: [`You have ${MAX_NAMED_TOKENS} tokens by name already: revoke one first.`] });
+        throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
       const token = newToken();
       const now = clock.now();
@@ -68,26 +68,26 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
 });
 
 /**
- * Makes parallel requests take keyedMutex in counting, and waits for a deactivation or a change of the password under
- * way: a token must not outlive what was to end all of them.
- * @throws Problem `unauthenticated` when the actor's login was ended
+ * Locks the actor, so that concurrent requests count tokens one after another, and waits for a concurrent deactivation or
+ * password change, which must revoke the new token too.
+ * @throws Problem `unauthenticated` if the actor's credential was revoked
  */
 const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   const isActive = await lockActiveUser(tx, actor.id);
   if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
 
-/** One that no longer lets anybody in must not hold its name. */
-const dropIdle = async (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number): Promise<void> => {
+/** Deletes expired tokens, so that they do not count towards the limit. */
+const deleteIdle = async (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number): Promise<void> => {
   await tables(tx)
     .deleteFrom('api_tokens')
     .where('user_id', '=', actor.id)
-    .where('last_used', '<=', idleBound(now, idleDays))
+    .where('last_used', '<=', idleCutoff(now, idleDays))
     .execute();
 };
 
-/** Tokens that were last used before this are over. */
-const idleBound = (now: Date, idleDays: number): Date =>
+/** Tokens last used before this time have expired. */
+const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
 const countNamed = async (tx: SqlEntityManager, actor: Actor): Promise<number> => {
@@ -105,7 +105,7 @@ const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: numb
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
     .where('user_id', '=', actor.id)
-    .where('last_used', '>', idleBound(now, idleDays))
+    .where('last_used', '>', idleCutoff(now, idleDays))
     .orderBy('id', 'desc');
 
 export type ApiTokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];

@@ -8,35 +8,38 @@ import type { Credential } from '../access/actor.ts';
 
 export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
 
-/** Logins of superusers and staff; the longest known go. */
+/** Credentials of superusers and staff; the oldest are evicted. */
 const MAX_REMEMBERED = 10_000;
 
-/** Who owns the token or session of a digest, if it is known and its owner active. Asked by every request. */
+/**
+ * Finds the active owner of a token or session by its digest. Every request does this, so lookups of one event-loop tick
+ * share a statement.
+ */
 export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
-  /** Digests of credentials whose owner could see all users at the last look-up. */
-  const sawAll = new Set<string>();
+  /** Digests of credentials whose owner could view all users at the last lookup. */
+  const viewsAll = new Set<string>();
   const remember = (digest: string, owner?: { is_superuser: boolean; is_staff: boolean }): void => {
-    if (!owner?.is_superuser && !owner?.is_staff) sawAll.delete(digest);
-    else sawAll.add(digest);
-    const [oldest] = sawAll;
-    if (sawAll.size > MAX_REMEMBERED && oldest !== undefined) sawAll.delete(oldest);
+    if (!owner?.is_superuser && !owner?.is_staff) viewsAll.delete(digest);
+    else viewsAll.add(digest);
+    const [oldest] = viewsAll;
+    if (viewsAll.size > MAX_REMEMBERED && oldest !== undefined) viewsAll.delete(oldest);
   };
-  const ownersBy = (kind: Credential['kind']) => async (digests: readonly string[]) => {
-    const owners = byDigest(await read(OWNERS[kind].bound(em, { digests })));
+  const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
+    const owners = byDigest(await read(OWNER_QUERIES[kind].bound(em, { digests })));
     for (const digest of digests) remember(digest, owners.get(digest));
     return owners;
   };
-  const gathered = {
-    token: createBatchLoader(ownersBy('token')),
-    session: createBatchLoader(ownersBy('session')),
+  const loaders = {
+    token: createBatchLoader(loadOwners('token')),
+    session: createBatchLoader(loadOwners('session')),
   };
   const lookUpCredential = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
-    // A transaction sees what nobody else does as yet.
-    unit.isInTransaction() ? (await OWNERS[kind](unit, { digests: [digest] })).at(0) : gathered[kind](digest);
+    // A transaction must see its own uncommitted changes.
+    unit.isInTransaction() ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0) : loaders[kind](digest);
 
   return Object.assign(lookUpCredential, {
-    /** A guess at what the next look-up will say of the owner. It permits nothing. */
-    sawAllLastTime: (digest: string): boolean => sawAll.has(digest),
+    /** Predicts whether the owner can view all users. Used for prefetching only; grants no access. */
+    sawAllLastTime: (digest: string): boolean => viewsAll.has(digest),
   });
 };
 
@@ -53,28 +56,28 @@ export const activeUsers = (db: Kysely<Database>) =>
 const byDigest = <Owner extends { digest: string }>(owners: readonly Owner[]) =>
   new Map(owners.map((owner) => [owner.digest, owner]));
 
-const isAsked = (column: string, digests: readonly string[]) =>
+const hasDigest = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
 
 /** The absolute lifetime of a session, by the database's clock. */
 export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
 
-type Asked = { digests: readonly string[] };
+type Digests = { digests: readonly string[] };
 
-const OWNERS = {
-  token: prepared((db, { digests }: Asked) =>
+const OWNER_QUERIES = {
+  token: prepared((db, { digests }: Digests) =>
     activeUsers(db)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
       .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
-      .where(isAsked('api_tokens.digest', digests)),
+      .where(hasDigest('api_tokens.digest', digests)),
   ),
-  session: prepared((db, { digests }: Asked) =>
+  session: prepared((db, { digests }: Digests) =>
     activeUsers(db)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
       .select(sql<Date | null>`sessions.authenticated_at`.as('authenticated_at'))
-      .where(isAsked('sessions.digest', digests))
+      .where(hasDigest('sessions.digest', digests))
       .where(isUnexpired),
   ),
 };

@@ -5,13 +5,13 @@ import { DAY_MS, HOUR_MS } from '../../lib/clock.ts';
 import { isUnexpired } from './credential-lookup.ts';
 import { SESSION_IDLE_DAYS } from './identity.ts';
 
-/** Rows of one statement: few enough that nobody waits for their locks. */
+/** Rows per statement, few enough that their locks are held only briefly. */
 const BATCH = 1_000;
 
-/** After the end of a count. */
-const COUNT_GRACE_MS = HOUR_MS;
+/** Time after the end of a window before its row is deleted. */
+const WINDOW_GRACE_MS = HOUR_MS;
 
-/** Removes sessions and tokens that have expired, or were not used for too long. */
+/** Deletes expired and idle sessions and idle tokens. */
 export const pruneCredentials = async (
   em: SqlEntityManager,
   { now, tokenIdleDays }: { now: Date; tokenIdleDays: number },
@@ -26,13 +26,13 @@ export const pruneCredentials = async (
   if (tokenIdleDays > 0) await prune(em, 'api_tokens', new Date(now.getTime() - tokenIdleDays * DAY_MS));
 };
 
-/** Removes counts of tries and of requests that are over, by the clock of the database, which made them. */
+/** Deletes rate-limit windows that have ended, by the database clock that they were created with. */
 export const pruneCounts = async (em: SqlEntityManager): Promise<void> => {
   await inBatches(
     em,
     sql`
     delete from rate_limits where key in (
-      select key from rate_limits where expire < (extract(epoch from now()) * 1000)::bigint - ${COUNT_GRACE_MS}::bigint
+      select key from rate_limits where expire < (extract(epoch from now()) * 1000)::bigint - ${WINDOW_GRACE_MS}::bigint
       order by expire limit ${BATCH} for update skip locked)`,
   );
 };

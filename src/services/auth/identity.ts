@@ -10,8 +10,8 @@ import { activeUsers, type CredentialLookup } from './credential-lookup.ts';
 /** Days without use after which a session ends. */
 export const SESSION_IDLE_DAYS = 14;
 
-const TOKEN_FORM = /^[0-9a-f]{40}$/;
-const SESSION_FORM = /^[\w-]{43}$/;
+const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
+const SESSION_PATTERN = /^[\w-]{43}$/;
 
 type Deps = {
   em: SqlEntityManager;
@@ -21,46 +21,46 @@ type Deps = {
   lookUpCredential: CredentialLookup;
 };
 
-/** What is kept of a token or session: its SHA-256, which no look-up table of such long secrets can undo. */
+/** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => hash('sha256', secret);
 
-/** Who presents a credential. Null when it is unknown, idle for too long, or its owner is inactive. */
+/** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
 export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
-  const actorBy = async (kind: Credential['kind'], secret: string, idleDays: number) => {
+  const authenticate = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
     const idleMs = clock.now().getTime() - row.last_used.getTime();
     if (idleDays > 0 && idleMs > idleDays * DAY_MS) return null;
 
-    const via = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
-    if (idleMs > MINUTE_MS) await touch(em, via, clock.now(), origin.address ?? '');
-    return toActor(row, via);
+    const credential = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
+    if (idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
+    return toActor(row, credential);
   };
 
   return {
     findByToken: async (token: string): Promise<Actor | null> =>
-      TOKEN_FORM.test(token) ? actorBy('token', token, tokenIdleDays) : null,
+      TOKEN_PATTERN.test(token) ? authenticate('token', token, tokenIdleDays) : null,
 
     findBySession: async (secret: string): Promise<Actor | null> =>
-      SESSION_FORM.test(secret) ? actorBy('session', secret, SESSION_IDLE_DAYS) : null,
+      SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,
 
-    /** Whether the owner of this token or session could see all users when this process last looked it up. */
+    /** Whether the owner could view all users when this process last looked up the credential. */
     couldViewAll: (secret: string): boolean => lookUpCredential.sawAllLastTime(tokenDigest(secret)),
   };
 };
 
 type ActorRow = { id: number; email: string; is_superuser: boolean; is_staff: boolean; admin_of: number[] };
 
-const toActor = (row: ActorRow, via: Credential | null): Actor => ({
+const toActor = (row: ActorRow, credential: Credential | null): Actor => ({
   id: row.id,
   email: row.email,
   isSuperuser: row.is_superuser,
   isStaff: row.is_staff,
   adminOf: row.admin_of,
-  credential: via,
+  credential,
 });
 
-/** In whose name an operator acts: an active user, or the first active superuser. Null when there is none. */
+/** Finds the active user that an operator acts as; without an address, the first active superuser. */
 export const findActorByEmail = async (
   em: SqlEntityManager,
   email: string | undefined,
@@ -72,21 +72,21 @@ export const findActorByEmail = async (
   return row ? toActor(row, null) : null;
 };
 
-/** The actor as they are now; null once they, or the login that they came with, are no more. */
+/** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
 export const reloadActor = async (
   em: SqlEntityManager,
-  { id, credential: via }: Actor,
+  { id, credential }: Actor,
 ): Promise<Actor | null> => {
   const user = activeUsers(tables(em)).where('users.id', '=', id);
   const login =
-    via &&
+    credential &&
     sql<boolean>`exists (
-    select from ${sql.table(via.kind === 'token' ? 'api_tokens' : 'sessions')} where id = ${via.id})`;
+    select from ${sql.table(credential.kind === 'token' ? 'api_tokens' : 'sessions')} where id = ${credential.id})`;
   const row = await (login ? user.where(login) : user).executeTakeFirst();
-  return row ? toActor(row, via) : null;
+  return row ? toActor(row, credential) : null;
 };
 
-/** Written at most once a minute, or every read would be a write. */
+/** Updates the last use at most once a minute, or every read would cause a write. */
 const touch = (em: SqlEntityManager, { kind, id }: Credential, now: Date, address: string) =>
   sql`update ${sql.table(kind === 'token' ? 'api_tokens' : 'sessions')}
     set last_used = ${now}::timestamptz, last_address = ${address}

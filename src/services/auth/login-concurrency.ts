@@ -1,10 +1,10 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 
-/** How many are verified, or wait to be, together with everybody else's. Each takes about 40 ms of a core. */
+/** Concurrent verifications, including those in the shared hashing queue. Each takes about 40 ms of a core. */
 const PER_ACCOUNT = 4;
 const PER_NETWORK = 16;
-/** How many more stand in line behind those. */
+/** Further logins that may wait per account or network. */
 const MAX_WAITING = 200;
 
 const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a moment.', retryAfterSeconds: 1 };
@@ -12,12 +12,12 @@ const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a mom
 export type LoginConcurrency = ReturnType<typeof createLoginConcurrency>;
 
 /**
- * Keeps one account, or one network, from filling the queue in which everybody's passwords are verified: who knows
- * one right password is never throttled for failures. They wait in lines of their own, in memory as the queue is.
+ * Limits concurrent logins per account and per network, so that one of them cannot fill the shared hashing queue. The
+ * failure limits do not prevent that: logins with a correct password are never throttled. Kept in memory, as is the queue.
  */
 export const createLoginConcurrency = () => {
-  const accounts = createLanes(PER_ACCOUNT);
-  const networks = createLanes(PER_NETWORK);
+  const accounts = createKeyedLimit(PER_ACCOUNT);
+  const networks = createKeyedLimit(PER_NETWORK);
   return {
     /** @throws Problem `throttled` */
     run: <T>(email: string, network: string, work: () => Promise<T>): Promise<T> =>
@@ -25,20 +25,20 @@ export const createLoginConcurrency = () => {
   };
 };
 
-type Lane = { limit: LimitFunction; users: number };
+type Entry = { limit: LimitFunction; pending: number };
 
-const createLanes = (width: number) => {
-  const lanes = new Map<string, Lane>();
+const createKeyedLimit = (concurrency: number) => {
+  const entries = new Map<string, Entry>();
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const lane = lanes.get(key) ?? { limit: pLimit(width), users: 0 };
-    if (lane.users >= width + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
-    lanes.set(key, lane);
-    lane.users += 1;
+    const entry = entries.get(key) ?? { limit: pLimit(concurrency), pending: 0 };
+    if (entry.pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
+    entries.set(key, entry);
+    entry.pending += 1;
     try {
-      return await lane.limit(work);
+      return await entry.limit(work);
     } finally {
-      lane.users -= 1;
-      if (lane.users === 0) lanes.delete(key);
+      entry.pending -= 1;
+      if (entry.pending === 0) entries.delete(key);
     }
   };
 };

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Count, createCounter, hashKey, networkOf, secondsLeft } from '../rate-limits/window-counter.ts';
+import { createWindowCounter, hashKey, networkOf, secondsLeft, type WindowCount } from '../rate-limits/window-counter.ts';
 
 const FAILURES_PER_ACCOUNT = 10;
 const FAILURES_PER_ADDRESS = 100;
@@ -9,18 +9,18 @@ const WINDOW_MS = 15 * MINUTE_MS;
 
 export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
-/** Counts failed logins in the database, so that all instances share the count. */
+/** Limits failed logins per account and per network. Counted in the database, so that all instances share the counts. */
 export const createLoginThrottle = (pool: Pool) => {
-  const accounts = createCounter(pool, { keyPrefix: 'login-account', windowMs: WINDOW_MS });
-  const addresses = createCounter(pool, { keyPrefix: 'login-address', windowMs: WINDOW_MS });
+  const accounts = createWindowCounter(pool, { keyPrefix: 'login-account', windowMs: WINDOW_MS });
+  const addresses = createWindowCounter(pool, { keyPrefix: 'login-address', windowMs: WINDOW_MS });
 
   /** @throws Problem `throttled` */
   const check = async (username: string, address: string): Promise<void> => {
-    const counts = await Promise.all([
-      accounts.read(hashKey(username)).then((count) => waitOf(count, FAILURES_PER_ACCOUNT)),
-      addresses.read(hashKey(networkOf(address))).then((count) => waitOf(count, FAILURES_PER_ADDRESS)),
+    const waits = await Promise.all([
+      accounts.read(hashKey(username)).then((count) => waitSecondsFor(count, FAILURES_PER_ACCOUNT)),
+      addresses.read(hashKey(networkOf(address))).then((count) => waitSecondsFor(count, FAILURES_PER_ADDRESS)),
     ]);
-    const waitSeconds = Math.max(...counts);
+    const waitSeconds = Math.max(...waits);
     if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });
   };
 
@@ -28,8 +28,8 @@ export const createLoginThrottle = (pool: Pool) => {
     refuse: check,
 
     /**
-     * Of a burst of guesses that passed `refuse` together, those past the limit are told so, wrong or right
-     * (see `recordSuccess`): whichever answer stood out would give the password away.
+     * Guesses sent in one burst all pass `check`. Those beyond the limit get `throttled` whether wrong or right (see
+     * `recordSuccess`): a different response to the right one would reveal the password.
      * @throws Problem `throttled`
      */
     recordFailure: async (username: string, address: string): Promise<void> => {
@@ -38,14 +38,14 @@ export const createLoginThrottle = (pool: Pool) => {
         addresses.add(hashKey(networkOf(address))),
       ]);
       const waitSeconds = Math.max(
-        waitOf(account, FAILURES_PER_ACCOUNT + 1),
-        waitOf(network, FAILURES_PER_ADDRESS + 1),
+        waitSecondsFor(account, FAILURES_PER_ACCOUNT + 1),
+        waitSecondsFor(network, FAILURES_PER_ADDRESS + 1),
       );
       if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });
     },
 
     /**
-     * Clears the account's count, unless enough other tries failed while this one was being verified.
+     * Clears the account's count, unless other logins reached the limit while this one was being verified.
      * @throws Problem `throttled`
      */
     recordSuccess: async (username: string, address: string): Promise<void> => {
@@ -53,12 +53,12 @@ export const createLoginThrottle = (pool: Pool) => {
       await accounts.remove(hashKey(username));
     },
 
-    /** For somebody who has shown by other means that the account is theirs. */
+    /** Clears the account's count after a password reset, which proves ownership by mail. */
     clear: async (username: string): Promise<void> => {
       await accounts.remove(hashKey(username));
     },
   };
 };
 
-const waitOf = (count: Count | null, limit: number): number =>
+const waitSecondsFor = (count: WindowCount | null, limit: number): number =>
   count !== null && count.points >= limit ? secondsLeft(count) : 0;

@@ -18,7 +18,7 @@ type Deps = {
 };
 type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
 
-/** Logins by password. */
+/** Exchanges passwords for tokens and sessions. */
 export const createLogins = ({
   em,
   clock,
@@ -62,7 +62,7 @@ export const createLogins = ({
     },
 
     /**
-     * Exchanges a password for a session of a browser, and answers its secret.
+     * Exchanges a password for a browser session and returns its secret.
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
     createSession: async (username: string, password: string, userAgent: string): Promise<string> => {
@@ -76,9 +76,8 @@ export const createLogins = ({
 };
 
 /**
- * The update of the user comes first: it waits for a deactivation or a change of the password under way and then
- * sees it, so that no login outlives one. It also makes parallel logins of one user take keyedMutex in dropping the
- * oldest.
+ * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
+ * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
 const recordLogin = async (tx: SqlEntityManager, user: VerifiedUser, now: Date): Promise<boolean> => {
   const updated = await tables(tx)

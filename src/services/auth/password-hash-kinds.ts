@@ -6,8 +6,8 @@ import { tables } from '../../db/kysely.ts';
 const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
 
 /**
- * The kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. A few entries of the index
- * tell: from each kind straight to the next.
+ * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per
+ * kind: a loose index scan, emulated by a recursive query.
  */
 export const passwordHashKinds = async (em: SqlEntityManager): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`

@@ -21,12 +21,12 @@ type Deps = {
   origin: Origin;
 };
 
-/** Somebody who has shown that they know a user's password. */
+/** A user whose password was verified. */
 export type VerifiedUser = {
   id: number;
   email: string;
   clientIds: number[];
-  /** Changes with the password: whoever acts on this passwordVerification makes sure that it is still the same. */
+  /** Changes with the password: before acting on the verification, check that it is unchanged. */
   lastPasswordSet: Date;
   isExpired: boolean;
 };
@@ -44,16 +44,16 @@ export const createPasswordVerification = ({
 }: Deps) => {
   const address = origin.address ?? '';
 
-  /** The same work and answer for everybody whom it fails. */
+  /** Does the same work and fails with the same error for every cause. */
   const fail = async (email: string, user: CredentialsRow | undefined): Promise<never> => {
-    // What was typed stays out: some type their password into the wrong field.
+    // The username as typed is not recorded: some users type their password into the wrong field.
     const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
     await audit.record(em, [{ ...event, clients: user?.client_ids ?? [] }]);
     await throttle.recordFailure(email, address);
     throw new Problem('invalid-credentials');
   };
 
-  /** Put off to the next login when there is too much to hash: the password was right all the same. */
+  /** If the hashing queue is full, leaves the upgrade to the next login. */
   const upgradeHash = async (userId: number, verified: string, password: string): Promise<void> => {
     const renewed = await hasher.hash(password).catch(orNullIfOverloaded);
     if (renewed !== null) await replaceHash(em, userId, verified, renewed);
@@ -61,14 +61,15 @@ export const createPasswordVerification = ({
 
   return {
     /**
-     * Unknown, inactive and wrong all do the same work and answer the same. A hash of an older kind is replaced.
+     * Verifies a password. Unknown users, inactive users and wrong passwords take the same time and fail with the same
+     * error. An outdated hash is replaced.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`
      */
     verify: async (username: string, password: string): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       await throttle.refuse(email, address);
       const [user, kinds] = await Promise.all([findCredentials(em, email), passwordHashKinds(em)]);
-      // An inactive user fails whatever the password: as an unknown one, whose work is the same.
+      // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.is_active ? user.password_hash : null;
       const confirm = () => throttle.recordSuccess(email, address);
       const isVerified = await loginConcurrency.run(email, networkOf(address), () =>
@@ -79,16 +80,16 @@ export const createPasswordVerification = ({
       if (user.password_hash && hasher.isOutdated(user.password_hash)) {
         await upgradeHash(user.id, user.password_hash, password);
       }
-      return provenUser(user, clock.now());
+      return toVerifiedUser(user, clock.now());
     },
 
-    /** For a passwordVerification that turned out to be overtaken by a deactivation or another password. */
+    /** Fails a verification that a concurrent deactivation or password change has made invalid. */
     failAfterVerification: async ({ email }: VerifiedUser): Promise<never> =>
       fail(email, await findCredentials(em, email)),
   };
 };
 
-/** Somebody who is logged in has only the password to get wrong. */
+/** Reports a failed verification of the logged-in user as a field error: only the password can be wrong. */
 export const rethrowAsWrongPassword = (error: unknown): never => {
   if (error instanceof Problem && error.code === 'invalid-credentials') {
     throw invalid({ password: ['This is not your current password.'] }, error);
@@ -101,7 +102,7 @@ const orNullIfOverloaded = (error: unknown): null => {
   throw error;
 };
 
-const provenUser = (user: CredentialsRow, now: Date): VerifiedUser => ({
+const toVerifiedUser = (user: CredentialsRow, now: Date): VerifiedUser => ({
   id: user.id,
   email: user.email,
   clientIds: user.client_ids,
@@ -111,7 +112,7 @@ const provenUser = (user: CredentialsRow, now: Date): VerifiedUser => ({
     now.getTime() - user.last_password_set.getTime() > user.expiration_days * DAY_MS,
 });
 
-/** A username is any text: PostgreSQL must not be asked for one that it cannot hold. */
+/** Usernames may be any text; PostgreSQL rejects NUL and invalid UTF-16. */
 const findCredentials = async (em: SqlEntityManager, email: string) =>
   email.includes('\0') || !email.isWellFormed()
     ? undefined
@@ -131,7 +132,7 @@ const findCredentials = async (em: SqlEntityManager, email: string) =>
 
 type CredentialsRow = NonNullable<Awaited<ReturnType<typeof findCredentials>>>;
 
-/** Only where the hash is still the one that was verified: a password changed meanwhile must win. */
+/** Replaces only the hash that was verified: a concurrent password change wins. */
 const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>
   tables(em)
     .updateTable('users')

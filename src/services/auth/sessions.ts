@@ -21,10 +21,10 @@ type Deps = {
   idempotency: Idempotency;
 };
 
-/** The logins of browsers: one's own, and the end of somebody else's. */
+/** Browser sessions: the actor's own, and revoking those of other users. */
 export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Deps) => ({
   /**
-   * The actor's own that are still good, the last used first.
+   * Lists the actor's valid sessions, last used first.
    * @throws Problem `invalid-input` on `cursor`
    */
   list: async (actor: Actor, part: CursorPageRequest): Promise<SessionRow[]> => {
@@ -35,7 +35,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   },
 
   /**
-   * Records that the actor has entered their password again, for their session if they have one.
+   * Verifies the actor's password again and records the time in their session, if they have one.
    * @throws Problem `invalid-input` on `password`, `unauthenticated`, `throttled`, `overloaded`, `idempotency-key-reused`
    */
   confirm: async (actor: Actor, password: string, once: IdempotencyKey | null): Promise<void> => {
@@ -43,7 +43,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
     await idempotency.once<null>(actor, request, async (write) => {
       const user = await passwordVerification.verify(actor.email, password).catch(rethrowAsWrongPassword);
       return write(async (tx) => {
-        // A password change in between has ended the session.
+        // A concurrent password change revokes the session.
         if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
         if (actor.credential?.kind !== 'session') return null;
         await tables(tx)
@@ -61,23 +61,23 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   /** @throws Problem `not-found` */
   revoke: (actor: Actor, id: number): Promise<void> =>
     em.transactional(async (tx) => {
-      const ended = await tables(tx)
+      const deleted = await tables(tx)
         .deleteFrom('sessions')
         .where('user_id', '=', actor.id)
         .where('id', '=', id)
         .executeTakeFirst();
-      if (ended.numDeletedRows === 0n) throw notFound('session');
+      if (deleted.numDeletedRows === 0n) throw notFound('session');
       const clients = await clientIdsOf(tx, actor.id);
       await audit.record(tx, [{ action: 'session.end', actor, target: actor.email, clients }]);
     }),
 
-  /** Ends the session that a browser gives up for another: nobody could end it any more. */
+  /** Deletes the session that a new login replaces in the browser. */
   replace: async (secret: string): Promise<void> => {
     await tables(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
   },
 
   /**
-   * Ends every session and token of a user; they may log in again.
+   * Revokes every session and token of a user. The user may log in again.
    * @throws Problem `not-found`, `forbidden`
    */
   revokeAll: (actor: Actor, email: string): Promise<void> =>

@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a password link is about. The row it stands for holds no secret. */
+/** The signed data of a password link. Its row in the database holds no secret. */
 export type PasswordLink = { id: number; userId: number; createdAt: Date };
 
-const TOKEN_FORM = /^(\d{1,15})\.([\w-]{43})$/;
+const TOKEN_PATTERN = /^(\d{1,15})\.([\w-]{43})$/;
 
 export type SignedLinks = ReturnType<typeof createSignedLinks>;
 
 /**
- * The links that go out by mail. Each carries a signature by the service's key, so that neither the API, which
- * shows an invitation's key, nor a copy of the database is enough to make one.
+ * Creates and verifies mailed links. Each is signed with the secret key of the service, so that neither the API, which
+ * exposes invitation keys, nor a copy of the database is enough to forge one.
  */
 export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; baseUrl: string }) => {
   const sign = (...parts: (string | number)[]): string =>
@@ -31,13 +31,13 @@ export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; b
   };
 };
 
-/** The id and the signature in the token of a password link, or null when it has not their form. */
+/** Splits the token of a password link into id and signature. Null if it is malformed. */
 export const parsePasswordToken = (token: string): { id: number; signature: string } | null => {
-  const [, id, signature] = TOKEN_FORM.exec(token) ?? [];
+  const [, id, signature] = TOKEN_PATTERN.exec(token) ?? [];
   return id === undefined || signature === undefined ? null : { id: Number(id), signature };
 };
 
-const isEqual = (given: string, right: string): boolean => {
-  const [a, b] = [Buffer.from(given), Buffer.from(right)];
+const isEqual = (actual: string, expected: string): boolean => {
+  const [a, b] = [Buffer.from(actual), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 };

@@ -3,15 +3,15 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 
-/** The texts that pages show to people who have not logged in. */
+/** Texts of the pages for visitors who are not logged in. */
 export const createBranding = ({ em }: { em: SqlEntityManager }) => ({
-  /** @throws Problem `not-found` on a service without any client */
+  /** @throws Problem `not-found` if there are no clients */
   get: (host: string): Promise<BrandingRow> => findClientByHost(em, host),
 });
 
 /**
- * The client whose site has this host, else the one of the lowest site.
- * @throws Problem `not-found` when there is none at all
+ * Finds the client of the site with this host, or else of the site with the lowest id.
+ * @throws Problem `not-found` if there are no clients
  */
 export const findClientByHost = async (em: SqlEntityManager, host: string): Promise<BrandingRow> => {
   const row = await brandingRows(em, host).executeTakeFirst();
@@ -25,11 +25,11 @@ const brandingRows = (em: SqlEntityManager, host: string) =>
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .select(['clients.id', 'clients.name', 'login_title', 'login_subtitle', 'support_email', 'home_location'])
     .select(['subtitle_404', 'message_404', 'subtitle_500', 'message_500'])
-    .orderBy(sql`sites.domain = ${printable(host)}`, 'desc')
+    .orderBy(sql`sites.domain = ${toPrintable(host)}`, 'desc')
     .orderBy('sites.id')
     .limit(1);
 
 export type BrandingRow = Awaited<ReturnType<ReturnType<typeof brandingRows>['execute']>>[number];
 
-/** A Host header is any text: PostgreSQL must not be asked for one that it cannot hold. */
-const printable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '?');
+/** A Host header may contain any byte; PostgreSQL rejects some. */
+const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '?');

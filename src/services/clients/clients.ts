@@ -16,11 +16,11 @@ import { type UserColumns, userReading } from '../users/user-json.ts';
 import { type UserFilter, usersMatching } from '../users/user-lists.ts';
 import type { UserRow } from '../users/user-rows.ts';
 
-/** Of the column. */
+/** Limit of the database columns. */
 const MAX_LINE_LENGTH = 255;
 
-/** The texts a new client starts with, until somebody writes better ones. */
-export const friendlyTexts = (name: string) => ({
+/** Default branding of a new client. */
+export const defaultBranding = (name: string) => ({
   loginTitle: `Welcome to ${name}`.slice(0, MAX_LINE_LENGTH).toWellFormed(),
   loginSubtitle: 'Log in to see your apps.',
   subtitle404: 'We could not find that page',
@@ -29,7 +29,7 @@ export const friendlyTexts = (name: string) => ({
   message500: 'Please try again in a moment.',
 });
 
-/** Columns that an admin may set, under the names they have in the database and on the wire. */
+/** Columns that an admin may change, named as in the database and the API. */
 export type ClientChanges = {
   [K in (typeof CHANGEABLE)[number]]?: ClientRow[K] | undefined;
 };
@@ -74,10 +74,10 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
         .executeTakeFirst();
       if (!before) throw notFound('client');
       requireClientAdmin(actor, id);
-      const given = pickDefined(changes);
-      if (!given) return before;
+      const defined = pickDefined(changes);
+      if (!defined) return before;
 
-      await tables(tx).updateTable('clients').set(given).where('id', '=', id).execute();
+      await tables(tx).updateTable('clients').set(defined).where('id', '=', id).execute();
       const after = await readClient(tx, actor, id);
       const details = diffColumns(before, after, CHANGEABLE);
       const event: AuditEvent = {
@@ -96,7 +96,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
     readPage(await usersOfClient(em, actor, id, filter), 'users.id', part),
 
   /**
-   * All that `users` would answer, as text.
+   * Streams the result of `users` as JSON.
    * @throws Problem as `users`
    */
   usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<JsonStream> => {
@@ -112,7 +112,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
   create: (actor: Actor, input: { name: string; site: number }): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const site = tx.getReference(Site, input.site);
-      const client = tx.create(Client, { name: input.name, site, ...friendlyTexts(input.name) });
+      const client = tx.create(Client, { name: input.name, site, ...defaultBranding(input.name) });
       await tx.flush();
       const details = { id: client.id, site: input.site };
       const event: AuditEvent = {
@@ -133,7 +133,7 @@ const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, fil
   const members = rows
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .where('memberships.client_id', '=', id);
-  return members as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+  return members as unknown as typeof rows; // callers select no columns of the joined table
 };
 
 const visibleClients = (em: SqlEntityManager, actor: Actor) =>

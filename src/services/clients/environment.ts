@@ -6,7 +6,7 @@ import type { Actor } from '../access/actor.ts';
 export type Environment = { environment: string; upload_bucket_name: string };
 
 export const createEnvironment = ({ em, defaults }: { em: SqlEntityManager; defaults: Environment }) => ({
-  /** A client may have a bucket of its own: its admin is told that one. */
+  /** Admins of a client with its own bucket get that bucket. */
   read: async (actor: Actor): Promise<Environment> => {
     const own = await tables(em)
       .selectFrom('clients')

@@ -10,7 +10,7 @@ import type { Audit } from '../audit/audit.ts';
 export type SiteRow = { id: number; domain: string; name: string };
 
 export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
-  /** The sites of the clients that the actor belongs to, or all for those who see all. */
+  /** Lists the sites of the actor's clients; staff and superusers get all sites. */
   list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
     readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
 

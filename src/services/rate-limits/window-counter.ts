@@ -1,45 +1,47 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 
-/** A window as the database knows it. */
-export type Count = {
-  /** All that was added in it, by whichever instance. */
+export type WindowCount = {
+  /** Points added in the window by all instances. */
   points: number;
   msLeft: number;
-  /** When it ends, by the clock of the database: no two windows of a key have the same. */
+  /** The end of the window by the database clock, which identifies the window of a key. */
   window: string;
 };
 
 const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
-/** Never longer than a window, should the clock of the database be set back. */
+/** Never longer than a window, even if the database clock is set back. */
 const MS_LEFT = (end: string) => `least(${end} - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 
 /**
- * In one statement, which waits for others of the same key. By the clock of the database, which all instances share: by
- * their own, one whose clock is wrong would lock accounts for days, or unlock them.
+ * One statement, which waits for concurrent ones of the same key. Uses the database clock, which all instances share:
+ * an instance whose own clock is wrong would lock accounts for days, or unlock them. rate-limiter-flexible has no such
+ * option.
  */
 const ADD = `
-  insert into rate_limits as known (key, points, expire) values ($1, $3, ${NOW_MS} + $2::bigint)
+  insert into rate_limits as current (key, points, expire) values ($1, $3, ${NOW_MS} + $2::bigint)
   on conflict (key) do update set
-    points = case when known.expire > ${NOW_MS} then known.points else 0 end + excluded.points,
-    expire = case when known.expire > ${NOW_MS} then least(known.expire, excluded.expire) else excluded.expire end
+    points = case when current.expire > ${NOW_MS} then current.points else 0 end + excluded.points,
+    expire = case when current.expire > ${NOW_MS} then least(current.expire, excluded.expire) else excluded.expire end
   returning points, expire::text as "window", ${MS_LEFT('expire')}`;
 
 const READ = `
   select points, expire::text as "window", ${MS_LEFT('expire')} from rate_limits
   where key = $1 and expire > ${NOW_MS}`;
 
-export type Counter = ReturnType<typeof createCounter>;
+export type WindowCounter = ReturnType<typeof createWindowCounter>;
 
-/** Counts in the table `rate_limits`, in windows that begin with the first point, so that all instances share the count. */
-export const createCounter = (
+/**
+ * Counts points per key in the table `rate_limits`, shared by all instances. A fixed window starts with the first point.
+ */
+export const createWindowCounter = (
   pool: Pool,
   { keyPrefix, windowMs }: { keyPrefix: string; windowMs: number },
 ) => {
-  const run = async (text: string, ...values: unknown[]): Promise<Count[]> => {
+  const run = async (text: string, ...values: unknown[]): Promise<WindowCount[]> => {
     const client = await pool.connect();
     try {
-      return (await client.query<Count>(text, values)).rows;
+      return (await client.query<WindowCount>(text, values)).rows;
     } finally {
       client.release();
     }
@@ -47,15 +49,15 @@ export const createCounter = (
   const keyWith = (key: string): string => `${keyPrefix}:${key}`;
 
   return {
-    /** Adds points of a key, to the window that is open or a new one. */
-    add: async (key: string, points = 1): Promise<Count> => {
+    /** Adds points to the current window, or starts a new one. */
+    add: async (key: string, points = 1): Promise<WindowCount> => {
       const [count] = await run(ADD, keyWith(key), windowMs, points);
-      if (!count) throw new Error('an upsert returns its row');
+      if (!count) throw new Error('upsert returned no row');
       return count;
     },
 
-    /** The window that is open, or null. */
-    read: async (key: string): Promise<Count | null> =>
+    /** Reads the current window, if there is one. */
+    read: async (key: string): Promise<WindowCount | null> =>
       (await run(READ, keyWith(key), windowMs)).at(0) ?? null,
 
     remove: async (key: string): Promise<void> => {
@@ -64,13 +66,13 @@ export const createCounter = (
   };
 };
 
-/** Hashed, because what callers send is any text of any length and need not be kept. */
+/** Hashes text of any length that callers send, so that it is not stored. */
 export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Whole seconds, as `Retry-After` has them. */
-export const secondsLeft = ({ msLeft }: Count): number => Math.max(1, Math.ceil(msLeft / 1000));
+/** Whole seconds, as in `Retry-After`. */
+export const secondsLeft = ({ msLeft }: WindowCount): number => Math.max(1, Math.ceil(msLeft / 1000));
 
-/** Of IPv6 the /64 that one customer is given: they have as many addresses in it as they like. */
+/** The IPv4 address, or the /64 network of an IPv6 address: one customer owns all addresses in it. */
 export const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');

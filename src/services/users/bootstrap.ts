@@ -7,18 +7,18 @@ import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
-import { friendlyTexts } from '../clients/clients.ts';
+import { defaultBranding } from '../clients/clients.ts';
 import { addUser, type NewUser } from './new-user.ts';
 
-type FirstStart = { domain: string; adminEmail: string; now: Date };
+type BootstrapInput = { domain: string; adminEmail: string; now: Date };
 
 /**
- * Makes the first site with its client where there is none, and the first superuser where there is none.
- * Instances that start together take keyedMutex. Returns whether the superuser was made now.
+ * Creates the first site with its client, and the first superuser, if there are none. Instances that start at the same
+ * time run this one after another. Returns true if the superuser was created.
  */
 export const bootstrap = (
   em: SqlEntityManager,
-  { domain, adminEmail, now }: FirstStart,
+  { domain, adminEmail, now }: BootstrapInput,
   audit: Audit,
   hash: () => Promise<string>,
 ): Promise<boolean> =>
@@ -26,7 +26,7 @@ export const bootstrap = (
     await lockBootstrap(tx);
     if ((await tx.count(Site)) === 0) {
       const site = tx.create(Site, { domain, name: domain });
-      tx.create(Client, { site, name: 'My organization', ...friendlyTexts('Steward') });
+      tx.create(Client, { site, name: 'My organization', ...defaultBranding('Steward') });
       await audit.record(tx, [
         { action: 'site.create', actor: null, target: domain },
         { action: 'client.create', actor: null, target: 'My organization' },
@@ -38,13 +38,13 @@ export const bootstrap = (
     return true;
   });
 
-/** Held until the end of the transaction: there is only one first start. */
+/** Holds an advisory lock until the end of the transaction. */
 export const lockBootstrap = (tx: SqlEntityManager) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('first start', 0))`.execute(tables(tx));
+  sql`select pg_advisory_xact_lock(hashtextextended('bootstrap', 0))`.execute(tables(tx));
 
 /**
- * Makes a superuser of this address, or one of the active or inactive user who has it already. Without a hash
- * an existing one keeps the password they have.
+ * Creates an active superuser, or promotes and activates an existing user. Without a hash, an existing password is
+ * kept.
  */
 export const promoteToSuperuser = async (
   tx: SqlEntityManager,
@@ -72,28 +72,28 @@ export const addUserWithPassword = async (
   return user;
 };
 
-type AdminInput = { email: string; password?: string; offered: string; now: Date };
+type AdminInput = { email: string; password?: string; generated: string; now: Date };
 
 /**
- * What `create-admin` does. Without a password to set, one who can log in already keeps theirs, and anybody else
- * gets the one on offer. Returns whether that one was set.
+ * Implements `create-admin`. Without a given password, a user who has one keeps it, and a user without one gets the
+ * generated password. Returns true if the generated password was set.
  */
 export const createAdmin = async (
   em: SqlEntityManager,
   hasher: PasswordHasher,
   audit: Audit,
-  { email, password, offered, now }: AdminInput,
+  { email, password, generated, now }: AdminInput,
 ): Promise<boolean> => {
-  const hashes = { given: password && (await hasher.hash(password)), offered: await hasher.hash(offered) };
+  const hashes = { given: password && (await hasher.hash(password)), generated: await hasher.hash(generated) };
   return em.transactional(async (tx) => {
     const existing = await tables(tx)
       .selectFrom('users')
       .select('password_hash')
       .where('email', '=', email)
       .executeTakeFirst();
-    const isOfferedSet = !hashes.given && !existing?.password_hash;
-    await promoteToSuperuser(tx, email, hashes.given || (isOfferedSet ? hashes.offered : null), now);
+    const usesGenerated = !hashes.given && !existing?.password_hash;
+    await promoteToSuperuser(tx, email, hashes.given || (usesGenerated ? hashes.generated : null), now);
     await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: email }]);
-    return isOfferedSet;
+    return usesGenerated;
   });
 };

@@ -19,7 +19,7 @@ export type NewUser = {
   isSuperuser?: boolean;
 };
 
-/** Adds a user, with the defaults of a new one, to the unit of work. */
+/** Adds a user with defaults to the unit of work. */
 export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): Promise<User> =>
   tx.create(User, {
     ...input,
@@ -29,21 +29,21 @@ export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): 
     lastPasswordSet: now,
   });
 
-/** `@` and the address's local part. */
+/** `@` and the local part of the address. */
 export const handleBase = (email: string): string =>
   `@${email.slice(0, email.indexOf('@')).slice(0, HANDLE_BASE_LENGTH)}`;
 
 /**
- * Until the end of the transaction nobody else is given a handle: whoever adds users by the thousand would need a
- * lock for each of their bases, which are more than the server has room for.
+ * Locks all handles until the end of the transaction, for bulk inserts: one lock per handle would exceed the lock table of
+ * the server.
  */
 export const lockAllHandles = (tx: SqlEntityManager) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(tables(tx));
 
 /**
- * The base, made unique by the lowest free number from 2. Whoever asks for the same base, digits at its end aside
- * (`@ada` and `@ada2` both lead to `@ada22`), waits for the other's transaction to end, or both would find the
- * same handle free.
+ * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2`
+ * may both become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same
+ * handle.
  */
 const findFreeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
   const base = handleBase(email);
@@ -63,7 +63,7 @@ const findFreeHandle = async (tx: SqlEntityManager, email: string): Promise<stri
   return found.rows[0]?.handle ?? base;
 };
 
-/** The same address has the same color everywhere, without anybody choosing it. */
+/** Derives the color from the address, so that it is the same in every installation. */
 export const profileColorOf = (email: string): string => {
   const hash = createHash('sha256').update(email).digest();
   return PALETTE[hash.readUInt16BE(0) % PALETTE.length] ?? '1f77b4';

@@ -11,7 +11,7 @@ import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
-/** Who holds which office. Only superusers get here. */
+/** Grants and revokes roles. Routers admit only superusers. */
 export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock: Clock; audit: Audit }) => ({
   /**
    * Grants or revokes staff and superuser.
@@ -36,7 +36,7 @@ export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock:
     }),
 
   /**
-   * Makes a user an admin of a client, whose member they become, or takes the office back and leaves them a member.
+   * Makes a user an admin and member of a client, or revokes the admin role; they stay a member.
    * @throws Problem `not-found`, `reauthentication-required` to grant
    */
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>

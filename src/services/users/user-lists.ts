@@ -8,29 +8,29 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { userRows } from './user-rows.ts';
 
 export type UserFilter = {
-  /** Words, each of them part of the address or of a name. */
+  /** Words that must all occur in the address or the names. */
   search?: string | undefined;
   is_active?: boolean | undefined;
-  /** The address of the last user of the page before. */
+  /** The address of the last user of the previous page. */
   cursor?: string | undefined;
 };
 
-/** What a search looks at: letter for letter the expression of the index `users_search`. */
+/** Must equal the expression of the index `users_search`. */
 const SEARCHED = sql<string>`lower(users.email || ' ' || users.first_name || ' ' || users.last_name)`;
 
 /**
- * Users as an actor sees them, but not only those whom the actor may see: whoever lists them says of whom.
+ * Users that match the filter, with columns as the actor sees them. Callers add the condition on which users are visible.
  * @throws Problem `invalid-input` on `cursor`
  */
 export const usersMatching = async (em: SqlEntityManager, actor: Actor, filter: UserFilter) => {
-  let rows = afterCursor(userRows(em, actor), 'users.id', await idOf(em, actor, filter.cursor));
+  let rows = afterCursor(userRows(em, actor), 'users.id', await findCursorId(em, actor, filter.cursor));
   if (filter.is_active !== undefined) rows = rows.where('users.is_active', '=', filter.is_active);
   if (filter.search !== undefined) rows = rows.where(hasWords(SEARCHED, filter.search));
   return rows;
 };
 
-/** Users have no id for callers: they go on behind an address. */
-const idOf = async (em: SqlEntityManager, actor: Actor, email: string | undefined) => {
+/** Cursors are addresses, because the API does not expose the ids of users. */
+const findCursorId = async (em: SqlEntityManager, actor: Actor, email: string | undefined) => {
   if (email === undefined) return undefined;
   const users = tables(em).selectFrom('users').select('users.id').where('users.email', '=', email);
   return (await cursorRow(users.where(userVisibleTo(actor)))).id;

@@ -4,7 +4,7 @@ import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { anyUsers, readUser, requireUser, type UserRow, visibleUser } from './user-rows.ts';
 
-/** Reads one user as whoever sees all of everybody: what is asked for at the same time is read by one statement. */
+/** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
 export type LoadAnyUser = (email: string) => Promise<UserRow | undefined>;
 
 export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUser =>
@@ -15,25 +15,28 @@ export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUs
 
 type Deps = { em: SqlEntityManager; read: Read; loadAnyUser: LoadAnyUser };
 
-/** Reads one user as an actor sees them. */
-export const createUserLoader = ({ em, read, loadAnyUser: readAnyUser }: Deps) => {
-  let begun: { email: string; row: ReturnType<LoadAnyUser> } | undefined;
+/** Reads a user as the actor sees them. */
+export const createUserLoader = ({ em, read, loadAnyUser }: Deps) => {
+  let prefetched: { email: string; row: ReturnType<LoadAnyUser> } | undefined;
 
   return {
-    /** Begins before the caller is known, which is half of the time, for one who is expected to see all users. */
+    /**
+     * Starts reading before the caller is authenticated, if they are expected to view all users. Authentication takes as
+     * long as the read.
+     */
     prefetch: (email: string): void => {
-      if (em.isInTransaction()) return; // it sees what nobody else does as yet
-      begun = { email, row: readAnyUser(email) };
-      // Told to whoever takes it up; and perhaps nobody does.
-      begun.row.catch(() => undefined);
+      if (em.isInTransaction()) return; // must see its own uncommitted changes
+      prefetched = { email, row: loadAnyUser(email) };
+      // Reported by `load`, which might not be called.
+      prefetched.row.catch(() => undefined);
     },
 
     /** @throws Problem `not-found`, also for a user the actor may not see */
-    read: async (actor: Actor, email: string): Promise<UserRow> => {
+    load: async (actor: Actor, email: string): Promise<UserRow> => {
       if (em.isInTransaction()) return readUser(em, actor, email);
       if (!canViewAll(actor)) return requireUser((await read(visibleUser(em, actor, email)))[0]);
-      const row = begun?.email === email ? begun.row : readAnyUser(email);
-      begun = undefined; // whoever asks again wants to know how it is then
+      const row = prefetched?.email === email ? prefetched.row : loadAnyUser(email);
+      prefetched = undefined; // a later read must be current
       return requireUser(await row);
     },
   };

@@ -40,12 +40,12 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
-  reading: ReturnType<typeof createUserLoader>;
+  userLoader: ReturnType<typeof createUserLoader>;
   readRows: ReadRows;
   transact: Transact;
 };
 
-export const createUsers = ({ em, clock, audit, reading, readRows, transact }: Deps) => ({
+export const createUsers = ({ em, clock, audit, userLoader, readRows, transact }: Deps) => ({
   /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: PageRequest): Promise<UserRow[]> =>
     readPage(await visibleUsers(em, actor, filter), 'users.id', part),
@@ -65,10 +65,10 @@ export const createUsers = ({ em, clock, audit, reading, readRows, transact }: D
   },
 
   /** Begins to read a user whom `get` is soon to be asked for. */
-  prefetchGet: (email: string): void => reading.prefetch(email),
+  prefetchGet: (email: string): void => userLoader.prefetch(email),
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserRow> => reading.read(actor, email),
+  get: (actor: Actor, email: string): Promise<UserRow> => userLoader.load(actor, email),
 
   /**
    * Makes a user without a password, and owes them the mail by which to set one.

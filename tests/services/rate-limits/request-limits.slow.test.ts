@@ -9,7 +9,7 @@ import { createTestPool } from '../../support/test-pool.ts';
 
 type Context = { database: TestDatabase; pool: Pool };
 
-const limits = suite<Context>('limits of requests');
+const limits = suite<Context>('request limits');
 
 limits.before(async (context) => {
   context.database = await createTestDatabase();
@@ -21,11 +21,11 @@ limits.after(async ({ pool, database }) => {
 });
 
 const logger = createLogger('silent');
-const token = (id: number): Caller => ({ via: { kind: 'token', id }, address: '127.0.0.1' });
-const at = (address: string): Caller => ({ via: null, address });
+const token = (id: number): Caller => ({ credential: { kind: 'token', id }, address: '127.0.0.1' });
+const at = (address: string): Caller => ({ credential: null, address });
 
-/** How many of so many requests at once are granted. */
-const grantedOf = async (
+/** Counts how many of these concurrent requests are granted. */
+const countGranted = async (
   instances: ReturnType<typeof createRequestLimits>[],
   caller: Caller,
   tries: number,
@@ -36,13 +36,13 @@ const grantedOf = async (
   return allowances.filter((allowance) => allowance?.isGranted).length;
 };
 
-limits('grant exactly the limit, and tell what is left', async ({ pool }) => {
+limits('grant exactly the limit, and report what remains', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 3, logger });
-  const told = [];
-  for (let n = 0; n < 5; n += 1) told.push(await one.consume(token(1), 1));
+  const allowances = [];
+  for (let n = 0; n < 5; n += 1) allowances.push(await one.consume(token(1), 1));
 
   assert.equal(
-    told.map(({ isGranted, remaining }) => [isGranted, remaining]),
+    allowances.map(({ isGranted, remaining }) => [isGranted, remaining]),
     [
       [true, 2],
       [true, 1],
@@ -51,22 +51,22 @@ limits('grant exactly the limit, and tell what is left', async ({ pool }) => {
       [false, 0],
     ],
   );
-  for (const { resetSeconds } of told) assert.ok(resetSeconds >= 1 && resetSeconds <= 60);
+  for (const { resetSeconds } of allowances) assert.ok(resetSeconds >= 1 && resetSeconds <= 60);
 });
 
-limits('grant no more than that to all instances together, however many ask at once', async ({ pool }) => {
+limits('never grant more than the limit to concurrent requests on several instances', async ({ pool }) => {
   for (const limit of [1, 7, 20, 100, 1_000]) {
     const instances = [1, 2, 3].map(() => createRequestLimits({ pool, limit, logger }));
-    const granted = await grantedOf(instances, token(limit * 10), limit * 3);
+    const granted = await countGranted(instances, token(limit * 10), limit * 3);
 
-    // Each of them may keep all but one of its last block.
+    // Each instance may keep all but one request of its last reservation.
     const lost = instances.length * (Math.max(1, Math.floor(limit / 20)) - 1);
     assert.ok(granted <= limit, `${granted} of ${limit}`);
     assert.ok(granted >= limit - lost, `${granted} of ${limit}`);
   }
 });
 
-limits('are for each token and for each address, of IPv6 for each network', async ({ pool }) => {
+limits('are counted per token, per session and per address, or per /64 network for IPv6', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 1, logger });
   const isGranted = async (caller: Caller) => (await one.consume(caller, 1)).isGranted;
 
@@ -74,12 +74,12 @@ limits('are for each token and for each address, of IPv6 for each network', asyn
     [await isGranted(token(2)), await isGranted(token(3)), await isGranted(token(2))],
     [true, true, false],
   );
-  assert.is(await isGranted({ via: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
+  assert.is(await isGranted({ credential: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
   assert.equal([await isGranted(at('10.0.0.1')), await isGranted(at('10.0.0.2'))], [true, true]);
   assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8::2'))], [true, false]);
 });
 
-limits('take all that is asked for at once, or nothing of it', async ({ pool }) => {
+limits('grant all requests of a batch, or none', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 10, logger });
   const take = async (requests: number) => {
     const { isGranted, remaining } = await one.consume(token(4), requests);
@@ -92,19 +92,19 @@ limits('take all that is asked for at once, or nothing of it', async ({ pool }) 
   assert.is((await one.consume(token(5), 11)).isGranted, false);
 });
 
-limits('begin anew with the next window, for all instances alike', async ({ pool }) => {
+limits('reset with the next window on all instances', async ({ pool }) => {
   const windowMs = 1_500;
   const instances = [1, 2].map(() => createRequestLimits({ pool, limit: 100, logger, windowMs }));
   for (let round = 0; round < 2; round += 1) {
-    // Leaves each of them a part of its block, which is worth nothing in the next window.
-    assert.is(await grantedOf(instances, token(6), 2), 2);
-    await until('the window is over', async () => {
+    // Leaves each instance part of its reservation, which must not count in the next window.
+    assert.is(await countGranted(instances, token(6), 2), 2);
+    await until('the window has ended', async () => {
       const { rows } = await pool.query(
         `select from rate_limits where key = 'requests:token:6' and expire > extract(epoch from now()) * 1000`,
       );
       return rows.length === 0;
     });
-    const granted = await grantedOf(instances, token(6), 150);
+    const granted = await countGranted(instances, token(6), 150);
     assert.ok(granted > 90 && granted <= 100, String(granted));
     await until(
       'the next one is',
@@ -113,22 +113,22 @@ limits('begin anew with the next window, for all instances alike', async ({ pool
   }
 });
 
-limits('ask the database once for many requests', async ({ pool }) => {
+limits('reserve many requests with one query', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 2_000, logger });
-  await grantedOf([one], token(7), 250);
+  await countGranted([one], token(7), 250);
 
   const { rows } = await pool.query(`select points from rate_limits where key = 'requests:token:7'`);
   assert.is(rows[0].points, 300);
 });
 
-limits('are kept by each instance alone while the database is away', async ({ database }) => {
+limits('are applied by each instance on its own while the database is unavailable', async ({ database }) => {
   const gone = createTestPool(database.connection);
   const one = createRequestLimits({ pool: gone, limit: 40, logger });
-  assert.is(await grantedOf([one], token(8), 10), 10);
+  assert.is(await countGranted([one], token(8), 10), 10);
   await gone.end();
 
-  assert.is(await grantedOf([one], token(8), 100), 30);
-  assert.is(await grantedOf([one], token(9), 100), 40);
+  assert.is(await countGranted([one], token(8), 100), 30);
+  assert.is(await countGranted([one], token(9), 100), 40);
 });
 
 limits.run();
