@@ -12,7 +12,8 @@ export const diffColumns = <T extends object>(
   const changes: Changes = {};
   for (const column of columns) {
     const [from, to] = [before[column], after[column]];
-    if (JSON.stringify(from) !== JSON.stringify(to)) changes[column] = { from: truncate(from), to: truncate(to) };
+    if (JSON.stringify(from) !== JSON.stringify(to))
+      changes[column] = { from: truncate(from), to: truncate(to) };
   }
   return changes;
 };

@@ -35,7 +35,9 @@ export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
   };
   const lookUpCredential = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
     // A transaction must see its own uncommitted changes.
-    unit.isInTransaction() ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0) : loaders[kind](digest);
+    unit.isInTransaction()
+      ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0)
+      : loaders[kind](digest);
 
   return Object.assign(lookUpCredential, {
     /** Predicts whether the owner can view all users. Used for prefetching only; grants no access. */

@@ -73,10 +73,7 @@ export const findActorByEmail = async (
 };
 
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (
-  em: SqlEntityManager,
-  { id, credential }: Actor,
-): Promise<Actor | null> => {
+export const reloadActor = async (em: SqlEntityManager, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(tables(em)).where('users.id', '=', id);
   const login =
     credential &&

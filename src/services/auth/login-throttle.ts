@@ -1,7 +1,13 @@
 import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { createWindowCounter, hashKey, networkOf, secondsLeft, type WindowCount } from '../rate-limits/window-counter.ts';
+import {
+  createWindowCounter,
+  hashKey,
+  networkOf,
+  secondsLeft,
+  type WindowCount,
+} from '../rate-limits/window-counter.ts';
 
 const FAILURES_PER_ACCOUNT = 10;
 const FAILURES_PER_ADDRESS = 100;
@@ -18,7 +24,9 @@ export const createLoginThrottle = (pool: Pool) => {
   const check = async (username: string, address: string): Promise<void> => {
     const waits = await Promise.all([
       accounts.read(hashKey(username)).then((count) => waitSecondsFor(count, FAILURES_PER_ACCOUNT)),
-      addresses.read(hashKey(networkOf(address))).then((count) => waitSecondsFor(count, FAILURES_PER_ADDRESS)),
+      addresses
+        .read(hashKey(networkOf(address)))
+        .then((count) => waitSecondsFor(count, FAILURES_PER_ADDRESS)),
     ]);
     const waitSeconds = Math.max(...waits);
     if (waitSeconds > 0) throw new Problem('throttled', { retryAfterSeconds: waitSeconds });

@@ -1,7 +1,13 @@
 import type { Pool } from 'pg';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { createWindowCounter, hashKey, networkOf, secondsLeft, type WindowCount } from '../rate-limits/window-counter.ts';
+import {
+  createWindowCounter,
+  hashKey,
+  networkOf,
+  secondsLeft,
+  type WindowCount,
+} from '../rate-limits/window-counter.ts';
 
 /** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
 const REQUESTS_PER_ACCOUNT = 5;

@@ -84,7 +84,10 @@ export const createAdmin = async (
   audit: Audit,
   { email, password, generated, now }: AdminInput,
 ): Promise<boolean> => {
-  const hashes = { given: password && (await hasher.hash(password)), generated: await hasher.hash(generated) };
+  const hashes = {
+    given: password && (await hasher.hash(password)),
+    generated: await hasher.hash(generated),
+  };
   return em.transactional(async (tx) => {
     const existing = await tables(tx)
       .selectFrom('users')

@@ -66,18 +66,21 @@ limits('never grant more than the limit to concurrent requests on several instan
   }
 });
 
-limits('are counted per token, per session and per address, or per /64 network for IPv6', async ({ pool }) => {
-  const one = createRequestLimits({ pool, limit: 1, logger });
-  const isGranted = async (caller: Caller) => (await one.consume(caller, 1)).isGranted;
+limits(
+  'are counted per token, per session and per address, or per /64 network for IPv6',
+  async ({ pool }) => {
+    const one = createRequestLimits({ pool, limit: 1, logger });
+    const isGranted = async (caller: Caller) => (await one.consume(caller, 1)).isGranted;
 
-  assert.equal(
-    [await isGranted(token(2)), await isGranted(token(3)), await isGranted(token(2))],
-    [true, true, false],
-  );
-  assert.is(await isGranted({ credential: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
-  assert.equal([await isGranted(at('10.0.0.1')), await isGranted(at('10.0.0.2'))], [true, true]);
-  assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8::2'))], [true, false]);
-});
+    assert.equal(
+      [await isGranted(token(2)), await isGranted(token(3)), await isGranted(token(2))],
+      [true, true, false],
+    );
+    assert.is(await isGranted({ credential: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
+    assert.equal([await isGranted(at('10.0.0.1')), await isGranted(at('10.0.0.2'))], [true, true]);
+    assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8::2'))], [true, false]);
+  },
+);
 
 limits('grant all requests of a batch, or none', async ({ pool }) => {
   const one = createRequestLimits({ pool, limit: 10, logger });
