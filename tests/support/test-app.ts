@@ -100,7 +100,8 @@ export const startTestApp = async (
     as: (email: string | null) =>
       createCaller({
         openServices: () => app.openServices(IN_PROCESS),
-        authenticate: async () => (email ? app.openServices().identity.findByToken(await tokenOf(email)) : null),
+        authenticate: async () =>
+          email ? app.openServices().identity.findByToken(await tokenOf(email)) : null,
         unauthenticated: () => new Problem('unauthenticated'),
         canPrefetch: () => false,
         browser: NO_BROWSER,

@@ -49,9 +49,10 @@ const createCredentialCache = ({ openServices, baseUrl }: Omit<Deps, 'limits'>) 
   const lookUp = async (request: FastifyRequest, token: string | null, session: string) => {
     const { identity } = openServices({ requestId: request.id, address: addressOf(request) });
     // If the database is unavailable, the caller is limited by address, and the route itself reports the failure.
-    const actor = await (token === null ? identity.findBySession(session) : identity.findByToken(token)).catch(
-      (_unavailable: unknown) => null,
-    );
+    const actor = await (token === null
+      ? identity.findBySession(session)
+      : identity.findByToken(token)
+    ).catch((_unavailable: unknown) => null);
     return actor?.credential ?? null;
   };
 

@@ -41,7 +41,7 @@ export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
 
   return Object.assign(lookUpCredential, {
     /** Predicts whether the owner can view all users. Used for prefetching only; grants no access. */
-    sawAllLastTime: (digest: string): boolean => viewsAll.has(digest),
+    couldViewAll: (digest: string): boolean => viewsAll.has(digest),
   });
 };
 

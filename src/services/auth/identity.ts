@@ -45,7 +45,7 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
       SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,
 
     /** Whether the owner could view all users when this process last looked up the credential. */
-    couldViewAll: (secret: string): boolean => lookUpCredential.sawAllLastTime(tokenDigest(secret)),
+    couldViewAll: (secret: string): boolean => lookUpCredential.couldViewAll(tokenDigest(secret)),
   };
 };
 
