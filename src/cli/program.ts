@@ -12,7 +12,7 @@ import { addUsageCommands } from './usage.ts';
 /** Runs the command that the arguments name; what fails is told on standard error, and by the exit code. */
 export const runProgram = async (): Promise<void> => {
   const program = new Command('steward')
-    .description(`${manifest.description}\nSettings are environment variables: see the README.`)
+    .description(`${manifest.description}\nSettings are environment variables: see docs/settings.md.`)
     .version(manifest.version)
     .showHelpAfterError()
     .configureHelp({ showGlobalOptions: true });
