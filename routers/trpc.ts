@@ -116,9 +116,9 @@ export const protectedProcedure = t.procedure.use(withActor(() => true));
 const forRole = (role: Role, isAllowed: (actor: Actor) => boolean, roles: string) =>
   t.procedure.meta({ role }).use(withActor(isAllowed, roles));
 
-/** Lists users, clients and usage: client admins (of their own clients), staff and superusers. */
+/** Lists users, clients and usage: client admins (own clients), staff and superusers. */
 export const viewerProcedure = forRole('viewer', canList, LISTING_ROLES);
-/** Makes changes: client admins (of their own clients) and superusers. */
+/** Makes changes: client admins (own clients) and superusers. */
 export const adminProcedure = forRole('admin', canManage, CHANGING_ROLES);
 /** Fetches and loads apps: staff and superusers. */
 export const staffProcedure = forRole('staff', canOperate, OPERATING_ROLES);

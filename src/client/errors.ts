@@ -39,7 +39,7 @@ export const retryAfterSeconds = (error: unknown): number | undefined =>
 export const isUnreachable = (error: unknown): boolean =>
   causesOf(error).some((cause) => cause instanceof Unreachable);
 
-/** Whether the response was not from Steward, but for example from a proxy. */
+/** Whether another server responded, such as a proxy in front of Steward. */
 export const isForeignAnswer = (error: unknown): boolean => {
   const [call, cause] = causesOf(error);
   if (call?.name !== 'TRPCClientError' || cause === undefined || isUnreachable(error)) return false;

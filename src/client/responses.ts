@@ -1,5 +1,3 @@
-import { type ProblemDocument, parseProblem } from './problem-document.ts';
-
 /** The subset of `fetch` that the client uses. */
 export type Send = (url: string, init?: RequestInit) => Promise<Response>;
 
@@ -112,4 +110,30 @@ const toEnvelope = ({ code, detail, status, fields }: ProblemDocument, retryAfte
   const retryAfterSeconds = retryAfter === null ? undefined : Number(retryAfter);
   const data = { code: 'BAD_REQUEST', httpStatus: status, problem: { code, fields, retryAfterSeconds } };
   return { error: { json: { message: detail, code: INTERNAL_ERROR, data } } };
+};
+
+/** The members of Steward's RFC 9457 documents that the client reads. */
+type ProblemDocument = {
+  code: string;
+  detail: string;
+  status: number;
+  fields: Record<string, string[]> | undefined;
+};
+
+const TYPE = /^urn:steward:problem:(.+)$/;
+
+/** Null if the document is not a problem of Steward. */
+const parseProblem = (document: unknown): ProblemDocument | null => {
+  if (!isObject(document)) return null;
+  const { type, detail, status, errors } = document;
+  const [, code] = TYPE.exec(String(type)) ?? [];
+  if (code === undefined || typeof detail !== 'string' || typeof status !== 'number') return null;
+  return { code, detail, status, fields: parseFields(errors) };
+};
+
+const parseFields = (errors: unknown): Record<string, string[]> | undefined => {
+  if (!isObject(errors)) return undefined;
+  return Object.fromEntries(
+    Object.entries(errors).map(([field, messages]) => [field, [messages].flat().map(String)]),
+  );
 };
