@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from 'pg';
-import { joinEmbeddedPostgres } from '../src/adapters/embedded-postgres/index.ts';
+import { attachToEmbeddedPostgres } from '../src/adapters/embedded-postgres/index.ts';
 import { type Config, readConfig } from '../src/config/config.ts';
 import type { Connection } from '../src/config/connection.ts';
 import { withDatabaseHost } from '../src/server/database-host.ts';
@@ -84,8 +84,8 @@ const connectToDatabase = async (
   folder: string,
   cleanup: AsyncDisposableStack,
 ): Promise<Pick<Environment, 'connection' | 'database'>> => {
-  const joined = config.database ? null : await joinEmbeddedPostgres(folder);
-  if (joined) cleanup.defer(joined.leave);
+  const joined = config.database ? null : await attachToEmbeddedPostgres(folder);
+  if (joined) cleanup.defer(joined.detach);
   const connection = config.database ?? joined?.connection;
   if (!connection) throw new Error('The embedded database accepts no connections.');
   const database = new Client({

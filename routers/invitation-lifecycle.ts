@@ -39,7 +39,7 @@ export const invitationLifecycle = {
     )
     .output(listOf(InvitationDetailsView))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitationCare.search(
+      const invitations = await ctx.services.invitationLifecycle.search(
         ctx.actor,
         input,
         toPageRequest(ctx, input),
@@ -52,7 +52,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsView)
     .query(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationCare.get(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsView(await ctx.services.invitationLifecycle.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   resend: adminProcedure
@@ -60,7 +60,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationCare.resend(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsView(await ctx.services.invitationLifecycle.resend(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   revoke: adminProcedure
@@ -68,7 +68,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationCare.revoke(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsView(await ctx.services.invitationLifecycle.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   /** A mutation, because the audit trail records who copied the link. */
@@ -77,7 +77,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
-      const { url, expiresAt } = await ctx.services.invitationCare.copyLink(ctx.actor, input.id);
+      const { url, expiresAt } = await ctx.services.invitationLifecycle.copyLink(ctx.actor, input.id);
       return { url, expires_at: expiresAt };
     }),
 

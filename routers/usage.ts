@@ -102,7 +102,7 @@ export const usageRouter = router({
     .output(z.array(UsageDayView))
     .query(({ ctx, input }) => {
       const subject = { appId: input.app_id, email: input.email };
-      return ctx.services.usageCharts.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
+      return ctx.services.usageStats.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
   /** The most active users and the most used stacks of an app. */
@@ -114,7 +114,7 @@ export const usageRouter = router({
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserView), stacks: z.array(TopStackView) }))
     .query(({ ctx, input }) =>
-      ctx.services.usageCharts.top(ctx.actor, input.app_id, input.window, input.limit),
+      ctx.services.usageStats.top(ctx.actor, input.app_id, input.window, input.limit),
     ),
 
   /** Takes one entry or an array. Either all are written or none. */

@@ -38,7 +38,7 @@ import { pruneAnswers } from './services/idempotency/idempotency.ts';
 import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
-import { careForUsage } from './services/usage/usage-maintenance.ts';
+import { maintainUsage } from './services/usage/usage-maintenance.ts';
 import { createUsageWriteLimiter } from './services/usage/write-limiter.ts';
 import { createAnyUserLoader } from './services/users/user-loader.ts';
 
@@ -139,7 +139,7 @@ export const createApp = async (deps: AppDeps) => {
     tasks: {
       mails: mailing.prune,
       usage: () =>
-        careForUsage({
+        maintainUsage({
           em: orm.em.fork(),
           openSession: () => openUnlimitedSession(connection),
           now: clock.now(),

@@ -32,7 +32,7 @@ export const serve = async (settings: Config): Promise<void> => {
   logUnhandledRejections(logger);
 
   const isAlone = settings.workers === 1;
-  const place = await openDatabaseHost(settings, isAlone ? { meanwhile: loadServing } : {});
+  const place = await openDatabaseHost(settings, isAlone ? { onLaunch: loadServing } : {});
   const closing = [place.stop];
   try {
     const config = await resolvePort(settings);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import type { Needs } from '../../src/services/invitations/invitation-acceptance.ts';
-import type { MailedInvitation } from '../../src/services/invitations/invitation-by-link.ts';
+import type { AcceptanceRequirement } from '../../src/services/invitations/invitation-acceptance.ts';
+import type { InvitationByLink } from '../../src/services/invitations/invitation-by-link.ts';
 import type { InvitationDetails } from '../../src/services/invitations/invitation-details.ts';
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
@@ -129,7 +129,7 @@ export const InvitationPageView = z.object({
   rules: z.array(z.object({ rule: z.string(), message: z.string() })),
 });
 
-type Opened = { invitation: MailedInvitation; needs: Needs };
+type Opened = { invitation: InvitationByLink; needs: AcceptanceRequirement };
 
 export const invitationPageView = ({ invitation, needs }: Opened) => ({
   status: invitation.status,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type KeptExtra, keptExtra } from '../../src/services/usage/usage-extra.ts';
-import { reportsOf, type UsageElement } from '../../src/services/usage/usage-reports.ts';
+import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
+import { collectReports, type UsageElement } from '../../src/services/usage/usage-reports.ts';
 import { fieldErrors } from '../middleware/errors.ts';
 import { Email, Instant, Text } from './fields.ts';
 
@@ -21,8 +21,8 @@ const Timestamp = z
 const UsageExtra = z
   .custom<Record<string, unknown>>()
   .default({})
-  .transform((value, context): KeptExtra => {
-    const result = keptExtra(value);
+  .transform((value, context): SanitizedExtra => {
+    const result = sanitizeExtra(value);
     if ('kept' in result) return result.kept;
     for (const [field, [message]] of Object.entries(result.faults)) {
       context.addIssue({ code: 'custom', message, path: field.split('.').slice(1) });
@@ -57,4 +57,4 @@ export const usageReports = (maxEntries: number) =>
   z
     .array(z.custom<z.input<typeof UsageReport>>().meta({ sent: UsageReport }))
     .max(maxEntries)
-    .transform((elements) => reportsOf(elements, readElement));
+    .transform((elements) => collectReports(elements, readElement));

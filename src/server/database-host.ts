@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  awaitGuests,
+  attachToEmbeddedPostgres,
   DataDirInUse,
-  joinEmbeddedPostgres,
   startEmbeddedPostgres,
+  waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
@@ -26,10 +26,10 @@ const NEVER = new Promise<never>(() => {});
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
-/** @param meanwhile is called while the embedded server, once it is launched, makes itself ready */
+/** @param onLaunch is called while the embedded server, once it is launched, makes itself ready */
 export const openDatabaseHost = async (
   config: Config,
-  { meanwhile }: { meanwhile?: () => unknown } = {},
+  { onLaunch }: { onLaunch?: () => unknown } = {},
 ): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
@@ -50,7 +50,7 @@ export const openDatabaseHost = async (
   } = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
-    meanwhile,
+    onLaunch,
   });
   const connection = { ...socket, preparesStatements };
   return { connection, secretKey, stop, lost: exited };
@@ -67,13 +67,13 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
     // Starting comes first: whoever has the lock is alive, and a killed service's server is waited for to end.
     const own = await openDatabaseHost(config).catch(orInUse);
     if (!(own instanceof DataDirInUse)) {
-      return { ...own, stop: () => awaitGuests(own.connection).finally(own.stop) };
+      return { ...own, stop: () => waitForAttached(own.connection).finally(own.stop) };
     }
-    const joined = await joinEmbeddedPostgres(config.dataDir);
+    const joined = await attachToEmbeddedPostgres(config.dataDir);
     if (joined) {
       const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
       const connection = { ...joined.connection, preparesStatements: config.preparesStatements };
-      return { connection, secretKey, stop: joined.leave, lost: NEVER };
+      return { connection, secretKey, stop: joined.detach, lost: NEVER };
     }
     // Its owner is starting or stopping.
     if (Date.now() > deadline) throw own;

@@ -34,7 +34,7 @@ import { createSites } from './clients/sites.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import type { ResponseEncryption } from './idempotency/response-encryption.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
-import { createInvitationCare } from './invitations/invitation-lifecycle.ts';
+import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import type { MailRoute } from './mail/mail-links.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
@@ -45,7 +45,7 @@ import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
-import { createUsageCharts } from './usage/usage-stats.ts';
+import { createUsageStats } from './usage/usage-stats.ts';
 import type { UsageWriteLimiter } from './usage/write-limiter.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserLoader, type LoadAnyUser } from './users/user-loader.ts';
@@ -107,14 +107,14 @@ const makers = {
   users: createUsers,
   roles: createRoles,
   invitations: createInvitations,
-  invitationCare: createInvitationCare,
+  invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,
   appStacks: createAppStacks,
   appStatus: createAppStatus,
   appVersions: createAppVersions,
   usage: createUsage,
-  usageCharts: createUsageCharts,
+  usageStats: createUsageStats,
   usageRecording: createUsageRecording,
   savedFilters: createSavedFilters,
   appPackages: createAppPackages,

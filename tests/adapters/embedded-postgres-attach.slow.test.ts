@@ -6,10 +6,10 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  awaitGuests,
+  attachToEmbeddedPostgres,
   type EmbeddedPostgres,
-  joinEmbeddedPostgres,
   startEmbeddedPostgres,
+  waitForAttached,
 } from '../../src/adapters/embedded-postgres/index.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { until } from '../support/poll.ts';
@@ -40,7 +40,7 @@ const LOOKED = `select from pg_stat_activity
 
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string };
 
-const joining = suite<Context>('joinEmbeddedPostgres');
+const joining = suite<Context>('attachToEmbeddedPostgres');
 
 joining.before(async (context) => {
   context.folder = await makeScratchFolder();
@@ -49,14 +49,14 @@ joining.before(async (context) => {
 joining.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 joining('finds nothing where no server ever ran', async ({ dataDir }) => {
-  assert.is(await joinEmbeddedPostgres(dataDir), null);
+  assert.is(await attachToEmbeddedPostgres(dataDir), null);
 });
 
 joining('logs in beside the owner, whose server outlives the guest', async ({ dataDir }) => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
 
-  const joined = await joinEmbeddedPostgres(dataDir);
-  await joined?.leave();
+  const joined = await attachToEmbeddedPostgres(dataDir);
+  await joined?.detach();
   const rows = await countOf(connection, 'select 1');
   await stop();
 
@@ -65,7 +65,7 @@ joining('logs in beside the owner, whose server outlives the guest', async ({ da
 });
 
 joining('finds nothing once the owner has stopped', async ({ dataDir }) => {
-  assert.is(await joinEmbeddedPostgres(dataDir), null);
+  assert.is(await attachToEmbeddedPostgres(dataDir), null);
 });
 
 joining('finds nothing by the file of a killed server, whoever has its process id', async ({ dataDir }) => {
@@ -77,7 +77,7 @@ joining('finds nothing by the file of a killed server, whoever has its process i
   // As a server leaves it that had no time to end; the process is one that lives.
   await writeFile(file, [process.pid, ...lines].join('\n'));
 
-  assert.is(await joinEmbeddedPostgres(dataDir), null);
+  assert.is(await attachToEmbeddedPostgres(dataDir), null);
 });
 
 joining('does not talk to a server in a folder of somebody else', async ({ dataDir }) => {
@@ -85,8 +85,8 @@ joining('does not talk to a server in a folder of somebody else', async ({ dataD
   // Only root can give a folder away; without it there is nothing to try.
   if (isRoot) await chown(connection.host, 65533, 65533);
 
-  const joined = await joinEmbeddedPostgres(dataDir);
-  await joined?.leave();
+  const joined = await attachToEmbeddedPostgres(dataDir);
+  await joined?.detach();
   await stop();
 
   assert.is(joined === null, isRoot);
@@ -94,7 +94,7 @@ joining('does not talk to a server in a folder of somebody else', async ({ dataD
 
 joining.run();
 
-const guests = suite<Context & { server: EmbeddedPostgres }>('awaitGuests');
+const guests = suite<Context & { server: EmbeddedPostgres }>('waitForAttached');
 
 guests.before(async (context) => {
   context.folder = await makeScratchFolder();
@@ -109,15 +109,15 @@ guests.after(async ({ folder, server }) => {
 guests('waits for those who have joined, and for nobody else', async ({ dataDir, server }) => {
   const own = new Client(server.connection);
   await own.connect();
-  const joined = await joinEmbeddedPostgres(dataDir);
+  const joined = await attachToEmbeddedPostgres(dataDir);
   const order: string[] = [];
 
-  const waited = awaitGuests(server.connection).then(() => order.push('all gone'));
+  const waited = waitForAttached(server.connection).then(() => order.push('all gone'));
   await until('it has looked for guests', async () => {
     return (await countOf(server.connection, LOOKED)) > 0;
   });
   order.push('leaves');
-  await joined?.leave();
+  await joined?.detach();
   await waited;
   await own.end();
 
@@ -127,7 +127,7 @@ guests('waits for those who have joined, and for nobody else', async ({ dataDir,
 guests('does not wait for the guests of a server that is gone', async ({ server }) => {
   await server.stop();
 
-  await awaitGuests(server.connection);
+  await waitForAttached(server.connection);
 });
 
 guests.run();

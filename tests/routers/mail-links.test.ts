@@ -50,7 +50,7 @@ for (const { where, settings, isMailed } of [
 
   links(`of a password are for ${isMailed ? 'nobody' : 'superusers'}`, async ({ app }) => {
     await app.as(null).passwords.requestReset({ email: ADA });
-    await openOutbox(placeOf(app)).makeReadable();
+    await openOutbox(placeOf(app)).createLinks();
 
     for (const who of [ACME, STAFF]) showsNone(await readBy(app, who, ADA));
     const forms = await readBy(app, ROOT, ADA);

@@ -22,7 +22,7 @@ const oweSome = async (app: TestApp) => {
   const globex = `globex-${acme}`;
   await app.as(GLOBEX).clients.invite({ id: 2, email: globex, initial_apps: [] });
   for (const email of [ADA, EDSGER, ROOT]) await app.as(null).passwords.requestReset({ email });
-  await outboxOf(app).makeReadable();
+  await outboxOf(app).createLinks();
   return { acme, globex };
 };
 
@@ -49,10 +49,10 @@ mails('say what became of each', async ({ app }) => {
   const claimed = (await outbox.claim(4)).mails.sort((a, b) => a.id - b.id);
   const [, sent, retrying, failed] = claimed;
   if (!claimed[0] || !sent || !retrying || !failed) return assert.unreachable();
-  await outbox.giveBack([claimed[0]]);
-  await outbox.settle(sent, { outcome: 'taken' });
-  await outbox.settle(retrying, { outcome: 'failed', reason: 'Try later.' });
-  await outbox.settle(failed, { outcome: 'refused', reason: 'No such mailbox.' });
+  await outbox.release([claimed[0]]);
+  await outbox.recordDelivery(sent, { outcome: 'taken' });
+  await outbox.recordDelivery(retrying, { outcome: 'failed', reason: 'Try later.' });
+  await outbox.recordDelivery(failed, { outcome: 'refused', reason: 'No such mailbox.' });
 
   for (const [index, status] of (['queued', 'sent', 'retrying', 'failed'] as const).entries()) {
     assert.equal(await recipientsFor(app, ACME, { status }), [emails[index]], status);
@@ -96,7 +96,7 @@ mails('about a user of two clients name to each admin that admin’s client alon
     .as(ROOT)
     .clients.update({ id: 1, support_email: 'help@acme.test', default_from_email: 'a@acme.test' });
   await app.as(null).passwords.requestReset({ email: EDSGER });
-  await outboxOf(app).makeReadable();
+  await outboxOf(app).createLinks();
   const seenBy = async (who: string) => {
     const [row] = await app.as(who).mail.list({});
     const mail = await app.as(who).mail.get({ id: row?.id ?? 0 });
@@ -144,13 +144,13 @@ mails('are tried again at once when somebody who may change the client says so',
   const { id } = claimed;
   const waiting = await app.as(ACME).mail.retry({ id });
   assert.ok(waiting.next_attempt_at && waiting.next_attempt_at > app.clock.now(), 'it is being sent');
-  await outbox.settle(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
+  await outbox.recordDelivery(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
   await rejectsWith(app.as(STAFF).mail.retry({ id }), 'forbidden');
 
   const { status, next_attempt_at } = await app.as(ACME).mail.retry({ id });
   const again = (await outbox.claim(1)).mails[0];
   if (!again) return assert.unreachable();
-  await outbox.settle(again, { outcome: 'taken' });
+  await outbox.recordDelivery(again, { outcome: 'taken' });
   const problem = await rejectsWith(app.as(ACME).mail.retry({ id }), 'invalid-input');
 
   assert.equal([status, next_attempt_at], ['retrying', app.clock.now()]);

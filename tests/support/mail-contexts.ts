@@ -1,9 +1,9 @@
-import type { MailFacts } from '../../src/services/mail/mail-context.ts';
+import type { MailContext } from '../../src/services/mail/mail-context.ts';
 
 const NOON = new Date('2026-11-21T12:00:00.000Z');
 
 /** An invitation as its mail knows it, with whatever a test wants to be different. */
-export const invitationFacts = (changes: Partial<MailFacts> = {}): MailFacts => ({
+export const invitationFacts = (changes: Partial<MailContext> = {}): MailContext => ({
   id: 7,
   kind: 'invitation',
   recipient: 'ada@guest.test',
@@ -37,8 +37,8 @@ export const invitationFacts = (changes: Partial<MailFacts> = {}): MailFacts => 
 /** A password mail of the same client. */
 export const passwordFacts = (
   kind: 'password-setup' | 'password-reset' | 'password-changed',
-  changes: Partial<MailFacts> = {},
-): MailFacts =>
+  changes: Partial<MailContext> = {},
+): MailContext =>
   invitationFacts({
     kind,
     client_id: null,

@@ -43,7 +43,7 @@ export const serverAccount = async (dataDir: string, clusterDir: string): Promis
 const isDedicated = (uid: number): boolean => uid >= FIRST_UID && uid < FIRST_UID + UID_COUNT;
 
 /** Changes the owner of a folder and of all that is in it. */
-export const giveTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
+export const chownTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
   for (const name of await readdir(dir, { recursive: true })) await lchown(join(dir, name), uid, gid);
   await chown(dir, uid, gid);
 };

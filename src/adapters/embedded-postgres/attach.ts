@@ -15,15 +15,15 @@ const SOCKET_DIR_LINE = 4;
  * Not there yet or no longer: no socket, a server that starts or stops (57P0x), a database not made yet (3D000).
  * node-postgres has no code for a server that hangs up, or does not answer.
  */
-const AWAY = new Set(['', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '3D000']);
-const isAway = (error: unknown): boolean => AWAY.has(errorCodeOf(error) ?? '');
+const UNAVAILABLE = new Set(['', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '3D000']);
+const isUnavailable = (error: unknown): boolean => UNAVAILABLE.has(errorCodeOf(error) ?? '');
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const GUESTS_INTERVAL_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** The name by which a server's owner knows who has joined. */
-const GUEST = 'steward guest';
+const ATTACHED = 'steward guest';
 
-export type JoinedPostgres = { connection: Connection; leave(): Promise<void> };
+export type AttachedPostgres = { connection: Connection; detach(): Promise<void> };
 
 const runningConnection = async (dataDir: string): Promise<Connection | null> => {
   const clusterDir = join(dataDir, 'postgres');
@@ -52,7 +52,7 @@ const logIn = async (connection: Connection, applicationName: string): Promise<C
     return client;
   } catch (error) {
     await client.end();
-    if (isAway(error)) return null;
+    if (isUnavailable(error)) return null;
     throw error;
   }
 };
@@ -63,29 +63,29 @@ const logIn = async (connection: Connection, applicationName: string): Promise<C
  * killed one takes logins for another moment.
  * @returns null where no server takes logins at the moment
  */
-export const joinEmbeddedPostgres = async (dataDir: string): Promise<JoinedPostgres | null> => {
+export const attachToEmbeddedPostgres = async (dataDir: string): Promise<AttachedPostgres | null> => {
   const connection = await runningConnection(resolve(dataDir));
-  const session = connection && (await logIn(connection, GUEST));
-  return session && { connection, leave: () => session.end() };
+  const session = connection && (await logIn(connection, ATTACHED));
+  return session && { connection, detach: () => session.end() };
 };
 
 /** Waits until all who have joined have left; a server that is gone has no guests. */
-export const awaitGuests = async (connection: Connection): Promise<void> => {
+export const waitForAttached = async (connection: Connection): Promise<void> => {
   const session = await logIn(connection, 'steward');
   if (!session) return;
   try {
-    while (await hasGuests(session)) await sleep(GUESTS_INTERVAL_MS);
+    while (await hasAttached(session)) await sleep(POLL_INTERVAL_MS);
   } catch (error) {
-    if (!isAway(error)) throw error;
+    if (!isUnavailable(error)) throw error;
   } finally {
     await session.end();
   }
 };
 
-const hasGuests = async (session: Client): Promise<boolean> => {
+const hasAttached = async (session: Client): Promise<boolean> => {
   const { rowCount } = await session.query(
     'select from pg_stat_activity where application_name = $1 limit 1',
-    [GUEST],
+    [ATTACHED],
   );
   return rowCount === 1;
 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { syncDirectory } from '../../lib/sync-folder.ts';
-import { type Account, giveTree } from './account.ts';
+import { type Account, chownTree } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { type InitdbOptions, runInitdb } from './initdb.ts';
 import { setUpRoles } from './roles.ts';
@@ -36,7 +36,7 @@ const makeCluster = async (options: ClusterOptions, password: string): Promise<v
   const work = await mkdtemp(join(dataDir, UNFINISHED));
   const data = join(work, 'data');
   const initial = await runInitdb(work, options);
-  if (account) await giveTree(work, account);
+  if (account) await chownTree(work, account);
   await setUpRoles({ ...options, clusterDir: data }, { initial, password });
   await rename(data, clusterDir);
   await syncDirectory(dataDir);

@@ -8,20 +8,20 @@ import { type ClusterOptions, ensureCluster } from './cluster.ts';
 import { ClusterBusy, DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
 import { openLogFile } from './log-file.ts';
-import { awaitFormerServer } from './postmaster-file.ts';
-import { awaitReady } from './readiness.ts';
+import { waitForPreviousServer } from './postmaster-file.ts';
+import { waitUntilReady } from './readiness.ts';
 import { DATABASE, SERVICE_ROLE } from './roles.ts';
 import { spawnServer, stopServer } from './server.ts';
 import { makeTempDir } from './temp-dir.ts';
 
-export { awaitGuests, joinEmbeddedPostgres } from './attach.ts';
+export { attachToEmbeddedPostgres, waitForAttached } from './attach.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 
 export type EmbeddedPostgresOptions = {
   dataDir: string;
   postgresSettings?: Record<string, string>;
   /** Called when the server is launched, to do other things while it makes itself ready. */
-  meanwhile?: (() => unknown) | undefined;
+  onLaunch?: (() => unknown) | undefined;
 };
 
 export type EmbeddedPostgres = {
@@ -32,26 +32,26 @@ export type EmbeddedPostgres = {
 };
 
 /** How long a start waits for the server of a killed owner to end. */
-const FORMER_SERVER_PATIENCE_MS = 10_000;
+const PREVIOUS_SERVER_TIMEOUT_MS = 10_000;
 
-type Place = ClusterOptions & { meanwhile: () => unknown };
+type LaunchOptions = ClusterOptions & { onLaunch: () => unknown };
 
-const launch = async (place: Place, password: string, closing: AsyncDisposableStack) => {
+const launch = async (place: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
   const socketDir = await makeTempDir(place.account);
   closing.defer(() => rm(socketDir, { recursive: true, force: true }));
   const server = spawnServer({ ...place, socketDir });
   closing.defer(() => stopServer(server));
-  place.meanwhile();
+  place.onLaunch();
   const port = Number(place.settings.port ?? 5432);
   const connection = { host: socketDir, port, user: SERVICE_ROLE, password, database: DATABASE };
-  await awaitReady(server, connection, place.log);
+  await waitUntilReady(server, connection, place.log);
   return { connection, server };
 };
 
-const launchAfterFormer = async (place: Place, password: string, closing: AsyncDisposableStack) => {
-  const deadline = Date.now() + FORMER_SERVER_PATIENCE_MS;
+const launchAfterPrevious = async (place: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
+  const deadline = Date.now() + PREVIOUS_SERVER_TIMEOUT_MS;
   for (;;) {
-    await awaitFormerServer(place.dataDir, place.clusterDir, deadline);
+    await waitForPreviousServer(place.dataDir, place.clusterDir, deadline);
     try {
       return await launch(place, password, closing);
     } catch (error) {
@@ -64,7 +64,7 @@ const launchAfterFormer = async (place: Place, password: string, closing: AsyncD
 
 const start = async (
   dataDir: string,
-  { postgresSettings: settings = {}, meanwhile = () => undefined }: EmbeddedPostgresOptions,
+  { postgresSettings: settings = {}, onLaunch = () => undefined }: EmbeddedPostgresOptions,
   closing: AsyncDisposableStack,
 ) => {
   const lock = await acquireInstanceLock(dataDir);
@@ -75,9 +75,9 @@ const start = async (
   const clusterDir = join(dataDir, 'postgres');
   const account = await serverAccount(dataDir, clusterDir);
   const binaries = await locateBinaries(account, dataDir);
-  const place = { dataDir, clusterDir, account, binaries, log, settings, meanwhile };
+  const place = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
   const password = await ensureCluster(place);
-  return launchAfterFormer(place, password, closing);
+  return launchAfterPrevious(place, password, closing);
 };
 
 /**

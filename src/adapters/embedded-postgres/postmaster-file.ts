@@ -35,7 +35,7 @@ const readPostmaster = async (file: string): Promise<Postmaster | undefined> => 
  * which PostgreSQL takes for stale. The file itself stays, as PostgreSQL finds its shared memory by it.
  * @throws DataDirInUse when the server is still there at the deadline, a `Date.now()`
  */
-export const awaitFormerServer = async (
+export const waitForPreviousServer = async (
   dataDir: string,
   clusterDir: string,
   deadline: number,

@@ -49,7 +49,7 @@ const startFailure = async (status: number | undefined, log: LogFile): Promise<E
  * Waits until the server takes logins.
  * @throws EmbeddedPostgresError with the last lines of the log, ClusterBusy when another server has the cluster
  */
-export const awaitReady = async (
+export const waitUntilReady = async (
   server: WatchedProcess,
   connection: Connection,
   log: LogFile,

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
 import { SUPERUSER } from './initdb.ts';
-import { awaitReady } from './readiness.ts';
+import { waitUntilReady } from './readiness.ts';
 import { type ServerOptions, spawnServer, stopServer } from './server.ts';
 import { makeTempDir } from './temp-dir.ts';
 
@@ -48,6 +48,6 @@ export const setUpRoles = async (
     database: 'postgres',
     password: initial,
   };
-  await awaitReady(server, connection, options.log);
+  await waitUntilReady(server, connection, options.log);
   await run(connection, statements(password));
 };

@@ -63,7 +63,7 @@ export const createPasswordHasher = async (
       const first = own ?? decoy;
       return queued(first.costMs, async (addWork) => {
         const isRight = (await perform(first, password)) && own !== null;
-        const refusal = isRight ? await confirm().then(() => null, asRefusal) : null;
+        const refusal = isRight ? await confirm().then(() => null, toRefusal) : null;
         if (isRight && refusal === null) return true;
         // In the same place of the queue: a guess that was admitted is always told, and so always counted.
         for (const check of remainingWork([decoy.family, ...kinds], first)) {
@@ -80,7 +80,7 @@ export const createPasswordHasher = async (
   };
 };
 
-const asRefusal = (error: unknown) => ({ error });
+const toRefusal = (error: unknown) => ({ error });
 
 /** Why no password could ever be verified by this hash; null when one could. */
 export const reasonAgainstHash = (hash: string): string | null => {

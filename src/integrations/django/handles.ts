@@ -11,23 +11,23 @@ type Group = { base: string; next: number; waiting: number[] };
  * that number. What is given has to be in use before more is asked for, and nobody else may be given any meanwhile.
  * @param takenAmong which of these handles are in use
  */
-export const createHandleGiver = (takenAmong: (handles: string[]) => Promise<string[]>) => {
+export const createHandleAllocator = (takenAmong: (handles: string[]) => Promise<string[]>) => {
   const remembered = new Map<string, number>();
 
   return async (bases: readonly string[]): Promise<string[]> => {
     const groups = groupsOf(bases, remembered);
-    const given = new Map<number, string>();
+    const assigned = new Map<number, string>();
     // `@ada2` is the second of `@ada` and the first of its own.
     const used = new Set<string>();
-    for (let each = 1; given.size < bases.length; each = Math.min(each * 2, MAX_NUMBERS_EACH)) {
+    for (let each = 1; assigned.size < bases.length; each = Math.min(each * 2, MAX_NUMBERS_EACH)) {
       const asking = groups.filter(({ waiting }) => waiting.length > 0);
       const offers = asking.map((group) => ({ group, numbers: nextNumbers(group, each) }));
       const asked = offers.flatMap(({ group, numbers }) => numbers.map((n) => handleOf(group.base, n)));
       for (const handle of await takenAmong(asked)) used.add(handle);
-      for (const { group, numbers } of offers) giveOut(group, numbers, used, given);
+      for (const { group, numbers } of offers) assignHandles(group, numbers, used, assigned);
     }
     for (const { base, next } of groups) if (next > WORTH_REMEMBERING) remembered.set(base, next);
-    return bases.map((_base, index) => given.get(index) ?? '');
+    return bases.map((_base, index) => assigned.get(index) ?? '');
   };
 };
 
@@ -46,7 +46,12 @@ const nextNumbers = ({ next, waiting }: Group, each: number): number[] =>
 
 const handleOf = (base: string, n: number): string => (n === 1 ? base : `${base}${n}`);
 
-const giveOut = (group: Group, numbers: number[], used: Set<string>, given: Map<number, string>): void => {
+const assignHandles = (
+  group: Group,
+  numbers: number[],
+  used: Set<string>,
+  given: Map<number, string>,
+): void => {
   for (const n of numbers) {
     const [index] = group.waiting;
     if (index === undefined) return;

@@ -6,11 +6,11 @@ import type { Audit } from '../../services/audit/audit.ts';
 import { passwordHashKinds } from '../../services/auth/password-hash-kinds.ts';
 import type { DumpRecord } from './dump.ts';
 import { type FieldMapping, reportFields, type Sources, sourcesOf } from './fields.ts';
-import { openPlacing } from './insert-users.ts';
+import { openUserInserter } from './insert-users.ts';
 import { openProfiles } from './profiles.ts';
 import { ofFile, type Remark } from './remark.ts';
 import { stageDump } from './stage-records.ts';
-import { measureStaging, nextStaged, type StagedUser, stagedHashKinds, takenHandles } from './staging.ts';
+import { analyzeStaging, nextStaged, type StagedUser, stagedHashKinds, takenHandles } from './staging.ts';
 import { type Survey, surveyDump, userModels } from './survey.ts';
 
 /** Users written by one statement. */
@@ -93,13 +93,13 @@ export const createDjangoImport = ({ em, clock, audit, reasonAgainstHash, failur
     const staged = await stageDump(tx, read(), {
       ...{ model, sources, profiles, reasonAgainstHash, resetsUnsupported, remark },
     });
-    const { whole, ...counts } = staged;
+    const { whole: valid, ...counts } = staged;
     const totals = { ...NOTHING, ...counts, model, dropped, faulty: counts.faulty + faultyProfiles };
     totals.isRefused ||= areRefused || faultyProfiles > 0 || (await isTooCostly(tx, remark));
     if (totals.isRefused) return totals;
 
-    await measureStaging(tx);
-    const place = await openPlacing(tx, { clientId, now: clock.now() });
+    await analyzeStaging(tx);
+    const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
     totals.faulty += await remarkTakenHandles(tx, remark);
     totals.isRefused = totals.faulty > 0;
     if (totals.isRefused) return totals;
@@ -109,13 +109,13 @@ export const createDjangoImport = ({ em, clock, audit, reasonAgainstHash, failur
       const last = chunk.at(-1);
       if (!last) return totals;
       const added = chunk.filter(({ exists }) => !exists);
-      await place(added);
+      await insertUsers(added);
       await record(tx, added, clientId);
       for (const one of chunk.filter(({ exists }) => exists)) await remark(existsRemark(one));
       totals.imported += added.length;
       totals.existing += chunk.length - added.length;
       totals.passwordless += added.filter((user) => user.password_hash === null).length;
-      listener.advance(chunk.length, whole);
+      listener.advance(chunk.length, valid);
       after = last.position;
     }
   };

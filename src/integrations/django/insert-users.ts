@@ -2,10 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { handleBase, lockAllHandles } from '../../services/users/new-user.ts';
-import { createHandleGiver } from './handles.ts';
+import { createHandleAllocator } from './handles.ts';
 import type { StagedUser } from './staging.ts';
 
-export type Placing = {
+export type InsertOptions = {
   /** the client that the users become members of */
   clientId: number | null;
   now: Date;
@@ -15,12 +15,12 @@ export type Placing = {
  * Makes users of staged ones whose addresses are free, some at a time. Until the end of the transaction nobody else
  * can be added.
  */
-export const openPlacing = async (tx: SqlEntityManager, placing: Placing) => {
+export const openUserInserter = async (tx: SqlEntityManager, placing: InsertOptions) => {
   await lockAllHandles(tx);
-  const giveHandles = createHandleGiver((handles) => takenAmong(tx, handles));
+  const allocateHandles = createHandleAllocator((handles) => takenAmong(tx, handles));
 
   return async (users: readonly StagedUser[]): Promise<void> => {
-    const given = await giveHandles(
+    const given = await allocateHandles(
       users.filter(({ handle }) => handle === null).map(({ email }) => handleBase(email)),
     );
     const rest = given.values();
@@ -44,7 +44,12 @@ const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<stri
 };
 
 /** When a password was set is not in a dump of Django's own user model. */
-const insert = (tx: SqlEntityManager, positions: number[], handles: string[], { clientId, now }: Placing) =>
+const insert = (
+  tx: SqlEntityManager,
+  positions: number[],
+  handles: string[],
+  { clientId, now }: InsertOptions,
+) =>
   sql`
     with added as (
       insert into users (email, handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,

@@ -147,4 +147,4 @@ export const nextStaged = async (
 };
 
 /** Nothing else tells the planner how large the table has become. */
-export const measureStaging = (tx: SqlEntityManager) => sql`analyze dumped_users`.execute(tables(tx));
+export const analyzeStaging = (tx: SqlEntityManager) => sql`analyze dumped_users`.execute(tables(tx));

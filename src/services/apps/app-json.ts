@@ -6,7 +6,7 @@ import { type Columns, type ColumnWriter, objectOf } from '../../db/json-stream/
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { mostRows } from '../access/json-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { type AppPlace, type AppRow, appRowsIn, isBehind } from './app-rows.ts';
+import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
 
 export type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
 /** The columns of the JSON of an app; `usage` is how its windows are written, which are columns of their own. */
@@ -17,11 +17,11 @@ type Key = { ms: number; id: string };
 type Options = {
   em: SqlEntityManager;
   actor: Actor;
-  behind: AppPlace | undefined;
+  behind: AppCursor | undefined;
   /** `YYYY-MM-DD` in UTC */
   today: string;
 };
-type Bound = AppPlace & Pick<Options, 'today'> & { userId: number; adminOf: readonly number[] };
+type Bound = AppCursor & Pick<Options, 'today'> & { userId: number; adminOf: readonly number[] };
 
 /** How apps are read as text, by age, by these columns. */
 export const appTexts = (columns: AppColumns) => {
@@ -37,7 +37,7 @@ export const appTexts = (columns: AppColumns) => {
         .select(['apps.created_at', 'apps.id as key', sql`usage_windows.day < ${today}::date`.as('is_stale')])
         .select(names.flatMap((name) => selectionOf(name, actor)))
         .limit(mostRows);
-      return isFurther ? rows.where(isBehind({ createdAt, id })) : rows;
+      return isFurther ? rows.where(isAfterApp({ createdAt, id })) : rows;
     });
   const statementsFor = (isStaff: boolean) => ({
     first: statementOf(isStaff, false),

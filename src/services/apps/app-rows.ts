@@ -37,25 +37,25 @@ export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
 
 /** Where an app stands among those that an actor sees. */
-export type AppPlace = { createdAt: Date; id: string };
+export type AppCursor = { createdAt: Date; id: string };
 
 /** @throws Problem `invalid-input` on `cursor`, which is the id of the app */
-export const placeOf = async (em: SqlEntityManager, actor: Actor, cursor: string): Promise<AppPlace> => {
+export const appCursorOf = async (em: SqlEntityManager, actor: Actor, cursor: string): Promise<AppCursor> => {
   const found = appRows(em, actor).clearSelect().select(['apps.created_at', 'apps.id']);
   const { created_at: createdAt, id } = await cursorRow(found.where('apps.id', '=', cursor));
   return { createdAt, id };
 };
 
-export const isBehind = ({ createdAt, id }: AppPlace) =>
+export const isAfterApp = ({ createdAt, id }: AppCursor) =>
   sql<boolean>`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
 /**
  * The apps that come after the one of this id; all of them without one.
  * @throws Problem as `placeOf`
  */
-export const appsBehind = async (em: SqlEntityManager, actor: Actor, cursor: string | undefined) => {
+export const appsAfter = async (em: SqlEntityManager, actor: Actor, cursor: string | undefined) => {
   const rows = appRows(em, actor);
-  return cursor === undefined ? rows : rows.where(isBehind(await placeOf(em, actor, cursor)));
+  return cursor === undefined ? rows : rows.where(isAfterApp(await appCursorOf(em, actor, cursor)));
 };
 
 /** @throws Problem `not-found`, also for an app the actor may not see */

@@ -11,15 +11,15 @@ import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { diffColumns, isEmpty } from '../audit/changes.ts';
 import { readClient } from '../clients/clients.ts';
 import {
-  bringForward,
   dayOf,
-  type ReadyWindows,
+  refreshStaleWindows,
   type UsageWindows,
   WINDOWS,
+  type WindowColumns,
   windowsOf,
 } from '../usage/usage-windows.ts';
 import type { AppTexts } from './app-json.ts';
-import { type AppRow, appRow, appRows, appsBehind, placeOf } from './app-rows.ts';
+import { type AppRow, appCursorOf, appRow, appRows, appsAfter } from './app-rows.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -60,13 +60,13 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
       query.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id').select(WINDOWS).execute();
     const rows = await read();
     const stale = rows.filter(({ usage_day }) => usage_day !== null && usage_day < today);
-    if (stale.length === 0) return rows.map(shown);
-    await bringForward(
+    if (stale.length === 0) return rows.map(withVisibleUsage);
+    await refreshStaleWindows(
       tx,
       stale.map(({ id }) => id),
       clock.now(),
     );
-    return (await read()).map(shown);
+    return (await read()).map(withVisibleUsage);
   };
   const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
     const [app] = await withUsage(tx, appRows(tx, actor).where('apps.id', '=', id));
@@ -77,7 +77,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
   return {
     /** @throws Problem `invalid-input` on `cursor` */
     list: async (actor: Actor, part: AppPart): Promise<AppWithUsage[]> => {
-      const rows = await appsBehind(em, actor, part.cursor);
+      const rows = await appsAfter(em, actor, part.cursor);
       await reportCount(rows, part);
       return withUsage(em, pageOfRows(rows, 'apps.id', part));
     },
@@ -89,10 +89,10 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     listText: (actor: Actor, cursor: string | undefined, texts: AppTexts): Promise<JsonStream> => {
       let stale: string[] = [];
       const prepare = async (reader: Actor) => {
-        if (stale.length > 0) await bringForward(em, stale, clock.now());
+        if (stale.length > 0) await refreshStaleWindows(em, stale, clock.now());
         stale = [];
         const today = dayOf(clock.now());
-        const behind = cursor === undefined ? undefined : await placeOf(em, reader, cursor);
+        const behind = cursor === undefined ? undefined : await appCursorOf(em, reader, cursor);
         return texts({ em, actor: reader, behind, today }, stale);
       };
       return listText({ em, readRows, actor, prepare });
@@ -104,7 +104,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
     ofClient: async (actor: Actor, clientId: number, part: AppPart): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
-      const rows = (await appsBehind(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
+      const rows = (await appsAfter(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
       return readPage(rows, 'apps.id', part);
     },
 
@@ -137,7 +137,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
 };
 
 /** Those who may not see how much an app is used get no usage at all. */
-const shown = (app: AppRow & ReadyWindows): AppWithUsage => ({
+const withVisibleUsage = (app: AppRow & WindowColumns): AppWithUsage => ({
   ...app,
   usage: app.shows_usage ? windowsOf(app) : {},
 });

@@ -23,7 +23,7 @@ const MAX_FILTERS = 1_000;
 export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `cursor` */
   list: async (actor: Actor, part: FilterPart): Promise<SavedFilterRow[]> =>
-    readPage(await filtersBehind(em, actor, part.cursor), 'saved_filters.id', part),
+    readPage(await filtersAfter(em, actor, part.cursor), 'saved_filters.id', part),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
@@ -31,9 +31,9 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
    */
   listByStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
-    const behindCursor = await filtersBehind(em, actor, part.cursor);
+    const afterCursorRows = await filtersAfter(em, actor, part.cursor);
     const rows = await readPage(
-      behindCursor.where('saved_filters.stack_id', '=', stackId),
+      afterCursorRows.where('saved_filters.stack_id', '=', stackId),
       'saved_filters.id',
       part,
     );
@@ -115,7 +115,7 @@ const filterRows = (em: SqlEntityManager, actor: Actor) =>
 
 export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
 
-const filtersBehind = async (em: SqlEntityManager, actor: Actor, hash: string | undefined) => {
+const filtersAfter = async (em: SqlEntityManager, actor: Actor, hash: string | undefined) => {
   const rows = filterRows(em, actor);
   if (hash === undefined) return rows;
   const { id } = await cursorRow(rows.clearSelect().select('saved_filters.id').where('hash', '=', hash));

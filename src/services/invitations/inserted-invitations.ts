@@ -4,7 +4,7 @@ import { type BareInvitation, bareRows, type InvitationRow, withInviters } from 
 import type { WrittenInvitation } from './invitation-writes.ts';
 
 /** What was made just now is known, without being read again; what was renewed is not all of it in the request. */
-export const writtenRows = async (
+export const rowsOfWritten = async (
   tx: SqlEntityManager,
   actor: Actor,
   written: readonly WrittenInvitation[],

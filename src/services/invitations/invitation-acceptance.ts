@@ -12,8 +12,8 @@ import { addSession } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { readPolicyOfClients } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
-import { type MailedInvitation, mailedInvitation } from './invitation-by-link.ts';
-import { addInvitee, extendInvitee } from './invitee.ts';
+import { findInvitationByLink, type InvitationByLink } from './invitation-by-link.ts';
+import { createInvitee, extendInvitee } from './invitee.ts';
 
 export type Acceptance = {
   key: string;
@@ -25,7 +25,7 @@ export type Acceptance = {
 };
 
 /** What accepting takes: of a deactivated account, that somebody activates it again. */
-export type Needs = 'password' | 'login' | 'nothing' | 'activation';
+export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
 type Deps = {
   em: SqlEntityManager;
@@ -42,7 +42,7 @@ type Deps = {
 export const createInvitationAcceptance = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = deps;
 
-  const hashOf = async (invitation: MailedInvitation, { password, ...names }: Acceptance) => {
+  const hashOf = async (invitation: InvitationByLink, { password, ...names }: Acceptance) => {
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
     const policy = await readPolicyOfClients(em, [invitation.client_id]);
@@ -50,14 +50,14 @@ export const createInvitationAcceptance = (deps: Deps) => {
     return hasher.hash(password);
   };
 
-  const acceptAsNew = async (invitation: MailedInvitation, input: Acceptance) => {
+  const acceptAsNew = async (invitation: InvitationByLink, input: Acceptance) => {
     const hash = await hashOf(invitation, input);
     const secret = newSessionSecret();
     await em.transactional(async (tx) => {
       const now = clock.now();
       await close(tx, invitation, now);
       const names = { firstName: input.first_name, lastName: input.last_name };
-      const user = await addInvitee(tx, invitation, { ...names, hash, now });
+      const user = await createInvitee(tx, invitation, { ...names, hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
       await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
@@ -71,7 +71,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
     return secret;
   };
 
-  const acceptAs = (invitation: MailedInvitation, actor: Actor) =>
+  const acceptAs = (invitation: InvitationByLink, actor: Actor) =>
     em.transactional(async (tx) => {
       await close(tx, invitation, clock.now());
       await extendInvitee(tx, invitation, actor.id);
@@ -84,9 +84,9 @@ export const createInvitationAcceptance = (deps: Deps) => {
      * @throws Problem `not-found` for an unknown key or a wrong signature
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
-      const invitation = await mailedInvitation(em, links, { key, signature, now: clock.now() });
+      const invitation = await findInvitationByLink(em, links, { key, signature, now: clock.now() });
       const policy = await readPolicyOfClients(em, [invitation.client_id]);
-      return { invitation, needs: needsOf(invitation, actor), policy };
+      return { invitation, needs: requirementOf(invitation, actor), policy };
     },
 
     /**
@@ -95,7 +95,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
      * `password`, `overloaded`
      */
     accept: async (input: Acceptance, actor: Actor | null) => {
-      const invitation = await mailedInvitation(em, links, { ...input, now: clock.now() });
+      const invitation = await findInvitationByLink(em, links, { ...input, now: clock.now() });
       if (invitation.status !== 'pending') throw new Problem('invitation-closed');
       if (invitation.user_is_active === null) {
         return { invitation, session: await acceptAsNew(invitation, input) };
@@ -108,7 +108,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
   };
 };
 
-const acceptEvent = (invitation: MailedInvitation, actor: { email: string }): AuditEvent => ({
+const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): AuditEvent => ({
   action: 'invitation.accept',
   actor,
   target: invitation.email,
@@ -120,14 +120,14 @@ const acceptEvent = (invitation: MailedInvitation, actor: { email: string }): Au
  * Whoever has an account already shows that it is theirs by logging in: the link alone, which the inviter can copy,
  * must not set a password of an account that others rely upon.
  */
-const needsOf = (invitation: MailedInvitation, actor: Actor | null): Needs => {
+const requirementOf = (invitation: InvitationByLink, actor: Actor | null): AcceptanceRequirement => {
   if (invitation.user_is_active === null) return 'password';
   if (!invitation.user_is_active) return 'activation';
   return actor?.email === invitation.email ? 'nothing' : 'login';
 };
 
 /** Of two who accept at once, the second waits here and finds it closed. */
-const close = async (tx: SqlEntityManager, { id }: MailedInvitation, now: Date): Promise<void> => {
+const close = async (tx: SqlEntityManager, { id }: InvitationByLink, now: Date): Promise<void> => {
   const closed = await tables(tx)
     .updateTable('invitations')
     .set({ status: 'accepted', closed_at: now })

@@ -5,17 +5,17 @@ import { notFound } from '../../lib/problems.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { statusAt } from './invitation-rows.ts';
 
-type Sought = { key: string; signature: string; now: Date };
+type InvitationLink = { key: string; signature: string; now: Date };
 
 /**
  * The invitation that a mailed link stands for, with what its page tells.
  * @throws Problem `not-found` for an unknown key or a wrong signature
  */
-export const mailedInvitation = async (
+export const findInvitationByLink = async (
   em: SqlEntityManager,
   links: SignedLinks,
-  { key, signature, now }: Sought,
-): Promise<MailedInvitation> => {
+  { key, signature, now }: InvitationLink,
+): Promise<InvitationByLink> => {
   const row = links.isInvitationSigned(key, signature)
     ? await rowsByKey(em, now).where('invitations.key', '=', key).executeTakeFirst()
     : undefined;
@@ -41,4 +41,4 @@ const rowsByKey = (em: SqlEntityManager, now: Date) =>
         where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('app_labels'),
     ]);
 
-export type MailedInvitation = Awaited<ReturnType<ReturnType<typeof rowsByKey>['execute']>>[number];
+export type InvitationByLink = Awaited<ReturnType<ReturnType<typeof rowsByKey>['execute']>>[number];

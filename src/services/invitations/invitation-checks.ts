@@ -37,12 +37,12 @@ export const checkInvitations = async (
   elements: readonly InvitationElement[],
 ): Promise<CheckedInvitation[]> => {
   const items = elements.flatMap(({ value }) => (value ? { ...value, client: clientOf(actor, value) } : []));
-  const clients = await changeableClients(em, actor, items);
-  const own = items.filter(({ client }) => client !== undefined && clients.has(client));
+  const clients = await manageableClients(em, actor, items);
+  const manageable = items.filter(({ client }) => client !== undefined && clients.has(client));
   const known = {
     clients,
-    apps: await namedApps(em, clients, own),
-    members: await activeMembers(em, clients, own),
+    apps: await namedApps(em, clients, manageable),
+    members: await activeMembers(em, clients, manageable),
     firstOf: new Map<string, number>(),
   };
   const fields: FieldErrors = {};
@@ -80,13 +80,13 @@ const faultsOf = (
   index: number,
   { apps, clients, members, firstOf }: Known,
 ): FieldErrors => {
-  const twin = firstOf.get(item.email);
-  if (twin === undefined) firstOf.set(item.email, index);
+  const firstIndex = firstOf.get(item.email);
+  if (firstIndex === undefined) firstOf.set(item.email, index);
   if (client === undefined) return { client: ['`client` is required.'] };
   if (!clients.has(client)) return { client: [`There is no client ${client} that you may invite to.`] };
 
   const faults: FieldErrors = {};
-  if (twin !== undefined) faults.email = [`Element ${twin} invites this address already.`];
+  if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} invites this address already.`];
   if (members.has(`${client} ${item.email}`)) {
     faults.email = ['An active user of this client has this address already.'];
   }
@@ -118,7 +118,7 @@ const namedApps = async (
   return new Map(rows.map((row, rank) => [row.id, { client: row.client_id, rank }]));
 };
 
-const changeableClients = async (
+const manageableClients = async (
   em: SqlEntityManager,
   actor: Actor,
   items: readonly InvitationInput[],

@@ -9,7 +9,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { oweInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
+import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
 import {
   type InvitationDetails,
@@ -28,7 +28,7 @@ type Deps = {
 };
 
 /** What those who may invite do with an invitation afterwards. */
-export const createInvitationCare = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
+export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
   const details = (tx: SqlEntityManager, actor: Actor, id: number) =>
     invitationDetails(tx, actor, id, clock.now());
 
@@ -46,16 +46,16 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
-        const invitation = await lockOpen(tx, actor, id);
+        const invitation = await lockPending(tx, actor, id);
         const now = clock.now();
         await tables(tx)
           .updateTable('invitations')
           .set({ expires_at: new Date(now.getTime() + invitationDays * DAY_MS) })
           .where('id', '=', id)
           .execute();
-        const asked = { ...invitation, client: invitation.client_id };
-        const [unmailed] = await oweInvitationMails(tx, [asked], now);
-        if (unmailed) throw tooManyMails(unmailed);
+        const invitationMail = { ...invitation, client: invitation.client_id };
+        const [rejected] = await enqueueInvitationMails(tx, [invitationMail], now);
+        if (rejected) throw tooManyMails(rejected);
         await audit.record(tx, [eventOf('invitation.resend', actor, invitation)]);
         return details(tx, actor, id);
       }),
@@ -66,7 +66,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
      */
     revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
-        const invitation = await lockSeen(tx, actor, id);
+        const invitation = await lockVisible(tx, actor, id);
         if (invitation.status === 'accepted') throw new Problem('invitation-closed');
         if (invitation.status !== 'revoked') {
           await tables(tx)
@@ -87,7 +87,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
-        const invitation = await lockOpen(tx, actor, id);
+        const invitation = await lockPending(tx, actor, id);
         if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
           throw roleRequired('superuser: the invitee gets the link by mail');
         if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
@@ -98,7 +98,7 @@ export const createInvitationCare = ({ em, clock, links, audit, invitationDays, 
 };
 
 /** @throws Problem `not-found`, `forbidden` */
-const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
+const lockVisible = async (tx: SqlEntityManager, actor: Actor, id: number) => {
   const row = await tables(tx)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'status', 'expires_at'])
@@ -112,8 +112,8 @@ const lockSeen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
 };
 
 /** One that holds the place of its address: neither closed nor retired in favour of a newer one. */
-const lockOpen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
-  const row = await lockSeen(tx, actor, id);
+const lockPending = async (tx: SqlEntityManager, actor: Actor, id: number) => {
+  const row = await lockVisible(tx, actor, id);
   if (row.status !== 'pending') throw new Problem('invitation-closed');
   return row;
 };
@@ -121,7 +121,7 @@ const lockOpen = async (tx: SqlEntityManager, actor: Actor, id: number) => {
 const eventOf = (
   action: AuditAction,
   actor: Actor,
-  { id, email, client_id }: Awaited<ReturnType<typeof lockSeen>>,
+  { id, email, client_id }: Awaited<ReturnType<typeof lockVisible>>,
 ) => ({
   action,
   actor,

@@ -5,7 +5,7 @@ import { tables } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { oweInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
+import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
 
 type Terms = { now: Date; expiresAt: Date };
@@ -26,46 +26,46 @@ export const writeInvitations = async (
   if (items.length === 0) return [];
   const sorted = [...items].sort((a, b) => a.client - b.client || (a.email < b.email ? -1 : 1));
   const made = await insertNew(tx, actor, sorted, terms);
-  const pending = sorted.filter((item) => !made.has(slot(item)));
-  const settled = pending.length === 0 ? made : await settle(tx, actor, pending, { made, terms });
+  const pending = sorted.filter((item) => !made.has(slotKey(item)));
+  const stored = pending.length === 0 ? made : await renewOrReplace(tx, actor, pending, { made, terms });
 
-  const written = items.map((item) => ({ ...item, ...placeOf(item, settled) }));
+  const written = items.map((item) => ({ ...item, ...storedIn(item, stored) }));
   await addApps(tx, written);
-  const unmailed = await oweInvitationMails(tx, written, terms.now);
+  const rejected = await enqueueInvitationMails(tx, written, terms.now);
   // One that is renewed was mailed before; a new one must not be made without its mail.
-  const refused = unmailed.find(({ key }) => key !== null);
+  const refused = rejected.find(({ key }) => key !== null);
   if (refused) throw tooManyMails(refused);
   return written;
 };
 
 type Slot = { client: number; email: string };
-type Place = { id: number; key: string | null };
-type Places = Map<string, Place>;
+type StoredInvitation = { id: number; key: string | null };
+type StoredBySlot = Map<string, StoredInvitation>;
 
-const slot = ({ client, email }: Slot): string => `${client} ${email}`;
+const slotKey = ({ client, email }: Slot): string => `${client} ${email}`;
 
-const placeOf = (item: Slot, places: Places): Place => {
-  const place = places.get(slot(item));
+const storedIn = (item: Slot, places: StoredBySlot): StoredInvitation => {
+  const place = places.get(slotKey(item));
   // Accepted or revoked by another transaction after the insert had found it pending.
   if (!place) throw new Problem('overloaded');
   return place;
 };
 
-type Row = Place & { client_id: number; email: string };
+type Row = StoredInvitation & { client_id: number; email: string };
 
-const bySlot = (rows: Row[]): Places =>
-  new Map(rows.map(({ id, key, client_id: client, email }) => [slot({ client, email }), { id, key }]));
+const bySlot = (rows: Row[]): StoredBySlot =>
+  new Map(rows.map(({ id, key, client_id: client, email }) => [slotKey({ client, email }), { id, key }]));
 
 /** Of those whose place was taken: the ones that are over give it up, and the others are renewed. */
-const settle = async (
+const renewOrReplace = async (
   tx: SqlEntityManager,
   actor: Actor,
   pending: CheckedInvitation[],
-  { made, terms }: { made: Places; terms: Terms },
-): Promise<Places> => {
+  { made, terms }: { made: StoredBySlot; terms: Terms },
+): Promise<StoredBySlot> => {
   await retireExpired(tx, pending, terms.now);
   const replaced = await insertNew(tx, actor, pending, terms);
-  const open = pending.filter((item) => !replaced.has(slot(item)));
+  const open = pending.filter((item) => !replaced.has(slotKey(item)));
   return new Map([...made, ...replaced, ...(await renewPending(tx, open, terms))]);
 };
 
@@ -79,7 +79,7 @@ const emailsOf = (items: readonly Slot[]): Buffer =>
   );
 
 /** The rows of these slots, in the one order in which all take them. */
-const inSlots = (items: readonly Slot[]) => sql`
+const lockSlots = (items: readonly Slot[]) => sql`
   select i.id from invitations i
   join unnest(${clientsOf(items)}::int[], ${emailsOf(items)}::varchar[])
     as asked (client_id, email) using (client_id, email)
@@ -90,7 +90,7 @@ const inSlots = (items: readonly Slot[]) => sql`
 /** Frees the place of a pending invitation whose time is over, and leaves it in the history. */
 const retireExpired = (tx: SqlEntityManager, items: Slot[], now: Date) =>
   sql`
-    with pending as (${inSlots(items)})
+    with pending as (${lockSlots(items)})
     update invitations set status = 'expired' from pending
     where invitations.id = pending.id and expires_at <= ${now}`.execute(tables(tx));
 
@@ -100,7 +100,7 @@ const insertNew = async (
   actor: Actor,
   items: CheckedInvitation[],
   { now, expiresAt }: Terms,
-): Promise<Places> => {
+): Promise<StoredBySlot> => {
   const { rows } = await sql<Row>`
     insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
     select asked.*, ${actor.id}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
@@ -123,9 +123,9 @@ const renewPending = async (
   tx: SqlEntityManager,
   items: CheckedInvitation[],
   { expiresAt }: Terms,
-): Promise<Places> => {
+): Promise<StoredBySlot> => {
   if (items.length === 0) return new Map();
-  await inSlots(items).execute(tables(tx));
+  await lockSlots(items).execute(tables(tx));
   const { rows } = await sql<Row>`
     update invitations i
     set extra = coalesce(asked.extra, i.extra),

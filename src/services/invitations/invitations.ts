@@ -9,7 +9,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { writtenRows } from './inserted-invitations.ts';
+import { rowsOfWritten } from './inserted-invitations.ts';
 import {
   type CheckedInvitation,
   checkInvitations,
@@ -25,7 +25,7 @@ import {
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
-import { changePending, findPending, type InvitationChanges } from './pending-invitation.ts';
+import { findPending, type InvitationChanges, updatePending } from './pending-invitation.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
 type Filter = {
@@ -51,10 +51,10 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         details: { id, apps: initial_apps },
       })),
     );
-    return writtenRows(tx, actor, written, now);
+    return rowsOfWritten(tx, actor, written, now);
   };
 
-  const matching = ({ status, search, cursor }: Filter) => {
+  const filtered = ({ status, search, cursor }: Filter) => {
     const rows = afterCursor(invitationRows(em), 'id', cursor).where(hasStatus(status, clock.now()));
     return search === undefined ? rows : rows.where(hasWords(sql`email`, search));
   };
@@ -66,11 +66,11 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      * @throws Problem `not-found` for a slug of no app that the actor may see
      */
     list: async (actor: Actor, filter: Filter, part: PageRequest): Promise<InvitationRow[]> => {
-      const seen = matching(filter).where(clientVisibleTo(actor, sql`client_id`));
+      const visible = filtered(filter).where(clientVisibleTo(actor, sql`client_id`));
       const rows =
         filter.app === undefined
-          ? seen.where('inviter_id', '=', actor.id)
-          : seen.where(await isForApp(em, actor, filter.app));
+          ? visible.where('inviter_id', '=', actor.id)
+          : visible.where(await isForApp(em, actor, filter.app));
       return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 
@@ -82,7 +82,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       part: PageRequest,
     ): Promise<InvitationRow[]> => {
       await readClient(em, actor, clientId);
-      const rows = matching(filter).where('client_id', '=', clientId);
+      const rows = filtered(filter).where('client_id', '=', clientId);
       return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 
@@ -100,14 +100,14 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
       let written: InvitationRow[] = [];
-      const undone = new Error('a dry run is taken back');
+      const rollback = new Error('a dry run is taken back');
       // Not in a transaction of its own: the one around it, if there is one, would keep a connection meanwhile.
       const dry = em.transactional(async (tx) => {
         written = await write(tx, actor, checked);
-        throw undone;
+        throw rollback;
       });
       await dry.catch((error: unknown) => {
-        if (error !== undone) throw error;
+        if (error !== rollback) throw error;
       });
       return written;
     },
@@ -125,7 +125,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       requireClientAdmin(actor, clientId);
       const checked = await checkInvitations(em, actor, [
         { value: { ...input, client: clientId }, faults: {} },
-      ]).catch(asSingle);
+      ]).catch(rethrowAsSingle);
       const [row] = await em.transactional((tx) => write(tx, actor, checked));
       if (!row) throw notFound('invitation');
       return row;
@@ -153,7 +153,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       changes: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
-        const found = await changePending(tx, actor, { email, client, now: clock.now() }, changes);
+        const found = await updatePending(tx, actor, { email, client, now: clock.now() }, changes);
         const { id } = found;
         const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
         const clients = [found.client_id];
@@ -167,7 +167,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 };
 
 /** Takes the element's index out of its faults: `items.0.email` is `email`. */
-const asSingle = (error: unknown): never => {
+const rethrowAsSingle = (error: unknown): never => {
   if (!(error instanceof Problem) || !error.fields) throw error;
   const fields = Object.entries(error.fields).map(([path, messages]) => [
     path.replace('items.0.', ''),

@@ -8,7 +8,7 @@ import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { grantApps, joinClients } from '../users/app-access.ts';
 import { addUser } from '../users/new-user.ts';
-import type { MailedInvitation } from './invitation-by-link.ts';
+import type { InvitationByLink } from './invitation-by-link.ts';
 
 type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
 
@@ -16,9 +16,9 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
  * Makes the user whom an invitation asked for, logged in at this moment.
  * @throws Problem `login-required` when another invitation of this address was accepted meanwhile
  */
-export const addInvitee = async (
+export const createInvitee = async (
   tx: SqlEntityManager,
-  invitation: MailedInvitation,
+  invitation: InvitationByLink,
   { firstName, lastName, hash, now }: NewInvitee,
 ): Promise<User> => {
   const { email, extra, is_demo_user: isDemoUser } = invitation;
@@ -27,14 +27,14 @@ export const addInvitee = async (
 
   const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
   user.lastLogin = now;
-  await tx.flush().catch(asTaken);
+  await tx.flush().catch(rethrowAsLoginRequired);
   await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id);
   return user;
 };
 
 /** An admin has made a user of this address at the same moment. */
-const asTaken = (error: unknown): never => {
+const rethrowAsLoginRequired = (error: unknown): never => {
   if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
   throw error;
 };
@@ -42,7 +42,7 @@ const asTaken = (error: unknown): never => {
 /** Gives a user what the invitation promises on top of what they have. */
 export const extendInvitee = async (
   tx: SqlEntityManager,
-  invitation: MailedInvitation,
+  invitation: InvitationByLink,
   userId: number,
 ): Promise<void> => {
   const user = await tables(tx)
@@ -54,9 +54,9 @@ export const extendInvitee = async (
     .executeTakeFirst();
   if (!user) throw new Problem('account-inactive');
 
-  const united = { ...user.extra, ...invitation.extra };
+  const mergedExtra = { ...user.extra, ...invitation.extra };
   // Two that are each small enough may be too large together: then the user's own stays as it is.
-  const extra = findJsonProblem(united) === null ? united : user.extra;
+  const extra = findJsonProblem(mergedExtra) === null ? mergedExtra : user.extra;
   await tables(tx)
     .updateTable('users')
     .set({
@@ -68,7 +68,7 @@ export const extendInvitee = async (
   await joinInvited(tx, invitation, userId);
 };
 
-const joinInvited = async (tx: SqlEntityManager, { id, client_id }: MailedInvitation, userId: number) => {
+const joinInvited = async (tx: SqlEntityManager, { id, client_id }: InvitationByLink, userId: number) => {
   await joinClients(tx, userId, new Set([client_id]));
   const apps = await tables(tx)
     .selectFrom('invitation_apps')

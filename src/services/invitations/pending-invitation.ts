@@ -10,19 +10,19 @@ export type InvitationChanges = {
   extra?: Record<string, unknown> | undefined;
   initial_apps?: string[] | undefined;
 };
-type Sought = { email: string; client: number | undefined; now: Date };
-type Found = { id: number; client_id: number };
+type PendingQuery = { email: string; client: number | undefined; now: Date };
+type PendingInvitation = { id: number; client_id: number };
 
 /**
  * Changes the pending invitation of an address, and answers which it was.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
-export const changePending = async (
+export const updatePending = async (
   tx: SqlEntityManager,
   actor: Actor,
-  sought: Sought,
+  sought: PendingQuery,
   changes: InvitationChanges,
-): Promise<Found> => {
+): Promise<PendingInvitation> => {
   const found = await lockPending(tx, actor, sought);
   if (changes.initial_apps) await replaceInitialApps(tx, found, changes.initial_apps);
   if (changes.extra) {
@@ -40,26 +40,34 @@ export const changePending = async (
  * One that they may only see is found when they may change none.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
-export const findPending = async (em: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
-  const seen = await pending(em, sought)
+export const findPending = async (
+  em: SqlEntityManager,
+  actor: Actor,
+  sought: PendingQuery,
+): Promise<PendingInvitation> => {
+  const visible = await pending(em, sought)
     .where(clientVisibleTo(actor, sql`client_id`))
     .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
     .orderBy('id', 'desc')
     .execute();
-  const own = seen.filter((row) => administersClient(actor, row.client_id));
-  const candidates = own.length > 0 ? own : seen;
+  const managed = visible.filter((row) => administersClient(actor, row.client_id));
+  const candidates = managed.length > 0 ? managed : visible;
   const [first, second] = candidates;
   if (!first) throw notFound('pending invitation');
-  const mine = candidates.find((row) => row.inviter_id === actor.id);
-  if (!mine && second) throw new Problem('ambiguous-invitation');
-  return mine ?? first;
+  const invitedByActor = candidates.find((row) => row.inviter_id === actor.id);
+  if (!invitedByActor && second) throw new Problem('ambiguous-invitation');
+  return invitedByActor ?? first;
 };
 
 /**
  * Locks the one that is meant, and only that: locks in an order of their own would meet those of a bulk.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
-export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: Sought): Promise<Found> => {
+export const lockPending = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  sought: PendingQuery,
+): Promise<PendingInvitation> => {
   const found = await findPending(tx, actor, sought);
   requireClientAdmin(actor, found.client_id);
   const locked = await pending(tx, sought).where('id', '=', found.id).forUpdate().executeTakeFirst();
@@ -67,7 +75,7 @@ export const lockPending = async (tx: SqlEntityManager, actor: Actor, sought: So
   return locked;
 };
 
-const pending = (tx: SqlEntityManager, { email, now }: Sought) =>
+const pending = (tx: SqlEntityManager, { email, now }: PendingQuery) =>
   tables(tx)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])
@@ -76,7 +84,7 @@ const pending = (tx: SqlEntityManager, { email, now }: Sought) =>
 
 const replaceInitialApps = async (
   tx: SqlEntityManager,
-  invitation: Found,
+  invitation: PendingInvitation,
   appIds: string[],
 ): Promise<void> => {
   const apps = await tables(tx)

@@ -4,7 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 
 /** A weekend, and a day to notice that the mail server is broken. */
-const GIVE_UP_MS = 3 * DAY_MS;
+const MAX_AGE_MS = 3 * DAY_MS;
 const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 /** The part by which waits differ, so that mails which failed together do not come back together. */
 const JITTER = 0.25;
@@ -38,26 +38,26 @@ export const recordFailure = (
   now: Date,
   baseMs: number,
 ) =>
-  unsettled(em, claim)
+  unsent(em, claim)
     .set({
       last_error: reason,
       next_attempt_at: new Date(now.getTime() + backoffMs(claim.attempts, baseMs)),
-      failed_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - GIVE_UP_MS)}::timestamptz
+      failed_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - MAX_AGE_MS)}::timestamptz
         then ${now}::timestamptz end`,
     })
     .execute();
 
 export const recordRefusal = (em: SqlEntityManager, claim: Claim, reason: string, now: Date) =>
-  unsettled(em, claim).set({ last_error: reason, failed_at: now }).execute();
+  unsent(em, claim).set({ last_error: reason, failed_at: now }).execute();
 
 /** Gives back a mail that was claimed and not tried. */
 export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>
-  unsettled(em, claim)
+  unsent(em, claim)
     .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
     .execute();
 
 /** Ends mails that no longer make sense. As nothing was sent, they take no room under the bound on mails a minute. */
-export const giveUpObsolete = async (
+export const failObsolete = async (
   tx: SqlEntityManager,
   mails: readonly { id: number; reason: string }[],
   now: Date,
@@ -70,7 +70,7 @@ export const giveUpObsolete = async (
     where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(tables(tx));
 };
 
-const unsettled = (em: SqlEntityManager, { id, attempts }: Claim) =>
+const unsent = (em: SqlEntityManager, { id, attempts }: Claim) =>
   tables(em)
     .updateTable('outbox_mails')
     .where('id', '=', id)

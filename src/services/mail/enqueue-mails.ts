@@ -5,7 +5,7 @@ import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 
-export type OwedInvitation = {
+export type InvitationMail = {
   id: number;
   client: number;
   email: string;
@@ -18,7 +18,7 @@ export type OwedInvitation = {
 const MAILS_PER_HOUR = 20;
 const RETRY_AFTER_SECONDS = 3_600;
 
-export const tooManyMails = ({ email }: OwedInvitation): Problem => {
+export const tooManyMails = ({ email }: InvitationMail): Problem => {
   const detail = `${email} was mailed ${MAILS_PER_HOUR} invitations by this client within an hour. Try again in an hour.`;
   return new Problem('throttled', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
 };
@@ -28,7 +28,7 @@ export const tooManyMails = ({ email }: OwedInvitation): Problem => {
  * because of the limit. Whoever owes a mail holds the pending invitation of its client and address, by a lock of the row or
  * by having inserted it, so that two transactions cannot count at the same time.
  */
-export const oweInvitationMails = async <T extends OwedInvitation>(
+export const enqueueInvitationMails = async <T extends InvitationMail>(
   tx: SqlEntityManager,
   invitations: readonly T[],
   now: Date,

@@ -39,7 +39,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
 export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>>[number];
 
 /** The same with all that is needed to write them. */
-export const mailFacts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
@@ -50,7 +50,7 @@ export const mailFacts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
         where ia.invitation_id = mail.invitation_id order by a.created_at, a.id)`.as('app_labels'),
     );
 
-export type MailFacts = Awaited<ReturnType<ReturnType<typeof mailFacts>['execute']>>[number];
+export type MailContext = Awaited<ReturnType<ReturnType<typeof mailContexts>['execute']>>[number];
 
 /**
  * A forgotten password's mail has no user until somebody looked for one; a new user's has no link until it is first

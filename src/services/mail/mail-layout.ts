@@ -1,7 +1,7 @@
 import { type Html, html } from './mail-html.ts';
 
 /** What a mail says, whichever form it takes. */
-export type Letter = {
+export type MailContent = {
   subject: string;
   /** Paragraphs before the link; line breaks in them are kept. */
   opening: string[];
@@ -16,7 +16,7 @@ export type Letter = {
 
 const NO_LINK = '(link not shown)';
 
-export const textOf = ({ opening, list, action, link, closing }: Letter): string =>
+export const renderText = ({ opening, list, action, link, closing }: MailContent): string =>
   [
     ...opening,
     ...(list ? [[list.heading, ...list.items.map((item) => `- ${item}`)].join('\n')] : []),
@@ -36,7 +36,7 @@ const BUTTON =
  * Styles stand in the tags, as mail programs drop the others. Neither page nor text has a color, so that light and
  * dark are both the reader's own.
  */
-export const htmlOf = (letter: Letter): string => {
+export const renderHtml = (letter: MailContent): string => {
   const { subject, opening, list, action, link, closing } = letter;
   return html`<!doctype html>
 <html lang="en">
@@ -50,8 +50,8 @@ export const htmlOf = (letter: Letter): string => {
 <body style="${BODY}">
 <div role="article" style="${COLUMN}">
 ${opening.map(paragraph)}
-${list ? listing(list) : ''}
-${action === null ? '' : link === null ? paragraph(`${action}: ${NO_LINK}`) : linking(action, link)}
+${list ? bulletList(list) : ''}
+${action === null ? '' : link === null ? paragraph(`${action}: ${NO_LINK}`) : linkButton(action, link)}
 ${closing.map(paragraph)}
 </div>
 </body>
@@ -65,10 +65,10 @@ const paragraph = (text: string): Html => html`<p style="margin:0 0 16px">${with
 const withBreaks = (text: string): Html[] =>
   text.split('\n').map((line, index) => (index === 0 ? html`${line}` : html`<br>${line}`));
 
-const listing = ({ heading, items }: NonNullable<Letter['list']>): Html => html`${paragraph(heading)}
+const bulletList = ({ heading, items }: NonNullable<MailContent['list']>): Html => html`${paragraph(heading)}
 <ul style="margin:0 0 16px;padding-left:24px">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
 /** The address in full as well: for programs that show no links, and for people who look before they follow one. */
-const linking = (action: string, link: string): Html => html`
+const linkButton = (action: string, link: string): Html => html`
 <p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
 <p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this address: <a href="${link}">${link}</a></p>`;

@@ -9,9 +9,9 @@ export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-type Tried = Pick<MailRow, 'sent_at' | 'failed_at' | 'attempts' | 'last_error'>;
+type DeliveryState = Pick<MailRow, 'sent_at' | 'failed_at' | 'attempts' | 'last_error'>;
 
-export const mailStatusOf = ({ sent_at, failed_at, attempts, last_error }: Tried): MailStatus => {
+export const mailStatusOf = ({ sent_at, failed_at, attempts, last_error }: DeliveryState): MailStatus => {
   if (sent_at) return 'sent';
   if (failed_at) return 'failed';
   return attempts > 1 || last_error !== null ? 'retrying' : 'queued';

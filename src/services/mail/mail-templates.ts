@@ -1,18 +1,18 @@
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
-import type { MailFacts } from './mail-context.ts';
-import type { Letter } from './mail-layout.ts';
+import type { MailContext } from './mail-context.ts';
+import type { MailContent } from './mail-layout.ts';
 import { oneLine, plainText } from './mail-lines.ts';
 
-type Content = Omit<Letter, 'subject' | 'link'>;
-type Worded = Pick<MailFacts, 'kind' | 'client_name' | 'invitation_subject'>;
+type Content = Omit<MailContent, 'subject' | 'link'>;
+type SubjectInput = Pick<MailContext, 'kind' | 'client_name' | 'invitation_subject'>;
 
 /** For mails that concern no client, such as those to a superuser. */
 const SERVICE_NAME = 'Steward';
 
-export const senderNameOf = ({ client_name: name }: Pick<MailFacts, 'client_name'>): string =>
+export const senderNameOf = ({ client_name: name }: Pick<MailContext, 'client_name'>): string =>
   oneLine(name ?? '') || SERVICE_NAME;
 
-export const subjectOf = (mail: Worded): string => {
+export const subjectOf = (mail: SubjectInput): string => {
   const name = senderNameOf(mail);
   if (mail.kind === 'password-reset') return `Reset your password for ${name}`;
   if (mail.kind === 'password-changed') return `Your password for ${name} was changed`;
@@ -20,14 +20,14 @@ export const subjectOf = (mail: Worded): string => {
   return oneLine(mail.invitation_subject ?? '') || `You've been invited to ${name}`;
 };
 
-/** @param until when the link ends */
-export const contentOf = (mail: MailFacts, until: Date): Content => {
-  if (mail.kind === 'invitation') return invitation(mail, until);
+/** @param expiresAt when the link ends */
+export const contentOf = (mail: MailContext, expiresAt: Date): Content => {
+  if (mail.kind === 'invitation') return invitation(mail, expiresAt);
   if (mail.kind === 'password-changed') return passwordChanged(mail);
-  return mail.kind === 'password-setup' ? passwordSetup(mail, until) : passwordReset(mail, until);
+  return mail.kind === 'password-setup' ? passwordSetup(mail, expiresAt) : passwordReset(mail, expiresAt);
 };
 
-const invitation = (mail: MailFacts, until: Date): Content => {
+const invitation = (mail: MailContext, until: Date): Content => {
   const body = plainText(mail.invitation_body ?? '');
   const labels = mail.app_labels.map(oneLine).filter((label) => label !== '');
   return {
@@ -46,7 +46,7 @@ const invitation = (mail: MailFacts, until: Date): Content => {
   };
 };
 
-const passwordSetup = (mail: MailFacts, until: Date): Content => ({
+const passwordSetup = (mail: MailContext, until: Date): Content => ({
   opening: [
     greeting(mail),
     `An account was made for you at ${senderNameOf(mail)}, under the address ${mail.recipient}. Choose a password to log in with.`,
@@ -60,7 +60,7 @@ const passwordSetup = (mail: MailFacts, until: Date): Content => ({
   ],
 });
 
-const passwordReset = (mail: MailFacts, until: Date): Content => ({
+const passwordReset = (mail: MailContext, until: Date): Content => ({
   opening: [
     greeting(mail),
     `Somebody, most likely you, has asked to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
@@ -75,7 +75,7 @@ const passwordReset = (mail: MailFacts, until: Date): Content => ({
 });
 
 /** Without a link: whoever can read the mailbox must not be able to act on it. */
-const passwordChanged = (mail: MailFacts): Content => {
+const passwordChanged = (mail: MailContext): Content => {
   const address = oneLine(mail.request_address ?? '');
   const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
   return {
@@ -93,12 +93,12 @@ const passwordChanged = (mail: MailFacts): Content => {
   };
 };
 
-const greeting = (mail: MailFacts): string => {
+const greeting = (mail: MailContext): string => {
   const name = oneLine(mail.first_name ?? '');
   return name === '' ? 'Hello,' : `Hello ${name},`;
 };
 
-const support = ({ support_email: address }: MailFacts): string[] =>
+const support = ({ support_email: address }: MailContext): string[] =>
   address ? [`Questions? Write to ${oneLine(address)}.`] : [];
 
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });

@@ -13,13 +13,13 @@ export const MAILS_IN_FLIGHT = 5;
 
 const POLL_MS = 30_000;
 /** While no notifications are heard. */
-const UNHEARD_POLL_MS = 5_000;
+const UNNOTIFIED_POLL_MS = 5_000;
 /** What is due and cannot be taken is locked by another worker, which has it for moments. */
 const MIN_PAUSE_MS = 250;
 const RETRY_MS = 2_000;
 const STOP_MS = 8_000;
 /** For the database to be told of what was cut short. */
-const LAST_WORD_MS = 1_000;
+const RECORD_MS = 1_000;
 
 type Deps = {
   outbox: Outbox;
@@ -41,14 +41,14 @@ export const createMailWorker = (deps: Deps) => {
   const alarm = createWakeableSleep();
   const sending = new Set<Promise<void>>();
   let isStopping = false;
-  let isAway = false;
+  let isDatabaseUnavailable = false;
   let running: Promise<void> | undefined;
   let notifications: Notifications | undefined;
 
   const warnOnce = (error: unknown): void => {
-    if (!isAway)
+    if (!isDatabaseUnavailable)
       logger.warn({ err: error }, 'the mail worker cannot work with the database, and tries again');
-    isAway = true;
+    isDatabaseUnavailable = true;
   };
 
   const attempt = async (mail: ClaimedMail, by: Mailer): Promise<Delivery> => {
@@ -61,10 +61,10 @@ export const createMailWorker = (deps: Deps) => {
   };
 
   /** A database that is away for a while is no reason to forget, and send again, what was sent. */
-  const settle = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
+  const recordDelivery = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
     for (;;) {
       try {
-        return await outbox.settle(mail, delivery);
+        return await outbox.recordDelivery(mail, delivery);
       } catch (error) {
         warnOnce(error);
         if (isStopping || clock.now() >= mail.next_attempt_at) return;
@@ -78,17 +78,17 @@ export const createMailWorker = (deps: Deps) => {
     const told = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(told, 'mail sent');
     else logger.warn({ ...told, reason: delivery.reason }, `mail ${delivery.outcome}`);
-    await settle(mail, delivery);
+    await recordDelivery(mail, delivery);
   };
 
   /** Begins with what is due and fits, and answers how many mails it found. */
-  const takeUp = async (): Promise<number> => {
-    if (!mailer) return outbox.makeReadable();
+  const startDue = async (): Promise<number> => {
+    if (!mailer) return outbox.createLinks();
     const room = MAILS_IN_FLIGHT - sending.size;
     if (room === 0) return 0;
     const { mails, found } = await outbox.claim(room);
     if (isStopping) {
-      await outbox.giveBack(mails);
+      await outbox.release(mails);
       return 0;
     }
     for (const mail of mails) {
@@ -103,7 +103,7 @@ export const createMailWorker = (deps: Deps) => {
 
   const pauseMs = async (): Promise<number> => {
     const dueMs = mailer && sending.size < MAILS_IN_FLIGHT ? await outbox.msUntilDue() : null;
-    const longestMs = notifications?.isListening() ? pollMs : Math.min(pollMs, UNHEARD_POLL_MS);
+    const longestMs = notifications?.isListening() ? pollMs : Math.min(pollMs, UNNOTIFIED_POLL_MS);
     return Math.min(longestMs, Math.max(MIN_PAUSE_MS, dueMs ?? longestMs));
   };
 
@@ -111,8 +111,8 @@ export const createMailWorker = (deps: Deps) => {
     while (!isStopping) {
       alarm.reset();
       try {
-        const found = await takeUp();
-        isAway = false;
+        const found = await startDue();
+        isDatabaseUnavailable = false;
         if (found === 0 || sending.size === MAILS_IN_FLIGHT) await alarm.sleep(await pauseMs());
       } catch (error) {
         warnOnce(error);
@@ -129,7 +129,7 @@ export const createMailWorker = (deps: Deps) => {
 
     /** Sends everything that is due now, and waits for it. */
     drain: async (): Promise<void> => {
-      while ((await takeUp()) > 0 || sending.size > 0) {
+      while ((await startDue()) > 0 || sending.size > 0) {
         if (sending.size > 0) await Promise.race(sending);
       }
     },
@@ -138,13 +138,13 @@ export const createMailWorker = (deps: Deps) => {
     stop: async (): Promise<void> => {
       isStopping = true;
       alarm.wake();
-      const inTime = new AbortController();
-      const hurry = setTimeout(() => mailer?.close(), stopMs);
+      const abortDeadline = new AbortController();
+      const closeTimer = setTimeout(() => mailer?.close(), stopMs);
       const finished = Promise.all([notifications?.close(), running]).then(() => Promise.all(sending));
-      const deadline = pause(stopMs + LAST_WORD_MS, undefined, { signal: inTime.signal }).catch(() => {});
+      const deadline = pause(stopMs + RECORD_MS, undefined, { signal: abortDeadline.signal }).catch(() => {});
       await Promise.race([finished, deadline]);
-      inTime.abort();
-      clearTimeout(hurry);
+      abortDeadline.abort();
+      clearTimeout(closeTimer);
       mailer?.close();
     },
   };

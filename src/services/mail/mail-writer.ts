@@ -2,8 +2,8 @@ import type { Mail } from '../../adapters/smtp/mailer.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
-import type { MailFacts } from './mail-context.ts';
-import { htmlOf, textOf } from './mail-layout.ts';
+import type { MailContext } from './mail-context.ts';
+import { renderHtml, renderText } from './mail-layout.ts';
 import { isMailAddress } from './mail-lines.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 
@@ -13,7 +13,7 @@ export type MailWriter = ReturnType<typeof createMailWriter>;
 
 /** Writes mails from the facts, in the words and under the name of the client they concern. */
 export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
-  const linkOf = (mail: MailFacts): string | null => {
+  const linkOf = (mail: MailContext): string | null => {
     if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
     const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
     return id === null || userId === null || createdAt === null
@@ -22,24 +22,24 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
   };
 
   /** An invitation lasts from its last mail, the others from when they were asked for. */
-  const endOf = (mail: MailFacts, at: Date): Date => {
+  const expiryOf = (mail: MailContext, at: Date): Date => {
     if (mail.kind === 'invitation') return later(at, invitationDays * DAY_MS);
     const lifetimeMs =
       mail.kind === 'password-reset' ? RESET_LINK_MINUTES * MINUTE_MS : invitationDays * DAY_MS;
     return mail.link_expires_at ?? later(mail.created_at, lifetimeMs);
   };
 
-  const senderOf = ({ default_from_email: address }: MailFacts): string =>
+  const senderOf = ({ default_from_email: address }: MailContext): string =>
     address !== null && isMailAddress(address) ? address : mailFrom;
 
   return {
     /** As it goes out at this moment. `showsLink`: whether whoever is to read it may see its link. */
-    write: (mail: MailFacts, at: Date, { showsLink = true } = {}): Mail => {
+    write: (mail: MailContext, at: Date, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
       const letter = {
         subject: subjectOf(mail),
         link: showsLink ? linkOf(mail) : null,
-        ...contentOf(mail, endOf(mail, at)),
+        ...contentOf(mail, expiryOf(mail, at)),
       };
       return {
         messageId: messageIdOf(mail, address),
@@ -47,15 +47,15 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
         from: { name: senderNameOf(mail), address },
         to: mail.recipient,
         subject: letter.subject,
-        text: textOf(letter),
-        html: htmlOf(letter),
+        text: renderText(letter),
+        html: renderHtml(letter),
       };
     },
   };
 };
 
 /** The time keeps apart what two databases have numbered alike: mail programs drop a message id that they know. */
-const messageIdOf = ({ id, created_at: createdAt }: MailFacts, from: string): string =>
+const messageIdOf = ({ id, created_at: createdAt }: MailContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;
 
 const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms);

@@ -8,7 +8,7 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { type MailFacts, type MailRow, mailFacts, mailRows } from './mail-context.ts';
+import { type MailContext, type MailRow, mailContexts, mailRows } from './mail-context.ts';
 import { type MailRoute, showsInvitationLink, showsPasswordLink } from './mail-links.ts';
 import { hasMailStatus, type MailStatus } from './mail-status.ts';
 import type { MailWriter } from './mail-writer.ts';
@@ -36,8 +36,8 @@ type Deps = {
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Deps) => {
   const terms = () => ({ now: clock.now(), invitationDays });
 
-  const seenFacts = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailFacts> => {
-    const row = await mailFacts(tx, terms(), actor)
+  const visibleMail = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailContext> => {
+    const row = await mailContexts(tx, terms(), actor)
       .where('mail.id', '=', id)
       .where(concerns(actor, canViewAll(actor)))
       .executeTakeFirst();
@@ -45,14 +45,14 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     return row;
   };
 
-  const showsLink = (actor: Actor, { kind, client_id: client }: MailFacts): boolean => {
+  const showsLink = (actor: Actor, { kind, client_id: client }: MailContext): boolean => {
     if (kind === 'password-changed') return false;
     return kind === 'invitation'
       ? client !== null && showsInvitationLink(actor, client, mailRoute)
       : showsPasswordLink(actor, mailRoute);
   };
 
-  const written = (actor: Actor, row: MailFacts): Mail =>
+  const render = (actor: Actor, row: MailContext): Mail =>
     mailWriter.write(row, row.sent_at ? (row.last_attempt_at ?? row.sent_at) : clock.now(), {
       showsLink: showsLink(actor, row),
     });
@@ -67,7 +67,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       // A mail about a user concerns all of the user's clients, of which the actor may not see each.
       if (filter.client !== undefined)
         rows = rows.where(
-          isClientSeen(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
+          canViewClient(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
         );
       return readPage(rows, 'mail.id', part);
     },
@@ -75,9 +75,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     /** As it was sent, or would be now. That somebody was shown a link is recorded. @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
-        const row = await seenFacts(tx, actor, id);
+        const row = await visibleMail(tx, actor, id);
         if (showsLink(actor, row)) await audit.record(tx, [await eventOf(tx, 'mail.read-link', actor, row)]);
-        return { row, mail: written(actor, row) };
+        return { row, mail: render(actor, row) };
       }),
 
     /**
@@ -86,19 +86,19 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
-        await lockSeen(tx, actor, id);
-        const row = await seenFacts(tx, actor, id);
-        await refuseStranger(tx, actor, id);
+        await lockVisible(tx, actor, id);
+        const row = await visibleMail(tx, actor, id);
+        await requireOwnMail(tx, actor, id);
         if (row.sent_at) throw invalid({ id: ['This mail has been sent already.'] });
         if (row.obsolete !== null) throw invalid({ id: [row.obsolete] });
 
         const now = clock.now();
         if (!isBeingSent(row, now)) {
-          await makeDue(tx, id, soonest(row, now, mailRoute.perMinute));
+          await makeDue(tx, id, earliestRetry(row, now, mailRoute.perMinute));
           await audit.record(tx, [await eventOf(tx, 'mail.retry', actor, row)]);
         }
-        const after = await seenFacts(tx, actor, id);
-        return { row: after, mail: written(actor, after) };
+        const after = await visibleMail(tx, actor, id);
+        return { row: after, mail: render(actor, after) };
       }),
   };
 };
@@ -108,12 +108,12 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
-const isClientSeen = (actor: Actor, clientId: number): boolean =>
+const canViewClient = (actor: Actor, clientId: number): boolean =>
   canViewAll(actor) || actor.adminOf.includes(clientId);
 
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
-const lockSeen = (tx: SqlEntityManager, actor: Actor, id: number) =>
+const lockVisible = (tx: SqlEntityManager, actor: Actor, id: number) =>
   tables(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
@@ -123,7 +123,7 @@ const lockSeen = (tx: SqlEntityManager, actor: Actor, id: number) =>
     .execute();
 
 /** @throws Problem `forbidden` to those who see a mail only because they see everything */
-const refuseStranger = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
+const requireOwnMail = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
   const own = await tables(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
@@ -138,7 +138,7 @@ const isBeingSent = (row: MailRow, now: Date): boolean =>
   row.failed_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
 
 /** Tried twice in a minute, it would count once. */
-const soonest = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
+const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
   perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 
 const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void> => {

@@ -2,10 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { isUnlinked } from './outbox-links.ts';
+import { needsLink } from './outbox-links.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance, and nobody else's. */
-const PACING_LOCK = 7_305_130_502;
+const RATE_LIMIT_LOCK = 7_305_130_502;
 
 /** `perMinute`: mails that all instances together may try to send in any minute; 0 is no bound. */
 export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
@@ -14,19 +14,19 @@ export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute:
  * Takes mails that are due, password mails first, so that nobody else does before the lease is over. Whoever dies
  * with them loses nothing: they are then due again. Answers their ids.
  */
-export const takeDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<number[]> => {
+export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<number[]> => {
   const { now, limit, leaseMs, perMinute } = terms;
   const db = tables(tx);
   // What others have taken is counted by a statement that begins once they are through.
-  if (perMinute > 0) await sql`select pg_advisory_xact_lock(${PACING_LOCK}::bigint)`.execute(db);
+  if (perMinute > 0) await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(db);
 
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
-  const isPaced = perMinute > 0;
+  const isRateLimited = perMinute > 0;
   // A row keeps its last try only: were it tried twice in a minute, it would be counted once.
-  const isRested = isPaced
+  const hasNoRecentAttempt = isRateLimited
     ? sql`(last_attempt_at is null or last_attempt_at <= ${minuteAgo}::timestamptz)`
     : sql`true`;
-  const room = isPaced
+  const availableSlots = isRateLimited
     ? sql`(select greatest(0, least(${limit}::int, ${perMinute}::int - count(*))) from outbox_mails
         where last_attempt_at > ${minuteAgo}::timestamptz)`
     : sql`${limit}::int`;
@@ -34,9 +34,9 @@ export const takeDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<
     with due as materialized (
       select id from outbox_mails
       where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
-        and not ${isUnlinked} and ${isRested}
+        and not ${needsLink} and ${hasNoRecentAttempt}
       order by (kind = 'invitation'), next_attempt_at, id
-      limit ${room}
+      limit ${availableSlots}
       for update skip locked)
     update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,
       next_attempt_at = ${new Date(now.getTime() + leaseMs)}::timestamptz
@@ -60,7 +60,7 @@ export const nextDue = async (em: SqlEntityManager): Promise<Date | null> => {
 };
 
 /** When there is room again under the bound on mails a minute; null when there is some now. */
-export const nextRoom = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
+export const nextSlot = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
   if (perMinute === 0) return null;
   const { count, oldest } = await tables(em)
     .selectFrom('outbox_mails')

@@ -12,18 +12,18 @@ const BATCH = 100;
  * Password mails of which nobody has looked yet whom they are for, or which have no link so far. Whether they are
  * invitations is asked in the words of the index of due mails.
  */
-export const isUnlinked = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
+export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
 
-export const isAnyUnlinked = async (em: SqlEntityManager): Promise<boolean> =>
-  (await tables(em).selectFrom('outbox_mails').select('id').where(isUnlinked).limit(1).execute()).length > 0;
+export const anyNeedsLink = async (em: SqlEntityManager): Promise<boolean> =>
+  (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
 /** The ids of some of them, which nobody else has in hand. */
-export const lockUnlinked = async (tx: SqlEntityManager): Promise<number[]> => {
+export const lockWithoutLink = async (tx: SqlEntityManager): Promise<number[]> => {
   const rows = await tables(tx)
     .selectFrom('outbox_mails')
     .select('id')
-    .where(isUnlinked)
+    .where(needsLink)
     .orderBy('id')
     .limit(BATCH)
     .forUpdate()
@@ -36,7 +36,7 @@ export const lockUnlinked = async (tx: SqlEntityManager): Promise<number[]> => {
  * Finds out whom these locked mails are for, and makes their links. A mail to an address that is nobody's is removed:
  * that somebody typed it is worth nothing.
  */
-export const makeLinks = async (
+export const createLinks = async (
   tx: SqlEntityManager,
   ids: readonly number[],
   terms: Terms,

@@ -2,10 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { giveUpObsolete } from './delivery-results.ts';
+import { failObsolete } from './delivery-results.ts';
 import { mailRows } from './mail-context.ts';
 
-const KEPT_DAYS = 30;
+const RETENTION_DAYS = 30;
 /** Rows of one statement: few enough that nobody waits for their locks. */
 const BATCH = 1_000;
 
@@ -13,14 +13,14 @@ type Terms = { now: Date; invitationDays: number };
 
 /** Removes mails that were sent or given up 30 days ago, and links whose time is over. */
 export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
-  const before = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
-  await repeated(() =>
+  const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
+  await repeatWhileFull(() =>
     sql`
       delete from outbox_mails where id in (
         select id from outbox_mails where coalesce(sent_at, failed_at) < ${before}::timestamptz
         order by id limit ${BATCH} for update skip locked)`.execute(tables(em)),
   );
-  await repeated(() =>
+  await repeatWhileFull(() =>
     sql`
       delete from password_links where id in (
         select id from password_links where expires_at <= ${now}::timestamptz
@@ -29,7 +29,7 @@ export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void
 };
 
 /** Ends unsent mails that no longer make sense, where nobody does by trying to send them. */
-export const endObsolete = async (em: SqlEntityManager, terms: Terms): Promise<void> => {
+export const failAllObsolete = async (em: SqlEntityManager, terms: Terms): Promise<void> => {
   const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)
     .selectFrom(open.as('open'))
@@ -37,9 +37,9 @@ export const endObsolete = async (em: SqlEntityManager, terms: Terms): Promise<v
     .where('obsolete', 'is not', null)
     .$narrowType<{ reason: string }>()
     .execute();
-  await giveUpObsolete(em, rows, terms.now);
+  await failObsolete(em, rows, terms.now);
 };
 
-const repeated = async (prune: () => Promise<{ numAffectedRows?: bigint }>): Promise<void> => {
+const repeatWhileFull = async (prune: () => Promise<{ numAffectedRows?: bigint }>): Promise<void> => {
   while ((await prune()).numAffectedRows === BigInt(BATCH));
 };

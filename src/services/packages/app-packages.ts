@@ -7,8 +7,8 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
-import { keepFetched, lockPackages, newestFetched } from './fetched-packages.ts';
-import { clientOfNewApp, loadableApp, makeApp } from './loadable-app.ts';
+import { lockPackages, newestFetched, saveFetched } from './fetched-packages.ts';
+import { clientOfNewApp, createApp, loadableApp } from './loadable-app.ts';
 import { loadedBefore, loadedVersion } from './loaded-packages.ts';
 import { describeChanges } from './package-changes.ts';
 import { applyPackage } from './package-loading.ts';
@@ -52,7 +52,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       return write(async (tx) => {
         await lockPackages(tx, slug);
         const fetch = { slug, version, ...inspected, fetchedAt: clock.now(), fetchedBy: actor.email };
-        await keepFetched(tx, fetch);
+        await saveFetched(tx, fetch);
         const details = { version, sha256: inspected.sha256 };
         await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
         return { slug, version };
@@ -74,7 +74,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       const now = clock.now();
       const app =
         (await loadableApp(tx, slug)) ??
-        (await makeApp(tx, {
+        (await createApp(tx, {
           slug,
           clientId: await clientOfNewApp(tx, PackageManifest.parse(fetched.manifest).client, host),
           createdAt: now,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import type { InspectedPackage } from './package-inspection.ts';
-import { badPackage } from './package-limits.ts';
+import { invalidPackage } from './package-limits.ts';
 
 /** A package that was taken from the store, as the database keeps it. */
 export const fetchedPackages = (em: SqlEntityManager) =>
@@ -33,7 +33,7 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
  * loads: fetching two versions in turn must not fill the table. Under `lockPackages`.
  * @throws Problem `invalid-package` when the version was fetched before with other bytes
  */
-export const keepFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
+export const saveFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;
   await refuseOtherBytes(tx, fetch);
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
@@ -80,7 +80,7 @@ const refuseOtherBytes = async (tx: SqlEntityManager, { slug, version, sha256 }:
     .limit(1)
     .executeTakeFirst();
   if (!other) return;
-  throw badPackage(
+  throw invalidPackage(
     `${slug} ${version} was fetched before with SHA-256 ${other.sha256}, and has now ${sha256}: ` +
       'other bytes were put under this version. Publish them under a new one.',
   );

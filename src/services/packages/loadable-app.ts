@@ -2,11 +2,11 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { newAppId } from '../../lib/ids.ts';
 import type { FetchedPackageRow } from './fetched-packages.ts';
-import { badPackage } from './package-limits.ts';
+import { invalidPackage } from './package-limits.ts';
 import type { PackageManifest } from './package-manifest.ts';
 
 /** What a package sets of an app; its manifest calls it the same. */
-export const PACKAGED = [
+export const MANIFEST_COLUMNS = [
   'label',
   'description',
   'help_html',
@@ -18,12 +18,14 @@ export const PACKAGED = [
 const loadableApps = (tx: SqlEntityManager) =>
   tables(tx)
     .selectFrom('apps')
-    .select(['id', 'client_id', 'package_info', ...PACKAGED]);
+    .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS]);
 
 export type LoadableApp = Awaited<ReturnType<ReturnType<typeof loadableApps>['execute']>>[number];
 
 /** Those columns by a manifest. */
-export const packagedColumns = (manifest: PackageManifest): Pick<LoadableApp, (typeof PACKAGED)[number]> => ({
+export const packagedColumns = (
+  manifest: PackageManifest,
+): Pick<LoadableApp, (typeof MANIFEST_COLUMNS)[number]> => ({
   label: manifest.label,
   description: manifest.description,
   help_html: manifest.help_html,
@@ -37,11 +39,13 @@ export const loadableApp = (tx: SqlEntityManager, slug: string): Promise<Loadabl
   loadableApps(tx).where('slug', '=', slug).forNoKeyUpdate().executeTakeFirst();
 
 /** Whether the app runs exactly this package. */
-export const runs = ({ package_info: info }: LoadableApp, { version, sha256 }: FetchedPackageRow): boolean =>
-  info.version === version && info.sha256 === sha256;
+export const isRunning = (
+  { package_info: info }: LoadableApp,
+  { version, sha256 }: FetchedPackageRow,
+): boolean => info.version === version && info.sha256 === sha256;
 
 /** A new app, blank until its package is applied. */
-export const makeApp = (
+export const createApp = (
   tx: SqlEntityManager,
   app: { slug: string; clientId: number; createdAt: Date },
 ): Promise<LoadableApp> =>
@@ -55,7 +59,7 @@ export const makeApp = (
       package_info: {},
       created_at: app.createdAt,
     })
-    .returning(['id', 'client_id', 'package_info', ...PACKAGED])
+    .returning(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
     .executeTakeFirstOrThrow();
 
 /**
@@ -71,7 +75,7 @@ export const clientOfNewApp = async (
   if (named !== undefined) {
     const client = await clients.select('clients.id').where('clients.id', '=', named).executeTakeFirst();
     if (client) return client.id;
-    throw badPackage(`app.yaml names client ${named}, which does not exist.`);
+    throw invalidPackage(`app.yaml names client ${named}, which does not exist.`);
   }
   // Reached under a name that is no site's, the service is taken to be asked for its first one.
   const client = await clients
@@ -81,5 +85,5 @@ export const clientOfNewApp = async (
     .limit(1)
     .executeTakeFirst();
   if (client) return client.id;
-  throw badPackage('There is no client that the app could belong to.');
+  throw invalidPackage('There is no client that the app could belong to.');
 };

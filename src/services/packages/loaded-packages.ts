@@ -12,7 +12,7 @@ type Load = {
   loadedAt: Date;
 };
 
-export const keepLoaded = async (
+export const saveLoad = async (
   tx: SqlEntityManager,
   { app, fetched, actor, isRollback, loadedAt }: Load,
 ): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Header, Pax } from 'tar';
 import { openRegular } from './package-files.ts';
-import { badPackage, refuseOversize } from './package-limits.ts';
+import { invalidPackage, refuseOversize } from './package-limits.ts';
 import { quoted } from './package-paths.ts';
 
 const BLOCK_BYTES = 512;
@@ -11,7 +11,7 @@ const MODIFIED = new Date('1980-01-01T00:00:00Z');
 const ANY_SYSTEM = 255;
 
 /** A tar stream of files: their content, path and whether they can be run; no owner, no times. */
-export const archiveOf = async function* (dir: string, paths: readonly string[]) {
+export const createArchive = async function* (dir: string, paths: readonly string[]) {
   let sizeBytes = 0;
   for (const path of paths) {
     for await (const chunk of entryOf(dir, path)) {
@@ -51,11 +51,11 @@ const contentOf = async function* (handle: FileHandle, path: string, size: numbe
     readBytes += chunk.length;
     if (readBytes <= size) yield chunk;
   }
-  if (readBytes !== size) throw badPackage(`${quoted(path)} was changed while it was packed.`);
+  if (readBytes !== size) throw invalidPackage(`${quoted(path)} was changed while it was packed.`);
 };
 
 /** Takes the name of the system out of a gzip stream. */
-export const withoutSystem = async function* (chunks: AsyncIterable<Buffer>) {
+export const clearGzipSystem = async function* (chunks: AsyncIterable<Buffer>) {
   let isFirst = true;
   for await (const chunk of chunks) {
     if (isFirst) chunk[9] = ANY_SYSTEM;

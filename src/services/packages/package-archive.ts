@@ -1,5 +1,5 @@
 import { createEntryReader } from './package-entries.ts';
-import { badPackage, refuseOversize } from './package-limits.ts';
+import { invalidPackage, refuseOversize } from './package-limits.ts';
 import { MANIFEST_FILE } from './package-manifest.ts';
 
 const BLOCK_BYTES = 512;
@@ -32,14 +32,14 @@ export const createArchiveReader = () => {
       refuseOversize('The unpacked package', unpackedBytes);
       rest = feed(rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk);
       if (!entries.hasEnded()) return;
-      if (!isZero(rest)) throw badPackage('The package holds something after the end of its archive.');
+      if (!isZero(rest)) throw invalidPackage('The package holds something after the end of its archive.');
       rest = Buffer.alloc(0);
     },
 
     end: (): Buffer => {
-      if (!entries.hasEnded()) throw badPackage('The package ends in the middle of its archive.');
+      if (!entries.hasEnded()) throw invalidPackage('The package ends in the middle of its archive.');
       const manifest = entries.manifest();
-      if (manifest === null) throw badPackage(`The package has no file ${MANIFEST_FILE} at its root.`);
+      if (manifest === null) throw invalidPackage(`The package has no file ${MANIFEST_FILE} at its root.`);
       return manifest;
     },
   };

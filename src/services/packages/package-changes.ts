@@ -1,5 +1,5 @@
 import { type Changes, diffColumns } from '../audit/changes.ts';
-import { type LoadableApp, PACKAGED, packagedColumns } from './loadable-app.ts';
+import { type LoadableApp, MANIFEST_COLUMNS, packagedColumns } from './loadable-app.ts';
 import type { PackageManifest } from './package-manifest.ts';
 import type { StackChanges } from './package-stacks.ts';
 
@@ -20,7 +20,7 @@ export const packageChanges = (
   stacks: StackChanges,
 ): PackageChanges => ({
   version: { from: app.package_info.version ?? null, to: manifest.version },
-  columns: diffColumns(app, packagedColumns(manifest), PACKAGED),
+  columns: diffColumns(app, packagedColumns(manifest), MANIFEST_COLUMNS),
   stacks,
 });
 

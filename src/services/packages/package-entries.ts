@@ -1,5 +1,5 @@
 import { Parser, type ReadEntry } from 'tar';
-import { badPackage, refuseOversize } from './package-limits.ts';
+import { invalidPackage, refuseOversize } from './package-limits.ts';
 import { MANIFEST_FILE } from './package-manifest.ts';
 import { createPathRules, quoted } from './package-paths.ts';
 import { MAX_YAML_BYTES } from './package-yaml.ts';
@@ -41,14 +41,14 @@ export const createEntryReader = () => {
       hasEnded = true;
     })
     .on('error', (cause) => {
-      throw badPackage('The package is not a sound tar archive.', cause);
+      throw invalidPackage('The package is not a sound tar archive.', cause);
     });
 
   return {
     write: (blocks: Buffer): void => {
       // The parser would unpack a second layer of gzip, past every bound that counts the first.
       if (!hasBegun && blocks.subarray(0, 2).equals(GZIP_MAGIC))
-        throw badPackage('The package is packed twice.');
+        throw invalidPackage('The package is packed twice.');
       hasBegun = true;
       parser.write(blocks);
     },
@@ -60,7 +60,7 @@ export const createEntryReader = () => {
 };
 
 const collect = (entry: ReadEntry): Buffer[] => {
-  if (entry.remain > MAX_YAML_BYTES) throw badPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
+  if (entry.remain > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
   const chunks: Buffer[] = [];
   entry.on('data', (chunk) => chunks.push(chunk));
   return chunks;
@@ -70,12 +70,14 @@ const KINDS = new Set<string>(['File', 'OldFile', 'Directory']);
 
 const refuseOddKind = ({ type, path, ignore }: ReadEntry): void => {
   if (ignore || !KINDS.has(type)) {
-    throw badPackage(`The package holds ${quoted(path)}, which is neither a file nor a folder but ${type}.`);
+    throw invalidPackage(
+      `The package holds ${quoted(path)}, which is neither a file nor a folder but ${type}.`,
+    );
   }
 };
 
 /** The parser cuts a path at its NUL, where other readers may not. */
 const refuseHiddenPath = (header: string): void => {
   const hidden = header.split('\n').find((record) => record.includes('\0') && /^\d+ path=/.test(record));
-  if (hidden) throw badPackage(`The package holds a path with a NUL: ${quoted(hidden)}.`);
+  if (hidden) throw invalidPackage(`The package holds a path with a NUL: ${quoted(hidden)}.`);
 };

@@ -2,7 +2,7 @@ import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parsePackageFileName } from '../../lib/package-name.ts';
-import { badPackage, MAX_ENTRIES, refuseOversize } from './package-limits.ts';
+import { invalidPackage, MAX_ENTRIES, refuseOversize } from './package-limits.ts';
 import { quoted } from './package-paths.ts';
 
 /** A package's file, or the temporary one that it is written to. */
@@ -31,7 +31,8 @@ export const listFiles = async (dir: string, outDir: string, slug: string): Prom
     }
     if (isFormerPackage(entry, outDir, slug)) continue;
     entries += 1;
-    if (entries > MAX_ENTRIES) throw badPackage(`${dir} holds more than ${MAX_ENTRIES} files and folders.`);
+    if (entries > MAX_ENTRIES)
+      throw invalidPackage(`${dir} holds more than ${MAX_ENTRIES} files and folders.`);
     if (entry.isDirectory()) continue;
     refuseOddKind(entry, path);
     sizeBytes += (await lstat(join(dir, path))).size;
@@ -49,7 +50,7 @@ export const openRegular = async (dir: string, path: string): Promise<FileHandle
   );
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw badPackage(`${quoted(path)} is not a file: a package holds files only.`);
+  throw invalidPackage(`${quoted(path)} is not a file: a package holds files only.`);
 };
 
 /** Goes into no folder that is left out: they hold more than all the others. One is open at a time. */
@@ -66,7 +67,7 @@ const entriesBelow = async function* (dir: string): AsyncGenerator<Dirent> {
 const refuseOddKind = (entry: Dirent, path: string): void => {
   if (entry.isFile()) return;
   const kind = entry.isSymbolicLink() ? 'a symbolic link' : 'neither a file nor a folder';
-  throw badPackage(`${quoted(path)} is ${kind}: a package holds files only.`);
+  throw invalidPackage(`${quoted(path)} is ${kind}: a package holds files only.`);
 };
 
 const isFormerPackage = (entry: Dirent, outDir: string, slug: string): boolean =>

@@ -6,7 +6,7 @@ import type { StoredPackage } from '../../adapters/package-store/package-store.t
 import type { PackageName } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { createArchiveReader } from './package-archive.ts';
-import { badPackage, refuseOversize } from './package-limits.ts';
+import { invalidPackage, refuseOversize } from './package-limits.ts';
 import { MANIFEST_FILE, type PackageManifest } from './package-manifest.ts';
 import { parseManifest } from './package-manifest-parsing.ts';
 
@@ -36,17 +36,18 @@ export const inspectPackage = async (
       yield chunk;
     }
   };
-  const isAway = watch(stored.body, gunzip);
+  const isAway = watchStoreFailure(stored.body, gunzip);
   await pipeline(stored.body, measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) archive.write(chunk);
   }).catch((error) => {
-    throw isAway() ? new Problem('package-store-unavailable', { cause: error }) : blame(error);
+    throw isAway() ? new Problem('package-store-unavailable', { cause: error }) : toProblem(error);
   });
 
   const sha256 = digest.digest('hex');
-  if (sha256 !== stored.sha256) throw badPackage('The package does not have the SHA-256 published with it.');
+  if (sha256 !== stored.sha256)
+    throw invalidPackage('The package does not have the SHA-256 published with it.');
   // gzip padding: zlib stops before zeros that follow, and says nothing.
-  if (gunzip.bytesWritten !== sizeBytes) throw badPackage('The package holds something after its end.');
+  if (gunzip.bytesWritten !== sizeBytes) throw invalidPackage('The package holds something after its end.');
 
   const manifest = parseManifest(archive.end());
   refuseOtherName(manifest, expected);
@@ -54,7 +55,7 @@ export const inspectPackage = async (
 };
 
 /** Tells a stream that broke by itself from one that was destroyed because of what was read: the rest goes first. */
-const watch = (body: Readable, gunzip: Gunzip): (() => boolean) => {
+const watchStoreFailure = (body: Readable, gunzip: Gunzip): (() => boolean) => {
   let isAway = body.errored !== null;
   body.once('error', () => {
     isAway = !gunzip.destroyed;
@@ -63,21 +64,21 @@ const watch = (body: Readable, gunzip: Gunzip): (() => boolean) => {
 };
 
 /** Any other error passes: it is a Problem already, or a bug. */
-const blame = (error: unknown): unknown => {
+const toProblem = (error: unknown): unknown => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ERR_STREAM_PREMATURE_CLOSE')
     return new Problem('package-store-unavailable', { cause: error });
-  return code.startsWith('Z_') ? badPackage('The package is not a whole gzip archive.', error) : error;
+  return code.startsWith('Z_') ? invalidPackage('The package is not a whole gzip archive.', error) : error;
 };
 
 const refuseOtherName = (manifest: PackageManifest, expected: PackageName): void => {
   const fields = (['slug', 'version'] as const).filter((field) => manifest[field] !== expected[field]);
   if (fields.length === 0) return;
-  const told = fields
+  const mismatches = fields
     .map((field) => `${field} ${manifest[field]} instead of ${expected[field]}`)
     .join(' and ');
   throw new Problem('invalid-package', {
-    detail: `${MANIFEST_FILE} has ${told}.`,
+    detail: `${MANIFEST_FILE} has ${mismatches}.`,
     fields: Object.fromEntries(fields.map((f) => [f, [`must be ${expected[f]}`]])),
   });
 };

@@ -6,11 +6,11 @@ export const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
 /** Entries of any kind, folders included. */
 export const MAX_ENTRIES = 10_000;
 
-export const badPackage = (detail: string, cause?: unknown): Problem =>
+export const invalidPackage = (detail: string, cause?: unknown): Problem =>
   new Problem('invalid-package', { detail, cause });
 
 /** @throws Problem `invalid-package` once `what` is too large */
 export const refuseOversize = (what: string, sizeBytes: number): void => {
   const maxMiB = MAX_PACKAGE_BYTES / 1024 ** 2;
-  if (sizeBytes > MAX_PACKAGE_BYTES) throw badPackage(`${what} is larger than ${maxMiB} MiB.`);
+  if (sizeBytes > MAX_PACKAGE_BYTES) throw invalidPackage(`${what} is larger than ${maxMiB} MiB.`);
 };

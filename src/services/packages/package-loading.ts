@@ -3,10 +3,10 @@ import { tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FetchedPackageRow } from './fetched-packages.ts';
-import { type LoadableApp, packagedColumns, runs } from './loadable-app.ts';
-import { keepLoaded } from './loaded-packages.ts';
+import { isRunning, type LoadableApp, packagedColumns } from './loadable-app.ts';
+import { saveLoad } from './loaded-packages.ts';
 import { detailsOf, type PackageChanges, packageChanges } from './package-changes.ts';
-import { badPackage } from './package-limits.ts';
+import { invalidPackage } from './package-limits.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { replaceStacks } from './package-stacks.ts';
 
@@ -28,7 +28,7 @@ export const applyPackage = async (
   audit: Audit,
   { slug, app, fetched, actor, now, isRollback }: Load,
 ): Promise<PackageChanges | null> => {
-  if (runs(app, fetched)) return null;
+  if (isRunning(app, fetched)) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
   refuseOtherClient(slug, app, manifest);
   const { offered, changes } = await replaceStacks(tx, app.id, manifest.stacks);
@@ -44,7 +44,7 @@ export const applyPackage = async (
     .set({ ...packagedColumns(manifest), package_info: packageInfo })
     .where('id', '=', app.id)
     .execute();
-  await keepLoaded(tx, { app, fetched, actor, isRollback, loadedAt: now });
+  await saveLoad(tx, { app, fetched, actor, isRollback, loadedAt: now });
 
   const all = packageChanges(app, manifest, changes);
   const action = isRollback ? 'app.rollback-package' : 'app.load-package';
@@ -57,5 +57,5 @@ export const applyPackage = async (
 /** Whoever may publish for one client could otherwise take over another's app by its slug. */
 const refuseOtherClient = (slug: string, app: LoadableApp, { client }: PackageManifest): void => {
   if (client === undefined || client === app.client_id) return;
-  throw badPackage(`app.yaml names client ${client}, but the app ${slug} is client ${app.client_id}'s.`);
+  throw invalidPackage(`app.yaml names client ${client}, but the app ${slug} is client ${app.client_id}'s.`);
 };

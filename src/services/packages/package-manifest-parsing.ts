@@ -45,7 +45,7 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
     fields[key] ??= [];
     fields[key].push(message);
   }
-  const told = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
-  const more = issues.length > told.length ? `, and ${issues.length - told.length} more` : '';
-  return new Problem('invalid-package', { detail: `${MANIFEST_FILE}: ${told.join('; ')}${more}.`, fields });
+  const shown = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
+  const more = issues.length > shown.length ? `, and ${issues.length - shown.length} more` : '';
+  return new Problem('invalid-package', { detail: `${MANIFEST_FILE}: ${shown.join('; ')}${more}.`, fields });
 };

@@ -8,10 +8,10 @@ import type { PackageStore } from '../../adapters/package-store/package-store.ts
 import { ensureDirectory } from '../../lib/ensure-directory.ts';
 import { sha256OfFile } from '../../lib/file-digest.ts';
 import { type PackageName, parsePackageFileName, requirePackageFileName } from '../../lib/package-name.ts';
-import { archiveOf, withoutSystem } from './package-archive-writer.ts';
+import { clearGzipSystem, createArchive } from './package-archive-writer.ts';
 import { listFiles, openRegular } from './package-files.ts';
 import { type InspectedPackage, inspectPackage } from './package-inspection.ts';
-import { badPackage } from './package-limits.ts';
+import { invalidPackage } from './package-limits.ts';
 import { MANIFEST_FILE } from './package-manifest.ts';
 import { parseManifest } from './package-manifest-parsing.ts';
 import { MAX_YAML_BYTES } from './package-yaml.ts';
@@ -35,7 +35,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
   const draft = join(outDir, `.${name}.${randomUUID()}.tmp`);
   try {
     const written = createWriteStream(draft, { flags: 'wx', flush: true });
-    await pipeline(archiveOf(dir, paths), createGzip({ level: 9 }), withoutSystem, written);
+    await pipeline(createArchive(dir, paths), createGzip({ level: 9 }), clearGzipSystem, written);
     const { sha256, sizeBytes } = await inspectFile(draft, { slug, version });
     const file = join(outDir, name);
     await rename(draft, file);
@@ -56,14 +56,14 @@ export const publishPackageFile = async (
   const named = parsePackageFileName(basename(file));
   // Before its name is judged: a file that is not there is the likelier mistake.
   await readOr(access(file), `${file} cannot be read.`);
-  if (!named) throw badPackage(`${basename(file)} is not named {slug}-{version}.tgz.`);
+  if (!named) throw invalidPackage(`${basename(file)} is not named {slug}-{version}.tgz.`);
   await inspectFile(file, named);
   return { ...named, ...(await store.publish(named.slug, named.version, file)) };
 };
 
 const inspectFile = async (file: string, expected: PackageName): Promise<InspectedPackage> => {
   const stats = await readOr(stat(file), `${file} cannot be read.`);
-  if (!stats.isFile()) throw badPackage(`${file} is not a file.`);
+  if (!stats.isFile()) throw invalidPackage(`${file} is not a file.`);
   const sha256 = await sha256OfFile(file);
   return inspectPackage({ body: createReadStream(file), sizeBytes: stats.size, sha256 }, expected);
 };
@@ -73,7 +73,7 @@ const readManifest = async (dir: string): Promise<Buffer> => {
   const handle = await readOr(openRegular(dir, MANIFEST_FILE), refusal);
   try {
     const { size } = await handle.stat();
-    if (size > MAX_YAML_BYTES) throw badPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
+    if (size > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
     return await readOr(handle.readFile(), refusal);
   } finally {
     await handle.close();
@@ -82,5 +82,5 @@ const readManifest = async (dir: string): Promise<Buffer> => {
 
 const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
   reading.catch((cause: unknown) => {
-    throw badPackage(refusal, cause);
+    throw invalidPackage(refusal, cause);
   });

@@ -1,5 +1,5 @@
 import type { Problem } from '../../lib/problems.ts';
-import { badPackage, MAX_ENTRIES } from './package-limits.ts';
+import { invalidPackage, MAX_ENTRIES } from './package-limits.ts';
 
 /** Keeps the set of names seen small, whatever an archive claims. */
 const MAX_PATH_CHARACTERS = 1024;
@@ -43,4 +43,4 @@ const offenceOf = (path: string): string | null => {
   return null;
 };
 
-const refusal = (what: string): Problem => badPackage(`The package holds ${what}.`);
+const refusal = (what: string): Problem => invalidPackage(`The package holds ${what}.`);

@@ -3,14 +3,14 @@ import type { FieldErrors } from '../../lib/problems.ts';
 import { hasCredentialLine, isAscii, isCredentialName, readableName } from './credential-names.ts';
 
 /** What surrounds a value: lists may name headers in a request alone, and texts among its headers alone. */
-type Place = 'data' | 'request' | 'headers';
+type Context = 'data' | 'request' | 'headers';
 
 const REQUEST = /^[\s_.-]*(?:http[\s_.-]*)?req(?:uest)?[\s_.-]*$/i;
 const HEADERS = /^[\s_.-]*(?:(?:raw|request|http)[\s_.-]*)?(?:headers?|meta)[\s_.-]*$/i;
 
 /** More than anybody mends at once. */
 const MAX_FAULTS = 20;
-const MAX_TOLD_LENGTH = 64;
+const MAX_NAME_LENGTH = 64;
 export const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
 const NO_LOOKALIKES = 'Must be ASCII: other letters may look like a credential.';
 
@@ -28,21 +28,21 @@ type Search = { found: Found[]; meta: unknown };
 export const credentialFaults = (extra: Record<string, unknown>): FieldErrors | null => {
   const found: Found[] = [];
   const meta = isJsonObject(extra.request) ? extra.request.META : undefined;
-  lookIntoRecord(extra, 'data', 'extra', { found, meta });
+  searchRecord(extra, 'data', 'extra', { found, meta });
   return found.length > 0 ? Object.fromEntries(found.map(({ path, reason }) => [path, [reason]])) : null;
 };
 
-const look = (value: unknown, place: Place, path: string, search: Search): void => {
+const searchValue = (value: unknown, place: Context, path: string, search: Search): void => {
   if (value === search.meta || search.found.length >= MAX_FAULTS) return;
   if (typeof value === 'string') {
     if (place === 'headers' && hasCredentialLine(value)) search.found.push({ path, reason: NO_CREDENTIALS });
-  } else if (Array.isArray(value)) lookIntoList(value, place, path, search);
-  else if (isJsonObject(value)) lookIntoRecord(value, place, path, search);
+  } else if (Array.isArray(value)) searchList(value, place, path, search);
+  else if (isJsonObject(value)) searchRecord(value, place, path, search);
 };
 
-const lookIntoRecord = (
+const searchRecord = (
   record: Record<string, unknown>,
-  place: Place,
+  place: Context,
   path: string,
   search: Search,
 ): void => {
@@ -56,28 +56,29 @@ const lookIntoRecord = (
       const spelling = spellingOf(key, path);
       if (spelling !== null)
         search.found.push({ path: pathOf(path, key), reason: `Must be spelt ${spelling}.` });
-      look(child, placeIn(place, key), pathOf(path, key), search);
+      searchValue(child, contextIn(place, key), pathOf(path, key), search);
     }
   }
 };
 
 /** Pairs of name and value, names and values in turn, or lines of both. */
-const lookIntoList = (list: readonly unknown[], place: Place, path: string, search: Search): void => {
+const searchList = (list: readonly unknown[], place: Context, path: string, search: Search): void => {
   const hasNames = place === 'headers' || (place === 'request' && list.length === 2);
   for (const [index, child] of list.entries()) {
     const isName = hasNames && index % 2 === 0 && typeof child === 'string';
     const reason = isName ? reasonAgainst(nameOf(child), place) : null;
     if (reason !== null) search.found.push({ path: `${path}.${index}`, reason });
-    else if (typeof child === 'object' || place === 'headers') look(child, place, `${path}.${index}`, search);
+    else if (typeof child === 'object' || place === 'headers')
+      searchValue(child, place, `${path}.${index}`, search);
   }
 };
 
-const reasonAgainst = (name: string, place: Place): string | null => {
+const reasonAgainst = (name: string, place: Context): string | null => {
   if (isCredentialName(name, place !== 'data')) return NO_CREDENTIALS;
   return place === 'headers' && !isAscii(name) ? NO_LOOKALIKES : null;
 };
 
-const placeIn = (place: Place, key: string): Place => {
+const contextIn = (place: Context, key: string): Context => {
   if (place === 'headers') return place;
   const name = readableName(key);
   if (HEADERS.test(name)) return 'headers';
@@ -97,4 +98,4 @@ const isRead = (key: string, documented: string): boolean =>
 const nameOf = (line: string): string => line.split(':', 1)[0] ?? '';
 
 export const pathOf = (path: string, key: string): string =>
-  `${path}.${nameOf(key).slice(0, MAX_TOLD_LENGTH)}`;
+  `${path}.${nameOf(key).slice(0, MAX_NAME_LENGTH)}`;

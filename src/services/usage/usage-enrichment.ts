@@ -10,12 +10,12 @@ import { ensureMonths } from './usage-partitions.ts';
 import type { UsageReports } from './usage-reports.ts';
 
 /** How far back an entry without a time is known by its id alone: two months of the log are looked into. */
-const REPEATED_DAYS = 30;
+const DUPLICATE_LOOKBACK_DAYS = 30;
 
 type Where = { actor: Actor; appId: string; now: Date };
 
 /** Entries as the log keeps them, of reports that leave out what goes without saying. */
-export const completed = async (
+export const enrichReports = async (
   tx: SqlEntityManager,
   { actor, appId, now }: Where,
   { faults: _, ...reports }: UsageReports,
@@ -49,12 +49,12 @@ const namesOf = async (
   return new Map(people.map((person) => [person.email, `${person.first_name} ${person.last_name}`.trim()]));
 };
 
-const timelessKeys = ({ keys, times }: Pick<UsageReports, 'keys' | 'times'>) =>
+const untimedKeys = ({ keys, times }: Pick<UsageReports, 'keys' | 'times'>) =>
   keys.filter((key, index) => key !== null && Number.isNaN(times[index]));
 
 /** Whether completing these reports takes the lock of the app. */
-export const hasTimeless = (reports: Pick<UsageReports, 'keys' | 'times'>): boolean =>
-  timelessKeys(reports).length > 0;
+export const hasUntimedKeys = (reports: Pick<UsageReports, 'keys' | 'times'>): boolean =>
+  untimedKeys(reports).length > 0;
 
 /**
  * The times that reports with an id but without a time had when they came before, or have beside it, by id. Entries
@@ -66,7 +66,7 @@ const timesOf = async (
   { keys, times: given }: Pick<UsageReports, 'keys' | 'times'>,
   now: Date,
 ): Promise<Map<string, number>> => {
-  const timeless = timelessKeys({ keys, times: given });
+  const timeless = untimedKeys({ keys, times: given });
   if (timeless.length === 0) return new Map();
   // Months come before the lock of an app, everywhere: whoever took them the other way round could deadlock.
   await ensureMonths(
@@ -79,7 +79,7 @@ const timesOf = async (
     .select(['entry_key', 'occurred_at'])
     .where('app_id', '=', appId)
     .where(sql<boolean>`entry_key = any(${timeless}::varchar[])`)
-    .where('occurred_at', '>', new Date(now.getTime() - REPEATED_DAYS * DAY_MS))
+    .where('occurred_at', '>', new Date(now.getTime() - DUPLICATE_LOOKBACK_DAYS * DAY_MS))
     .execute();
   const times = new Map<string, number>();
   for (const [index, key] of keys.entries()) {

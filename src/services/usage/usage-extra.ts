@@ -1,21 +1,21 @@
 import { isJsonObject, stringifyJsonValue } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import { credentialFaults } from './usage-credentials.ts';
-import { withKeptRequest } from './usage-request.ts';
+import { sanitizeRequest } from './usage-request.ts';
 
 const MAX_STACK_LENGTH = 255;
 
 /** `extra` as the log keeps it: JSON text, and the stack that it is rolled up by. */
-export type KeptExtra = { text: string; stack: string | null };
+export type SanitizedExtra = { text: string; stack: string | null };
 
 /**
  * What the log keeps of an entry's `extra`: all of it, but of the request's metadata only the documented keys, and of
  * its addresses no secrets. What else would let a reader of the log act in the user's name is a fault, for whoever
  * sends it should know.
  */
-export const keptExtra = (value: unknown): { kept: KeptExtra } | { faults: FieldErrors } => {
+export const sanitizeExtra = (value: unknown): { kept: SanitizedExtra } | { faults: FieldErrors } => {
   if (!isJsonObject(value)) return { faults: { extra: ['Must be an object.'] } };
-  const result = withKeptRequest(value);
+  const result = sanitizeRequest(value);
   if ('faults' in result) return result;
   const free = stringifyJsonValue(result.extra);
   if ('reason' in free) return { faults: { extra: [free.reason] } };

@@ -4,8 +4,8 @@ import { instantArray, textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipelined-transaction.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
-import { ensureMonths, lacksMonths } from './usage-partitions.ts';
-import { addUpRollups, rollupStatement } from './usage-rollups.ts';
+import { ensureMonths, hasMissingMonths } from './usage-partitions.ts';
+import { rollupStatement, updateRollups } from './usage-rollups.ts';
 import { refreshWindow, refreshWindowStatements } from './usage-windows.ts';
 
 /** Held while an app's entries are written: its rollups depend on each other from day to day. */
@@ -38,7 +38,7 @@ export const writeColumns = (
     if (columns.times.length === 0) return 0;
     await ensureMonths(tx, columns.times);
     await lockUsage(tx, appId);
-    const written = await addUpRollups(tx, appId, writtenEntries(appId, columns));
+    const written = await updateRollups(tx, appId, insertEntries(appId, columns));
     if (written > 0) await refreshWindow(tx, appId, now);
     return written;
   });
@@ -47,7 +47,7 @@ export const writeColumns = (
  * Does the same in one pipelined transaction. The app's lock is never held across a client round trip, so an instance that
  * freezes cannot block other writers of the app.
  */
-export const writeColumnsAtOnce = async (
+export const writeColumnsPipelined = async (
   { em, transact }: { em: SqlEntityManager; transact: Transact },
   appId: string,
   columns: UsageColumns,
@@ -55,9 +55,9 @@ export const writeColumnsAtOnce = async (
 ): Promise<number> => {
   if (columns.times.length === 0) return 0;
   const { times } = columns;
-  if (await lacksMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
+  if (await hasMissingMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
   const db = tables(em);
-  const [lock, write] = [lockStatement(appId), rollupStatement(appId, writtenEntries(appId, columns))];
+  const [lock, write] = [lockStatement(appId), rollupStatement(appId, insertEntries(appId, columns))];
   const refresh = refreshWindowStatements(appId, now).map((statement) => statement.compile(db));
   const [, , [written]] = await transact(
     ({ sendLast }) => sendLast([TRANSACTION_TIMEOUT, lock.compile(db), write.compile(db), ...refresh]),
@@ -78,7 +78,7 @@ const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
 const IF_NEW = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
 /** The `insert`, answering what the rollups count. Columns go as arrays: the statement is the same for any number. */
-const writtenEntries = (appId: string, columns: UsageColumns) => sql`
+const insertEntries = (appId: string, columns: UsageColumns) => sql`
   insert into usage_entries
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
   select ${appId}, entry_key, email, full_name, action, action_description, stack, extra, occurred_at

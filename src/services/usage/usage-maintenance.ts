@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { ensureMonths, monthOf } from './usage-partitions.ts';
 import { dropOldMonths, type OpenSession } from './usage-retention.ts';
-import { bringForward, dayOf } from './usage-windows.ts';
+import { dayOf, refreshStaleWindows } from './usage-windows.ts';
 
 /** Months that are there before the first entry falls into them. */
 const MONTHS_AHEAD = [0, 1, 2];
@@ -10,7 +10,7 @@ const MONTHS_AHEAD = [0, 1, 2];
 type Deps = { em: SqlEntityManager; openSession: OpenSession; now: Date; retentionDays: number };
 
 /** Makes the log's next months, drops those that are over for too long, and brings windows to the present day. */
-export const careForUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
+export const maintainUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
   await em.transactional((tx) =>
     ensureMonths(
       tx,
@@ -22,7 +22,7 @@ export const careForUsage = async ({ em, openSession, now, retentionDays }: Deps
     .select('app_id')
     .where('day', '<', dayOf(now))
     .execute();
-  await bringForward(
+  await refreshStaleWindows(
     em,
     stale.map(({ app_id }) => app_id),
     now,

@@ -58,9 +58,9 @@ export const usagePage = async (
   limit: number,
   maxCharacters: number,
 ): Promise<UsagePage> => {
-  const found = usageRows(em, filter).limit(limit);
+  const limited = usageRows(em, filter).limit(limit);
   const measured = tables(em)
-    .selectFrom(found.as('entry'))
+    .selectFrom(limited.as('entry'))
     .selectAll()
     .select(sql<number>`count(*) over ()`.as('found'))
     .select(

@@ -50,18 +50,21 @@ type Missing = { table: string; month: string };
  */
 export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date | number>): Promise<void> => {
   const months = monthsOf(moments);
-  if ((await missingOf(tx, months)).length === 0) return;
+  if ((await missingPartitions(tx, months)).length === 0) return;
 
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
   // Another transaction may have made them while this one waited.
-  for (const { table, month } of await missingOf(tx, months)) await addPartition(tx, table, new Date(month));
+  for (const { table, month } of await missingPartitions(tx, months))
+    await addPartition(tx, table, new Date(month));
 };
 
-export const lacksMonths = async (em: SqlEntityManager, moments: Iterable<Date | number>): Promise<boolean> =>
-  (await missingOf(em, monthsOf(moments))).length > 0;
+export const hasMissingMonths = async (
+  em: SqlEntityManager,
+  moments: Iterable<Date | number>,
+): Promise<boolean> => (await missingPartitions(em, monthsOf(moments))).length > 0;
 
 /** Asks the catalogue itself: `to_regclass` may answer from what this connection has seen before. */
-const missingOf = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
+const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`
     select wanted."table", wanted.month
     from (select "table", month from unnest(${[...PARTITIONED]}::text[]) as "table", unnest(${months}::text[]) as month)

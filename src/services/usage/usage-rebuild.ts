@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { lockUsage } from './usage-log.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-partitions.ts';
-import { awayBefore, retentionHistogram } from './usage-rollups.ts';
+import { daysSinceVisit, retentionHistogram } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
 
 /**
@@ -40,7 +40,7 @@ export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Pr
         -- Grouped first: retention_histogram looks at each row 90 times.
         select day, away, sum(actions) as actions, count(*) as people from (
           select day, actions,
-            ${awayBefore(sql`day`, sql`lag(day) over (partition by email order by day)`)} as away
+            ${daysSinceVisit(sql`day`, sql`lag(day) over (partition by email order by day)`)} as away
           from usage_days where app_id = ${appId}
         ) as people group by day, away
       ) as days where day >= ${first}::date group by day`.execute(db);

@@ -5,8 +5,8 @@ import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
-import { completed, hasTimeless } from './usage-enrichment.ts';
-import { writeColumns, writeColumnsAtOnce } from './usage-log.ts';
+import { enrichReports, hasUntimedKeys } from './usage-enrichment.ts';
+import { writeColumns, writeColumnsPipelined } from './usage-log.ts';
 import type { UsageReports } from './usage-reports.ts';
 import type { UsageWriteLimiter } from './write-limiter.ts';
 
@@ -35,7 +35,7 @@ export const createUsageRecording = ({
   transact,
 }: Deps) => {
   const writeAtOnce: typeof writeColumns = (unit, ...args) =>
-    writeColumnsAtOnce({ em: unit, transact }, ...args);
+    writeColumnsPipelined({ em: unit, transact }, ...args);
   return {
     /**
      * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
@@ -53,7 +53,7 @@ export const createUsageRecording = ({
       if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
       const operation = `usage.record ${appId}`;
-      const request = once && { once, operation, input: textOf(reports) };
+      const request = once && { once, operation, input: requestKey(reports) };
       const count = reports.times.length;
       const recordBy = async (
         write: typeof writeColumns,
@@ -63,12 +63,12 @@ export const createUsageRecording = ({
         // Not before: a repeat gets the first answer, however old its entries have become.
         const faults = faultsOf(reports, now, usageRetentionDays);
         if (Object.keys(faults).length > 0) throw invalid(faults);
-        const columns = await completed(unit, { actor, appId, now }, reports);
+        const columns = await enrichReports(unit, { actor, appId, now }, reports);
         const inserted = await write(unit, appId, columns, now);
         return { inserted, duplicates: count - inserted };
       };
       // A key is claimed, and the time of a repeat is read, in the transaction that writes.
-      if (request === null && !hasTimeless(reports) && !em.isInTransaction()) {
+      if (request === null && !hasUntimedKeys(reports) && !em.isInTransaction()) {
         return writers.within(appId, count, () => recordBy(writeAtOnce, em));
       }
       return writers.within(appId, count, () =>
@@ -81,7 +81,7 @@ export const createUsageRecording = ({
 };
 
 /** Text that is the same for the same reports. */
-const textOf = ({ extras, faults: _, ...columns }: UsageReports): string =>
+const requestKey = ({ extras, faults: _, ...columns }: UsageReports): string =>
   JSON.stringify({ ...columns, extras: extras.toString('base64') });
 
 /** All faults of all elements at once. */

@@ -1,7 +1,7 @@
 import type { createTextArray } from '../../db/binary-arrays.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import { createExtras, type UsageColumns } from './usage-columns.ts';
-import type { KeptExtra } from './usage-extra.ts';
+import type { SanitizedExtra } from './usage-extra.ts';
 
 /** An entry as a platform sends it; null is what it has left out. */
 export type UsageReport = {
@@ -11,7 +11,7 @@ export type UsageReport = {
   timestamp: Date | null;
   action: string;
   action_description: string;
-  extra: KeptExtra;
+  extra: SanitizedExtra;
 };
 /** An element as it was sent: its value, or null and what was wrong with its form. */
 export type UsageElement = { value: UsageReport; faults: null } | { value: null; faults: FieldErrors };
@@ -27,7 +27,10 @@ export type UsageReports = Omit<UsageColumns, 'fullNames'> & {
 };
 
 /** @param read what to make of the elements, one by one */
-export const reportsOf = <T>(elements: readonly T[], read: (element: T) => UsageElement): UsageReports => {
+export const collectReports = <T>(
+  elements: readonly T[],
+  read: (element: T) => UsageElement,
+): UsageReports => {
   const extras = createExtras(elements.length);
   const columns = emptyColumns();
   for (const [index, element] of elements.entries()) {

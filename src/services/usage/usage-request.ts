@@ -25,7 +25,7 @@ const MAX_FAULTS = 20;
 type Extra = Record<string, unknown>;
 
 /** `extra` with what the log keeps of its `request`: both that and `META` must be what they are documented to be. */
-export const withKeptRequest = (extra: Extra): { extra: Extra } | { faults: FieldErrors } => {
+export const sanitizeRequest = (extra: Extra): { extra: Extra } | { faults: FieldErrors } => {
   const { request } = extra;
   if (!isJsonObject(request)) return orFaults(noObject(request, 'extra.request'), extra);
   const { path, META: meta } = request;

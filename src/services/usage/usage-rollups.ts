@@ -9,7 +9,7 @@ const PLACES = Array.from({ length: LONGEST_WINDOW_DAYS }, (_, index) => index +
 const LONGEST = sql.lit(LONGEST_WINDOW_DAYS);
 
 /** Days since a person's previous day: 90 also for more than 90 days, and for a person's first day. */
-export const awayBefore = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
+export const daysSinceVisit = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
   sql`coalesce(least(${day} - ${before}, ${LONGEST}), ${LONGEST})`;
 
 /** `retention_histogram` of rows that hold how many `people` had been `away` for how many days. */
@@ -24,7 +24,7 @@ export const retentionHistogram = sql`array[${sql.join(
  * A day new to a person comes between two others of theirs. It has been preceded by an absence (`away`), and it ends
  * the absence that preceded the later one. Only the nearest days matter, and only within a window.
  */
-export const addUpRollups = async (
+export const updateRollups = async (
   tx: SqlEntityManager,
   appId: string,
   written: RawBuilder<unknown>,
@@ -69,9 +69,9 @@ export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => 
     ),
     absences as (
       select day, away, sum(people) as people from (
-        select day, ${awayBefore(sql`day`, sql`previous`)} as away, 1 as people from around where is_new or is_next
+        select day, ${daysSinceVisit(sql`day`, sql`previous`)} as away, 1 as people from around where is_new or is_next
         union all
-        select day, ${awayBefore(sql`day`, sql`previous_before`)}, -1 from around where is_next
+        select day, ${daysSinceVisit(sql`day`, sql`previous_before`)}, -1 from around where is_next
       ) as changes group by day, away
     ),
     into_app_days as (

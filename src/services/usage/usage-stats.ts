@@ -18,7 +18,7 @@ export type TopStack = { stack: string; label: string; actions: number };
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
 /** Usage for people who would rather look: from the rollups, never from the log. */
-export const createUsageCharts = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
+export const createUsageStats = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
   /**
    * The days up to today, the oldest first, each of them there: of an app, of a user in the apps that the actor
    * oversees, or of a user in an app.

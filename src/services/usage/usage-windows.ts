@@ -18,12 +18,12 @@ export const WINDOWS = [
   'users90',
 ] as const;
 
-export type ReadyWindows = Record<
+export type WindowColumns = Record<
   'actions30' | 'users30' | 'actions60' | 'users60' | 'actions90' | 'users90',
   number | null
 >;
 
-export const windowsOf = (row: ReadyWindows): UsageWindows => ({
+export const windowsOf = (row: WindowColumns): UsageWindows => ({
   '30': { actions: row.actions30 ?? 0, users: row.users30 ?? 0 },
   '60': { actions: row.actions60 ?? 0, users: row.users60 ?? 0 },
   '90': { actions: row.actions90 ?? 0, users: row.users90 ?? 0 },
@@ -35,7 +35,7 @@ export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 const WINDOW_DAYS = [30, 60, 90];
 
 /** Counts windows from 90 rows of each app. They never go back a day, should clocks disagree about midnight. */
-const countedWindows = (appIds: readonly string[], now: Date) => sql`
+const upsertWindows = (appIds: readonly string[], now: Date) => sql`
   insert into usage_windows (app_id, day, actions30, users30, actions60, users60, actions90, users90)
   select apps.app_id, today, ${sql.join(
     WINDOW_DAYS.flatMap((window) =>
@@ -57,7 +57,7 @@ const countedWindows = (appIds: readonly string[], now: Date) => sql`
 
 /** After usage of an app was written, under its lock. */
 export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Date): Promise<void> => {
-  const counting = sql`${countedWindows([appId], now)} where usage_windows.day <= excluded.day returning 1`;
+  const counting = sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day returning 1`;
   // A reader may have brought it to the next day meanwhile: then that is the day to count for.
   while ((await counting.execute(tables(tx))).rows.length === 0);
 };
@@ -68,18 +68,22 @@ export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Da
  */
 export const refreshWindowStatements = (appId: string, now: Date) => [
   sql`select from usage_windows where app_id = ${appId} for update`,
-  sql`${countedWindows([appId], now)} where usage_windows.day <= excluded.day`,
+  sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day`,
 ];
 
 /**
  * Brings windows of former days to the present one. Whoever has written to an app since has done so already; whoever is
  * writing is waited for first, as what they write is not to be seen before.
  */
-export const bringForward = (em: SqlEntityManager, appIds: readonly string[], now: Date): Promise<void> =>
+export const refreshStaleWindows = (
+  em: SqlEntityManager,
+  appIds: readonly string[],
+  now: Date,
+): Promise<void> =>
   em.transactional(async (tx) => {
     await sql`
       select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`.execute(
       tables(tx),
     );
-    await sql`${countedWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(tx));
+    await sql`${upsertWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(tx));
   });

@@ -2,7 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 
 /** Of the pool's ten connections: whoever writes usage leaves the others to everybody else. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT_WRITES = 4;
 /** Entries that wait to be written. They are in memory, some KB each. */
 const MAX_WAITING_ENTRIES = 100_000;
 
@@ -15,7 +15,7 @@ export type UsageWriteLimiter = ReturnType<typeof createUsageWriteLimiter>;
  * database anyway, each with a connection: one busy app, or one whose rollups are counted anew, would take all of them.
  */
 export const createUsageWriteLimiter = () => {
-  const all = pLimit(AT_ONCE);
+  const all = pLimit(MAX_CONCURRENT_WRITES);
   const apps = new Map<string, { lane: LimitFunction; users: number }>();
   let waiting = 0;
 

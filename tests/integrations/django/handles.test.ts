@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHandleGiver } from '../../../src/integrations/django/handles.ts';
+import { createHandleAllocator } from '../../../src/integrations/django/handles.ts';
 import { addUser } from '../../../src/services/users/new-user.ts';
 import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
@@ -10,7 +10,7 @@ import { djangoUser } from '../../fixtures/django/records.ts';
 const giveAmong = async (inUse: Iterable<string>, chunks: string[][]) => {
   const taken = new Set(inUse);
   const queries: number[] = [];
-  const give = createHandleGiver(async (handles) => {
+  const give = createHandleAllocator(async (handles) => {
     queries.push(handles.length);
     return handles.filter((handle) => taken.has(handle));
   });

@@ -36,7 +36,7 @@ results('count with the invitation, which lasts anew from then', async ({ app })
   const mail = await claimOnly(app);
   app.clock.advance(DAY_MS);
 
-  await outboxOf(app).settle(mail, TAKEN);
+  await outboxOf(app).recordDelivery(mail, TAKEN);
   const invitation = await invitationOf(app, email);
   const sent = await mailTo(app, email);
 
@@ -59,7 +59,7 @@ results(
     const before = await invitationOf(app, accepted);
     app.clock.advance(DAY_MS);
 
-    for (const mail of mails) await outbox.settle(mail, TAKEN);
+    for (const mail of mails) await outbox.recordDelivery(mail, TAKEN);
 
     assert.equal(await invitationOf(app, accepted), { ...before, email_count: 1 });
     assert.equal((await invitationOf(app, lasting)).expires_at, far);
@@ -73,9 +73,9 @@ results('count a mail once that two have sent', async ({ app }) => {
   const second = await claimOnly(app);
 
   await Promise.all([
-    outboxOf(app).settle(first, TAKEN),
-    outboxOf(app).settle(second, TAKEN),
-    outboxOf(app).settle(first, TAKEN),
+    outboxOf(app).recordDelivery(first, TAKEN),
+    outboxOf(app).recordDelivery(second, TAKEN),
+    outboxOf(app).recordDelivery(first, TAKEN),
   ]);
 
   assert.is((await invitationOf(app, email)).email_count, 1);
@@ -88,12 +88,12 @@ results('of a try that was overtaken count only if it succeeded', async ({ app }
   const second = await claimOnly(app);
   const claimed = await mailTo(app, email);
 
-  await outboxOf(app).settle(first, FAILED);
-  await outboxOf(app).settle(first, REFUSED);
-  await outboxOf(app).giveBack([first]);
+  await outboxOf(app).recordDelivery(first, FAILED);
+  await outboxOf(app).recordDelivery(first, REFUSED);
+  await outboxOf(app).release([first]);
   assert.equal(await mailTo(app, email), claimed);
-  await outboxOf(app).settle(first, TAKEN);
-  await outboxOf(app).settle(second, FAILED);
+  await outboxOf(app).recordDelivery(first, TAKEN);
+  await outboxOf(app).recordDelivery(second, FAILED);
 
   const { sent_at, last_error } = await mailTo(app, email);
   assert.equal([sent_at, last_error], [app.clock.now(), null]);
@@ -106,7 +106,7 @@ results(
     const made = app.clock.now().getTime();
     const waits: number[] = [];
     for (;;) {
-      await outboxOf(app).settle(await claimOnly(app), FAILED);
+      await outboxOf(app).recordDelivery(await claimOnly(app), FAILED);
       const mail = await mailTo(app, email);
       assert.is(mail.last_error, FAILED.reason);
       if (mail.failed_at) break;
@@ -131,7 +131,7 @@ results(
 
 results('give a refused mail up at once', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
-  await outboxOf(app).settle(await claimOnly(app), REFUSED);
+  await outboxOf(app).recordDelivery(await claimOnly(app), REFUSED);
   const { failed_at, last_error, sent_at } = await mailTo(app, email);
 
   assert.equal([failed_at, last_error, sent_at], [app.clock.now(), REFUSED.reason, null]);

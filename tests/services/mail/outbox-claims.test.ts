@@ -111,7 +111,7 @@ claims('can be given back, and are due again as if nothing had been', async ({ a
   const outbox = outboxOf(app);
   const { mails } = await outbox.claim(1);
 
-  await outbox.giveBack(mails);
+  await outbox.release(mails);
 
   assert.equal(await mailTo(app, email), before);
 });

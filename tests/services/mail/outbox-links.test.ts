@@ -76,7 +76,7 @@ links('are made once, by whoever comes first of many', async ({ app }) => {
   await request(app, GRACE);
   const outboxes = Array.from({ length: 6 }, () => outboxOf(app));
 
-  await Promise.all(outboxes.flatMap((outbox) => [outbox.makeReadable(), outbox.claim(5)]));
+  await Promise.all(outboxes.flatMap((outbox) => [outbox.createLinks(), outbox.claim(5)]));
   app.clock.advance(10 * MINUTE_MS);
   await outboxOf(app).claim(5);
 
@@ -88,8 +88,8 @@ links('are made without sending too, so that the mail can be read', async ({ app
   const email = await makeUser(app);
   await request(app, 'nobody@guest.test');
 
-  assert.is(await outboxOf(app).makeReadable(), 2);
-  assert.is(await outboxOf(app).makeReadable(), 0);
+  assert.is(await outboxOf(app).createLinks(), 2);
+  assert.is(await outboxOf(app).createLinks(), 0);
   const mail = await mailTo(app, email);
 
   assert.equal([mail.attempts, mail.sent_at, mail.failed_at], [0, null, null]);

@@ -6,7 +6,7 @@ import {
   isCredentialName,
   withoutSecrets,
 } from '../../../src/services/usage/credential-names.ts';
-import { keptExtra } from '../../../src/services/usage/usage-extra.ts';
+import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const secrets = suite('withoutSecrets');
 
@@ -41,7 +41,7 @@ secrets('is what the addresses of an entry go through, and they alone', () => {
     },
     more: 'token=abc',
   };
-  const result = keptExtra(extra);
+  const result = sanitizeExtra(extra);
 
   assert.ok('kept' in result);
   const { request, more } = JSON.parse(result.kept.text);

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keptExtra } from '../../../src/services/usage/usage-extra.ts';
+import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const credentials = suite('credentials in extra');
 
 /** As a body brings it: with own keys such as `__proto__`. */
 const faultsOf = (text: string): string[] => {
-  const result = keptExtra(JSON.parse(text));
+  const result = sanitizeExtra(JSON.parse(text));
   return 'faults' in result ? Object.keys(result.faults) : [];
 };
 const placesIn = (extra: object): string[] => faultsOf(JSON.stringify(extra));

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keptExtra } from '../../../src/services/usage/usage-extra.ts';
+import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const extras = suite('keptExtra');
 
 const kept = (extra: unknown) => {
-  const result = keptExtra(extra);
+  const result = sanitizeExtra(extra);
   if (!('kept' in result)) throw new Error(JSON.stringify(result.faults));
   return result.kept;
 };
 const faultsOf = (extra: unknown): string[] => {
-  const result = keptExtra(extra);
+  const result = sanitizeExtra(extra);
   return 'faults' in result ? Object.keys(result.faults) : [];
 };
 const META = {
@@ -59,7 +59,7 @@ extras('lets no such key through, wherever it stands among others', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(key, fc.string())), (pairs) => {
       const meta: Record<string, unknown> = Object.fromEntries(pairs);
-      const result = keptExtra({ request: { META: meta } });
+      const result = sanitizeExtra({ request: { META: meta } });
       const isSecret = Object.hasOwn(meta, 'HTTP_COOKIE') || Object.hasOwn(meta, 'AUTHORIZATION');
       assert.is('faults' in result, isSecret);
       if ('kept' in result) {

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { openUnlimitedSession } from '../../../src/db/single-client.ts';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { writeUsage } from '../../../src/services/usage/usage-log.ts';
-import { careForUsage } from '../../../src/services/usage/usage-maintenance.ts';
+import { maintainUsage } from '../../../src/services/usage/usage-maintenance.ts';
 import { ensureMonths } from '../../../src/services/usage/usage-partitions.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { dropOldMonths } from '../../../src/services/usage/usage-retention.ts';
@@ -18,7 +18,7 @@ const months = appSuite('months of usage');
 const poolOf = (app: TestApp) => app.orm.em.getConnection().getNativeClient();
 const sessionOf = (app: TestApp) => () => openUnlimitedSession(app.connection);
 const care = (app: TestApp, now = NOON, retentionDays = 400) =>
-  careForUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });
+  maintainUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });
 /** `2026-11` of each partition of the log. */
 const monthsOf = async (app: TestApp, table = 'usage_entries'): Promise<string[]> => {
   const { rows } = await sql<{ month: string }>`

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../src/lib/clock.ts';
 import type { UsageEntryInput } from '../../../src/services/usage/usage-columns.ts';
 import { writeUsage } from '../../../src/services/usage/usage-log.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
-import { bringForward, dayOf } from '../../../src/services/usage/usage-windows.ts';
+import { dayOf, refreshStaleWindows } from '../../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { until } from '../../support/poll.ts';
 import { rollupFaults } from '../../support/recount.ts';
@@ -76,7 +76,7 @@ rollups('move their windows on when a day is over, by whoever comes first', asyn
   const at = (days: number) => new Date(NOON.getTime() + days * DAY_MS);
   for (const days of [1, 2, 29, 60, 89]) {
     await Promise.all([
-      bringForward(app.orm.em.fork(), [SALES, CHURN], at(days)),
+      refreshStaleWindows(app.orm.em.fork(), [SALES, CHURN], at(days)),
       write(app, SALES, [{ ...logEntry(0), occurredAt: at(days) }], at(days)),
       // An instance whose clock is behind: what it writes counts for the later day.
       write(app, SALES, [logEntry(3, 'late@x.test')], at(days - 1)),
@@ -92,7 +92,7 @@ rollups('wait with a new day for those who are writing', async ({ app }) => {
   let forward: Promise<void> | undefined;
   await app.orm.em.fork().transactional(async (tx) => {
     await writeUsage(tx, CHURN, [{ ...logEntry(0, 'straddles@x.test'), occurredAt: tomorrow }], NOON);
-    forward = bringForward(app.orm.em.fork(), [CHURN], tomorrow);
+    forward = refreshStaleWindows(app.orm.em.fork(), [CHURN], tomorrow);
     await until('it waits', async () => {
       const { rows } = await sql`
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
