@@ -56,10 +56,6 @@ export const createAudit = (origin: Origin, clock: Clock) => {
     record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
       if (events.length > 0) await WRITE(tx, toRows(events));
     },
-
-    /** Returns the statement to send along with others; empty without events. */
-    statements: (em: SqlEntityManager, events: readonly AuditEvent[]) =>
-      events.length > 0 ? [WRITE.bound(em, toRows(events))] : [],
   };
 };
 

@@ -7,7 +7,7 @@ import { clientManagedBy } from '../access/visibility.ts';
 
 export type GrantableApp = { id: string; client_id: number };
 
-/** The apps of these ids that the actor may grant, and the ids that name none: unknown or of another client. */
+/** Finds the apps that the actor may grant. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (
   em: SqlEntityManager,
   actor: Actor,
@@ -19,13 +19,13 @@ export const findGrantable = async (
     .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
     .where(clientManagedBy(actor, sql`client_id`))
     .execute();
-  const known = new Set(apps.map(({ id }) => id));
-  return { apps, unknown: appIds.filter((id) => !known.has(id)) };
+  const foundIds = new Set(apps.map(({ id }) => id));
+  return { apps, unknown: appIds.filter((id) => !foundIds.has(id)) };
 };
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
-/** Gives a user these apps, and with each the membership of its client. */
+/** Grants apps to a user, who becomes a member of their clients. */
 export const grantApps = async (
   em: SqlEntityManager,
   userId: number,
@@ -49,21 +49,21 @@ export const joinClients = async (em: SqlEntityManager, userId: number, clientId
     .execute();
 };
 
-/** An app that a user has, or is to have. */
+/** An app that is granted to a user, or requested for them. */
 export type KnownApp = GrantableApp & { is_granted: boolean };
 
 /**
- * What it takes to make a user's apps, as far as the actor may change them, exactly these. Apps of other clients stay as
- * they are, so that two admins at work on one user do not undo each other.
- * @param known the user's apps, and those asked for that there are
+ * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
+ * administer stay unchanged, so that admins of different clients do not undo each other's changes.
+ * @param known the user's apps, and the requested apps that exist
  * @throws Problem `invalid-input` on `apps`
  */
-export const replacement = (actor: Actor, known: readonly KnownApp[], appIds: readonly string[]) => {
-  const asked = new Set(appIds.filter((id) => !isForeign(actor, known, id)));
+export const planAppReplacement = (actor: Actor, known: readonly KnownApp[], appIds: readonly string[]) => {
+  const requested = new Set(appIds.filter((id) => !isReadOnly(actor, known, id)));
   const changeable = known.filter((app) => administersClient(actor, app.client_id));
-  const wanted = changeable.filter(({ id }) => asked.has(id));
-  for (const { id } of wanted) asked.delete(id);
-  if (asked.size > 0) throw invalid({ apps: [...asked].map(unknownApp) });
+  const wanted = changeable.filter(({ id }) => requested.has(id));
+  for (const { id } of wanted) requested.delete(id);
+  if (requested.size > 0) throw invalid({ apps: [...requested].map(unknownApp) });
   return {
     wanted,
     granted: wanted.filter((app) => !app.is_granted),
@@ -71,8 +71,8 @@ export const replacement = (actor: Actor, known: readonly KnownApp[], appIds: re
   };
 };
 
-/** An app the user has, that the actor is shown but may not change: echoing it back is no fault. */
-const isForeign = (actor: Actor, known: readonly KnownApp[], appId: string): boolean =>
+/** A granted app that the actor may see but not change. Clients may send it back unchanged. */
+const isReadOnly = (actor: Actor, known: readonly KnownApp[], appId: string): boolean =>
   canViewAll(actor) &&
   known.some(({ id, client_id: client, is_granted: isGranted }) => {
     return id === appId && isGranted && !administersClient(actor, client);

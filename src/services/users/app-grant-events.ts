@@ -7,8 +7,8 @@ import type { AuditEvent } from '../audit/audit.ts';
 type Change = { before: readonly string[]; after: readonly string[] };
 
 /**
- * What changed of a user's apps, for the audit trail: an event for each client that the apps belong to, since one
- * client's admins are not to read of another's apps.
+ * Returns the audit events of changed app grants, one event per client: admins of one client must not see the apps of
+ * another.
  */
 export const appEvents = async (
   tx: SqlEntityManager,
@@ -29,7 +29,7 @@ export const appEvents = async (
 
 type Apps = readonly { id: string; client_id: number }[];
 
-/** As `appEvents`, where it is known which clients the apps belong to. */
+/** Like `appEvents`, for apps whose clients are known. */
 export const eventsByClient = (
   actor: Actor,
   target: string,
@@ -37,9 +37,9 @@ export const eventsByClient = (
   { granted, revoked }: { granted: readonly string[]; revoked: readonly string[] },
 ): AuditEvent[] => {
   const byClient = Map.groupBy(apps, (app) => app.client_id);
-  return [...byClient].map(([client, ofClient]) => {
-    const these = (ids: readonly string[]) => ids.filter((id) => ofClient.some((app) => app.id === id));
-    const details = { granted: these(granted), revoked: these(revoked) };
+  return [...byClient].map(([client, clientApps]) => {
+    const inClient = (ids: readonly string[]) => ids.filter((id) => clientApps.some((app) => app.id === id));
+    const details = { granted: inClient(granted), revoked: inClient(revoked) };
     return { action: 'user.change-apps', actor, target, clients: [client], details };
   });
 };

@@ -6,7 +6,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { diffColumns, isEmpty } from '../audit/changes.ts';
 import { readClient } from '../clients/clients.ts';
-import { lockUser, refuseLastSuperuser } from './user-locks.ts';
+import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
@@ -24,7 +24,7 @@ export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock:
       const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
       if (changes.is_superuser === false && user.isSuperuser) {
         if (user.id === actor.id) throw new Problem('self-modification');
-        await refuseLastSuperuser(tx, user);
+        await requireAnotherSuperuser(tx, user);
       }
       user.isStaff = changes.is_staff ?? user.isStaff;
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;

@@ -6,45 +6,37 @@ import { preparedForViewer } from '../access/viewer-query.ts';
 import type { KnownApp } from './app-access.ts';
 import { type UserRow, userRowsIn } from './user-rows.ts';
 
-/** All that decides about a change of a user. */
-export type UserFacts = {
-  row: UserRow;
-  standing: TargetRoles;
-  /** The user's apps, and those of the asked ones that there are: by age, as in `row.apps`. */
+/** What an update needs to know about a user. */
+export type UpdateContext = {
+  user: UserRow;
+  roles: TargetRoles;
+  /** The user's apps and the requested apps that exist, by age, like `user.apps`. */
   apps: KnownApp[];
 };
 
 /**
- * Reads them in one statement. Under the lock of the user, and not along with it: a statement that waited for a lock
- * shows the other tables as they were before.
+ * Reads the context in one statement. Must run after the statement that locks the user: a statement that waits for a lock
+ * still sees the other tables as they were before it waited.
  * @throws Problem `not-found`
  */
-export const userFacts = async (
+export const readUpdateContext = async (
   tx: SqlEntityManager,
   actor: Actor,
   email: string,
   appIds: readonly string[],
-): Promise<UserFacts> => {
-  const [found] = await READ.run(tx, actor, { email, appIds });
-  if (!found) throw notFound('user');
-  return factsOf(found);
+): Promise<UpdateContext> => {
+  const [row] = await UPDATE_CONTEXT.run(tx, actor, { email, appIds });
+  if (!row) throw notFound('user');
+  return toContext(row);
 };
 
-/** The statement of `userFacts`, to be sent along with others. */
-export const factsStatement = (
-  em: SqlEntityManager,
-  actor: Actor,
-  email: string,
-  appIds: readonly string[],
-) => READ.bound(em, actor, { email, appIds });
-
-export const factsOf = (found: FactsRow): UserFacts => {
-  const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...row } = found;
-  const standing = { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of };
-  return { row, standing, apps: known_apps };
+const toContext = (row: ContextRow): UpdateContext => {
+  const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
+  const roles = { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of };
+  return { user, roles, apps: known_apps };
 };
 
-const READ = preparedForViewer(
+const UPDATE_CONTEXT = preparedForViewer(
   (db, viewer, { email, appIds }: { email: string; appIds: readonly string[] }) =>
     userRowsIn(db, viewer)
       .select(['users.is_superuser', 'users.is_staff'])
@@ -64,4 +56,4 @@ const READ = preparedForViewer(
       .where('users.email', '=', email),
 );
 
-type FactsRow = Awaited<ReturnType<typeof READ.run>>[number];
+type ContextRow = Awaited<ReturnType<typeof UPDATE_CONTEXT.run>>[number];

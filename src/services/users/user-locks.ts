@@ -8,12 +8,12 @@ import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 
-/** A user locked for change, and the clients that say who may change it. */
+/** A locked user, with the clients that decide who may change them. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
- * Locks a user that the actor may change.
- * @throws Problem `not-found` (also for one the actor may not see), `forbidden`, `unauthenticated`
+ * Locks a user whom the actor may change.
+ * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `unauthenticated`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const id = await lockVisibleUser(tx, actor, email);
@@ -34,17 +34,13 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
 };
 
 /**
- * Locks a user that the actor may see, and answers their id. What was read before it waited may be out of date.
+ * Locks a user whom the actor may see, and returns their id. Anything read before may be out of date.
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const [locked] = await LOCK_ORDINARY.run(tx, actor, { email });
   return locked ? locked.id : lockSuperuser(tx, actor, email);
 };
-
-/** Locks a user that the actor may see, and answers their id; nobody, where that is a superuser. */
-export const ordinaryUserLock = (em: SqlEntityManager, actor: Actor, email: string) =>
-  LOCK_ORDINARY.bound(em, actor, { email });
 
 /** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
 const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string }) =>
@@ -58,24 +54,30 @@ const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string 
 );
 
 /**
- * Of superusers all are locked first, always in the order of their ids. Two who deactivate each other take keyedMutex,
- * neither waits for the other for ever, and whoever comes second sees what the first has done.
+ * Locks a user who may be a superuser: all superusers are locked first, ordered by id.
+ *
+ * Two superusers may deactivate each other at the same time:
+ *
+ *     A: lock 1, lock 2 … deactivate 2, commit
+ *     B:         (waits for 1) ………………… lock 1, lock 2: sees that 2 is inactive → unauthenticated
+ *
+ * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
  * @throws Problem `not-found`, `unauthenticated`
  */
 const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  const seen = await tables(tx)
+  const user = await tables(tx)
     .selectFrom('users')
     .select(['id', 'is_superuser'])
     .where('email', '=', email)
     .where(userVisibleTo(actor))
     .executeTakeFirst();
-  if (!seen) throw notFound('user');
-  if (seen.is_superuser) await lockSuperusers(tx, actor);
-  await tables(tx).selectFrom('users').select('id').where('id', '=', seen.id).forUpdate().execute();
-  return seen.id;
+  if (!user) throw notFound('user');
+  if (user.is_superuser) await lockSuperusers(tx, actor);
+  await tables(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
+  return user.id;
 };
 
-/** Locks a user by id until the end of the transaction. False when they have been deactivated. */
+/** Locks a user until the end of the transaction. Returns false if they are inactive. */
 export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<boolean> => {
   const locked = await tables(tx)
     .selectFrom('users')
@@ -87,7 +89,7 @@ export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<
   return locked !== undefined;
 };
 
-/** @throws Problem `unauthenticated` when the actor was one, and was ended while this waited for the lock */
+/** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
 const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   const superusers = await tables(tx)
     .selectFrom('users')
@@ -101,8 +103,8 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
 };
 
 /**
- * Ends a user's access: no login, no token, no session, no link in a mail. Repeating it keeps the first
- * date, and answers false.
+ * Deactivates a user and revokes their tokens, sessions and password links. Returns false if they were inactive
+ * already, and then keeps the first date.
  * @throws Problem `self-modification`, `last-superuser`
  */
 export const deactivateUser = async (
@@ -112,15 +114,15 @@ export const deactivateUser = async (
   now: Date,
 ): Promise<boolean> => {
   if (user.id === actor.id) throw new Problem('self-modification');
-  if (user.isSuperuser && user.isActive) await refuseLastSuperuser(tx, user);
-  const isEnded = user.isActive;
+  if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
+  const wasActive = user.isActive;
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
-  return isEnded;
+  return wasActive;
 };
 
-/** Only under the lock of all superusers is the count still true at commit. */
-export const refuseLastSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
+/** Requires the lock of all superusers, so that the count is still correct at commit. */
+export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
   const { others } = await tables(tx)
     .selectFrom('users')
     .select(sql<number>`count(*)`.as('others'))

@@ -3,7 +3,6 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { tables } from '../../db/kysely.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Transact } from '../../db/pipelined-transaction.ts';
 import type { ReadRows } from '../../db/row-cursor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
@@ -21,7 +20,7 @@ import { type UserFilter, usersMatching } from './user-lists.ts';
 import type { createUserLoader } from './user-loader.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
-import { updateOrdinaryUser, updateUser } from './user-update.ts';
+import { updateUser } from './user-update.ts';
 
 export type UserInput = {
   email: string;
@@ -42,11 +41,10 @@ type Deps = {
   audit: Audit;
   userLoader: ReturnType<typeof createUserLoader>;
   readRows: ReadRows;
-  transact: Transact;
 };
 
-export const createUsers = ({ em, clock, audit, userLoader, readRows, transact }: Deps) => ({
-  /** @throws Problem `not-found` for a slug of no app that the actor may see, `invalid-input` on `cursor` */
+export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) => ({
+  /** @throws Problem `not-found` if the actor may not see an app of this slug, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: AppUserFilter, part: PageRequest): Promise<UserRow[]> =>
     readPage(await visibleUsers(em, actor, filter), 'users.id', part),
 
@@ -64,19 +62,19 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, transact }
     return listText({ em, readRows, actor, prepare });
   },
 
-  /** Begins to read a user whom `get` is soon to be asked for. */
+  /** Starts reading a user whom `get` is expected to request. */
   prefetchGet: (email: string): void => userLoader.prefetch(email),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<UserRow> => userLoader.load(actor, email),
 
   /**
-   * Makes a user without a password, and owes them the mail by which to set one.
+   * Creates a user without a password, and enqueues the mail to set one if requested.
    * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`
    */
   create: (actor: Actor, input: UserInput): Promise<UserRow> =>
     em.transactional(async (tx) => {
-      const { apps, clients } = await placeOf(tx, actor, input);
+      const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const user = await addUser(
         tx,
@@ -112,22 +110,15 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, transact }
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
    * `invalid-input` on `apps`
    */
-  update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
-    if (changes.is_active === undefined && !em.isInTransaction()) {
-      const updated = await transact((steps) =>
-        updateOrdinaryUser({ em, steps, audit }, actor, email, changes),
-      );
-      if (updated) return updated;
-    }
-    return em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
-  },
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+    em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes)),
 
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const locked = await lockUser(tx, actor, email);
-      const isEnded = await deactivateUser(tx, actor, locked, clock.now());
-      if (!isEnded) return;
+      const wasActive = await deactivateUser(tx, actor, locked, clock.now());
+      if (!wasActive) return;
       const event: AuditEvent = {
         action: 'user.deactivate',
         actor,
@@ -145,15 +136,15 @@ const visibleUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserF
   const ofApp = rows
     .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
     .where('app_grants.app_id', '=', appId);
-  return ofApp as unknown as typeof rows; // nobody asks for the columns of the table that was joined
+  return ofApp as unknown as typeof rows; // callers select no columns of the joined table
 };
 
 /**
- * The apps and clients of a new user: those of the apps, the one named, else the only one of the caller's office.
- * The unique constraint decides whether the address is free. It is reported along with other faults only where the caller
- * sees its user: otherwise a request that creates no user would reveal addresses of other clients.
+ * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.
+ * The unique constraint decides whether the address is free. A taken address is reported together with other errors only
+ * if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
  */
-const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
   if (input.client !== undefined && !administersClient(actor, input.client)) {
     throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
   }
@@ -166,7 +157,7 @@ const placeOf = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => 
   const own = input.client ?? soleAdminClient(actor);
   if (own !== undefined) clients.add(own);
   if (clients.size === 0 && unknown.length === 0) {
-    fields.client = ['Name the client that the user is to belong to.'];
+    fields.client = ['`client` is required.'];
   }
   if (taken) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
