@@ -22,7 +22,7 @@ import { TokenView } from '../../../routers/schemas/tokens.ts';
 import { UsageDayView, UsageEntryView } from '../../../routers/schemas/usage.ts';
 import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
 
-/** What answers are made of, by the names that generated clients give their types. */
+/** Views and the names of their components, which generated clients use for their types. */
 export const COMPONENTS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
   [SiteView, 'Site'],
   [ClientView, 'Client'],

@@ -1,29 +1,28 @@
 import { restEndpoints } from '../rest/endpoints.ts';
 import { COMPONENTS } from './components.ts';
-import { CONDITIONS } from './conditions.ts';
-import { createFailures, PROBLEM } from './error-responses.ts';
+import { createErrorResponses, PROBLEM } from './error-responses.ts';
 import examples from './examples.json' with { type: 'json' };
-import { HEADERS } from './headers.ts';
+import { HEADER_PARAMETERS } from './header-parameters.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
-import { operationOf } from './operation.ts';
+import { operationOf, tagObjects } from './operation.ts';
 import { OTHER_PATHS } from './other-paths.ts';
-import { tagObjects } from './tags.ts';
+import { HEADERS } from './responses.ts';
 
 const DESCRIPTION = `Administration of users, clients and apps.
 
-Log in at \`POST /api/v1/api-token-auth/\` and send the token as \`Authorization: Token …\`. Paths work with and without
-their last slash. Failures are problem documents (RFC 9457) with a code to tell them apart. Every operation can be called
-by tRPC too, under the name that it gives.`;
+Get a token with \`POST /api/v1/api-token-auth/\` and send it as \`Authorization: Token …\`. Trailing slashes are optional.
+Errors are problem documents (RFC 9457) whose \`type\` ends with a stable code. Every operation is also a tRPC procedure; its
+description contains the name.`;
 
-/** OpenAPI 3.1 of what is served, made of the procedures themselves. */
+/** The OpenAPI 3.1 document of the service, generated from the procedures. */
 export const openApiDocument = (version: string): JsonSchema => {
   const schemas = createJsonSchemas(COMPONENTS);
-  const failures = createFailures();
+  const errors = createErrorResponses();
   const paths: Record<string, JsonSchema> = {};
   for (const endpoint of restEndpoints()) {
     const path = endpoint.url.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
-    paths[path][endpoint.method.toLowerCase()] = operationOf(endpoint, { schemas, failures });
+    paths[path][endpoint.method.toLowerCase()] = operationOf(endpoint, { schemas, errors });
   }
   return {
     openapi: '3.1.1',
@@ -43,24 +42,24 @@ export const openApiDocument = (version: string): JsonSchema => {
           type: 'apiKey',
           in: 'header',
           name: 'Authorization',
-          description: 'The word `Token`, a space, and the token. `Bearer` and `JWT` are taken as well.',
+          description: '`Token`, a space, and the token. `Bearer` and `JWT` are accepted too.',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'steward_session',
-          description: 'Of a browser. Changes need the header `X-CSRFToken` too.',
+          description: 'The session of a browser. Changes also need the header `X-CSRFToken`.',
         },
       },
-      parameters: CONDITIONS,
+      parameters: HEADER_PARAMETERS,
       headers: HEADERS,
-      responses: failures.components,
+      responses: errors.components,
       schemas: { Problem: PROBLEM, ...withExamples(schemas.components) },
     },
   };
 };
 
-/** As the demo workspace has them. */
+/** Data of the demo workspace. */
 const EXAMPLES: Record<string, unknown> = examples;
 
 const withExamples = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>

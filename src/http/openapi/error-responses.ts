@@ -1,59 +1,58 @@
 import { Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { HTML_TYPE } from '../rest/negotiation.ts';
-import { isConditional } from './conditions.ts';
-import { wordingOfProcedure } from './descriptions/all.ts';
-import { headersNamed } from './headers.ts';
-import type { JsonSchema } from './json-schemas.ts';
-import { nameOf } from './request-body.ts';
+import { describeProcedure } from './descriptions/index.ts';
+import { acceptsIfMatch } from './header-parameters.ts';
+import { componentName, type JsonSchema } from './json-schemas.ts';
+import { headerRefs } from './responses.ts';
 
-/** Whatever is asked for. Some of it is found before anybody knows what that is. */
-const ANYWHERE: readonly ProblemCode[] = [
+/** Problems of every operation. Some occur before the request is routed. */
+const COMMON_CODES: readonly ProblemCode[] = [
   ...(['malformed-request', 'malformed-body', 'invalid-input'] as const),
   ...(['not-acceptable', 'request-timeout', 'body-too-large', 'unsupported-media-type'] as const),
   ...(['rate-limited', 'headers-too-large'] as const),
   ...(['internal-error', 'database-unavailable', 'overloaded'] as const),
 ];
-const BY_PATH: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
+const PATH_CODES: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 
 const codesOf = (endpoint: Endpoint): ProblemCode[] => [
   ...codesFor(endpoint),
   ...(endpoint.method === 'GET' || endpoint.isPublic ? [] : (['idempotency-key-reused'] as const)),
-  ...(isConditional(endpoint) ? (['precondition-failed'] as const) : []),
+  ...(acceptsIfMatch(endpoint) ? (['precondition-failed'] as const) : []),
 ];
 
 const codesFor = ({ procedure, pathKeys, isPublic, role, method }: Endpoint): ProblemCode[] => [
-  ...ANYWHERE,
-  ...(pathKeys.length > 0 ? BY_PATH : []),
+  ...COMMON_CODES,
+  ...(pathKeys.length > 0 ? PATH_CODES : []),
   ...(isPublic ? [] : (['unauthenticated'] as const)),
   ...(method === 'GET' ? [] : (['cross-site'] as const)),
   ...(method === 'GET' || isPublic ? [] : (['csrf-failed'] as const)),
   ...(role ? (['forbidden'] as const) : []),
-  ...(wordingOfProcedure(procedure).problems ?? []),
+  ...(describeProcedure(procedure).problems ?? []),
 ];
 
-/** Status → a response that all operations with the same failures share. */
-export const createFailures = () => {
+/** Creates error responses by status. Operations with the same problems share a component. */
+export const createErrorResponses = () => {
   const components: Record<string, JsonSchema> = {};
-  const failuresOf = (endpoint: Endpoint): Record<string, JsonSchema> => {
+  const errorResponsesOf = (endpoint: Endpoint): Record<string, JsonSchema> => {
     const byStatus = Map.groupBy(new Set(codesOf(endpoint)), (code) => new Problem(code).status);
     return Object.fromEntries(
       [...byStatus].map(([status, codes]) => {
-        const name = nameOfFailures(status, codes);
-        components[name] ??= response(status, codes);
+        const name = responseName(status, codes);
+        components[name] ??= errorResponse(status, codes);
         return [String(status), { $ref: `#/components/responses/${name}` }];
       }),
     );
   };
-  return { components, failuresOf };
+  return { components, errorResponsesOf };
 };
 
-const nameOfFailures = (status: number, codes: readonly ProblemCode[]): string => {
-  const own = codes.filter((code) => !ANYWHERE.includes(code)).toSorted();
-  return `Problem${status}${own.map((code) => nameOf(code.replaceAll(/[-_]/g, '.'))).join('')}`;
+const responseName = (status: number, codes: readonly ProblemCode[]): string => {
+  const specific = codes.filter((code) => !COMMON_CODES.includes(code)).toSorted();
+  return `Problem${status}${specific.map((code) => componentName(code.replaceAll(/[-_]/g, '.'))).join('')}`;
 };
 
-const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => ({
+const errorResponse = (status: number, codes: readonly ProblemCode[]): JsonSchema => ({
   description: codes.map((code) => `\`${code}\`: ${new Problem(code).message}`).join('\n\n'),
   headers: headersOf(status),
   content: {
@@ -74,9 +73,9 @@ const response = (status: number, codes: readonly ProblemCode[]): JsonSchema => 
 });
 
 const headersOf = (status: number): JsonSchema => ({
-  ...headersNamed('X-Request-Id'),
+  ...headerRefs('X-Request-Id'),
   ...(status === 401 && { 'WWW-Authenticate': { schema: { const: 'Token' } } }),
-  ...((status === 429 || status === 503) && headersNamed('Retry-After')),
+  ...((status === 429 || status === 503) && headerRefs('Retry-After')),
 });
 
 const urnOf = (code: ProblemCode): string => `urn:steward:problem:${code}`;
@@ -101,15 +100,16 @@ export const PROBLEM: JsonSchema = {
   properties: {
     type: {
       type: 'string',
-      description: 'What to tell failures apart by: `urn:steward:problem:` and a code.',
+      description: 'Identifies the kind of problem: `urn:steward:problem:` and a code.',
     },
     title: { type: 'string' },
     status: { type: 'integer' },
-    detail: { type: 'string', description: 'One sentence for people.' },
-    instance: { type: 'string', description: 'The id of the request, as in `X-Request-Id`.' },
+    detail: { type: 'string', description: 'A message for people.' },
+    instance: { type: 'string', description: 'The ID of the request, as in `X-Request-Id`.' },
     errors: {
       type: 'object',
-      description: 'What is wrong with each field; for an array body by the index of the element first.',
+      description:
+        'Error messages by field; for an array body, by the index of the element and then by field.',
       additionalProperties: {
         oneOf: [
           { type: 'array', items: { type: 'string' } },
@@ -121,7 +121,7 @@ export const PROBLEM: JsonSchema = {
       type: 'array',
       items: { type: 'string' },
       description:
-        '`detail` again, for wrong credentials only: clients of Django REST framework read it here.',
+        'The same as `detail`, for invalid credentials only. Clients of Django REST framework read it here.',
     },
   },
 };

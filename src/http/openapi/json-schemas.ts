@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 export type JsonSchema = { [keyword: string]: unknown };
+export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
-/** Where the document keeps what it names. */
-const COMPONENTS = '#/components/schemas/';
+const COMPONENTS_PREFIX = '#/components/schemas/';
 
 /**
- * Turns zod schemas into JSON Schema 2020-12. Those that have a name become components, and are referred to wherever
- * they occur.
+ * Converts zod schemas to JSON Schema 2020-12. Named schemas become components, and a `$ref` replaces them wherever they
+ * occur.
  */
 export const createJsonSchemas = (names: ReadonlyMap<z.ZodType, string>) => {
   const metadata = z.registry<{ id: string }>();
@@ -15,27 +15,27 @@ export const createJsonSchemas = (names: ReadonlyMap<z.ZodType, string>) => {
   const components: Record<string, JsonSchema> = {};
 
   /**
-   * @param io what is sent to the service, or what it answers
-   * @param name makes a component of a schema that has no name yet
+   * @param io whether the schema describes requests or responses
+   * @param name turns an unnamed schema into a component
    */
   const convert = (schema: z.ZodType, io: 'input' | 'output', name?: string): JsonSchema => {
     if (name !== undefined && !metadata.has(schema)) metadata.add(schema, { id: name });
-    // Inside an object, for the outermost schema would not be referred to by its name.
-    const { properties, $defs } = z.toJSONSchema(z.object({ it: schema }), {
+    // Wrapped in an object, because zod does not use a $ref for the outermost schema.
+    const { properties, $defs } = z.toJSONSchema(z.object({ wrapped: schema }), {
       metadata,
       io,
       unrepresentable: 'any',
-      override: ({ zodSchema, jsonSchema }) => represent(zodSchema, jsonSchema),
+      override: ({ zodSchema, jsonSchema }) => overrideSchema(zodSchema, jsonSchema),
     });
     for (const [name, { id, ...component }] of Object.entries($defs ?? {}))
-      components[name] ??= withDefaultsInWords(relocated(component));
-    return relocated(properties?.it);
+      components[name] ??= describeDefaults(toComponentRefs(component));
+    return toComponentRefs(properties?.wrapped);
   };
   return { components, convert };
 };
 
-/** Generators take a property with a default for one that is always there, and then demand it of who sends it. */
-const withDefaultsInWords = (component: JsonSchema): JsonSchema => {
+/** Moves defaults into descriptions: client generators would treat a property with a default as required. */
+const describeDefaults = (component: JsonSchema): JsonSchema => {
   const properties: Record<string, JsonSchema> = { ...(component.properties ?? {}) };
   for (const [name, { default: value, ...property }] of Object.entries(properties))
     if (value !== undefined)
@@ -43,20 +43,48 @@ const withDefaultsInWords = (component: JsonSchema): JsonSchema => {
   return component.properties ? { ...component, properties } : component;
 };
 
-const relocated = (schema: unknown): JsonSchema =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${COMPONENTS}`));
+const toComponentRefs = (schema: unknown): JsonSchema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${COMPONENTS_PREFIX}`));
 
-/** What JSON Schema has no word for of itself. Schemas of free form say theirs by `meta({ json })`. */
-const represent = (schema: z.core.$ZodType, json: JsonSchema): void => {
-  const said: unknown = z.globalRegistry.get(schema)?.json;
-  if (typeof said === 'object' && said !== null) replace(json, said);
-  // Every integer of zod is one that JavaScript holds exactly: that goes without saying.
+/** Adapts the JSON Schema of a zod schema in place. Free-form schemas define theirs with `meta({ json })`. */
+const overrideSchema = (schema: z.core.$ZodType, json: JsonSchema): void => {
+  const custom: unknown = z.globalRegistry.get(schema)?.json;
+  if (typeof custom === 'object' && custom !== null) replaceKeywords(json, custom);
+  // zod bounds every integer to the safe range.
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-  if (schema._zod.def.type === 'date') replace(json, { type: 'string', format: 'date-time' });
+  if (schema._zod.def.type === 'date') replaceKeywords(json, { type: 'string', format: 'date-time' });
 };
 
-const replace = (json: JsonSchema, by: object): void => {
+const replaceKeywords = (json: JsonSchema, keywords: object): void => {
   for (const keyword of Object.keys(json)) delete json[keyword];
-  Object.assign(json, by);
+  Object.assign(json, keywords);
 };
+
+type Definition = { type: string; innerType?: z.ZodType; in?: z.ZodType };
+
+/** The schema of what callers send: bulk inputs wrap it to collect errors per element, or name it with `meta({ sent })`. */
+export const requestSchema = (schema: z.ZodType): z.ZodType => {
+  const sent: unknown = z.globalRegistry.get(schema)?.sent;
+  if (sent instanceof z.ZodType) return sent;
+  const { type, innerType, in: source }: Definition = schema.def as unknown as Definition; // the definitions of both kinds, told apart by type
+  if (type === 'catch' && innerType) return requestSchema(innerType);
+  if (type === 'pipe' && source) return requestSchema(source);
+  return schema;
+};
+
+/** The schema of a response: streamed lists are not parsed, but name the schema of their items in their metadata. */
+export const responseSchema = (schema: z.ZodType): z.ZodType => {
+  const { listOf, pagesOf } = z.globalRegistry.get(schema) ?? {};
+  const item: unknown = listOf ?? pagesOf;
+  if (item instanceof z.ZodType) return z.array(item);
+  if (schema instanceof z.ZodUnion) return z.union((schema.options as z.ZodType[]).map(responseSchema)); // zod's types leave options open
+  return schema;
+};
+
+/** The name of a component for a procedure: `users.create` → `UsersCreate` */
+export const componentName = (procedure: string): string =>
+  procedure
+    .split('.')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');

@@ -1,46 +1,70 @@
 import type { Role } from '../../../routers/trpc.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
-import { wordingOfProcedure } from './descriptions/all.ts';
-import type { createFailures } from './error-responses.ts';
-import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
-import { parametersOf } from './parameters.ts';
-import { requestBodyOf } from './request-body.ts';
-import { answersOf } from './responses.ts';
+import { describeProcedure } from './descriptions/index.ts';
+import type { createErrorResponses } from './error-responses.ts';
+import type { JsonSchema, JsonSchemas } from './json-schemas.ts';
+import { parametersOf, requestBodyOf } from './request.ts';
+import { responsesOf } from './responses.ts';
 
-/** The tag of whatever the old service did not have. */
-export const EXTENSION_TAG = 'Extensions';
+/** The tag of operations that the legacy API does not have. */
+const EXTENSION_TAG = 'Extensions';
 
-const WHO: Record<Role, string> = {
+const ROLE_NAMES: Record<Role, string> = {
   viewer: 'client admins, staff and superusers',
   admin: 'client admins and superusers',
   staff: 'staff and superusers',
   superuser: 'superusers',
 };
 
-export type Shared = {
-  schemas: ReturnType<typeof createJsonSchemas>;
-  failures: ReturnType<typeof createFailures>;
+type SharedComponents = {
+  schemas: JsonSchemas;
+  errors: ReturnType<typeof createErrorResponses>;
 };
 
-export const operationOf = (endpoint: Endpoint, { schemas, failures }: Shared): JsonSchema => {
+export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedComponents): JsonSchema => {
   const { procedure, rest, tags, isPublic } = endpoint;
-  const { summary, description } = wordingOfProcedure(procedure);
+  const { summary, description } = describeProcedure(procedure);
   const requestBody = requestBodyOf(endpoint, schemas);
-  const parameters = parametersOf(endpoint, schemas.convert);
+  const parameters = parametersOf(endpoint, schemas);
   return {
     operationId: procedure,
     summary,
-    description: [description, whoMay(endpoint), `tRPC: \`${procedure}\`.`].filter(Boolean).join('\n\n'),
+    description: [description, requiredRole(endpoint), `tRPC: \`${procedure}\`.`]
+      .filter(Boolean)
+      .join('\n\n'),
     tags: [...tags, ...(rest.extension ? [EXTENSION_TAG] : [])],
     ...(rest.extension && { 'x-steward-extension': true }),
     ...(isPublic && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(endpoint, schemas), ...failures.failuresOf(endpoint) },
+    responses: { ...responsesOf(endpoint, schemas), ...errors.errorResponsesOf(endpoint) },
   };
 };
 
-const whoMay = ({ isPublic, role }: Endpoint): string => {
-  if (isPublic) return 'Nobody needs to be logged in.';
-  return role ? `For ${WHO[role]}.` : 'For everybody who is logged in.';
+const requiredRole = ({ isPublic, role }: Endpoint): string => {
+  if (isPublic) return 'Requires no login.';
+  return role ? `For ${ROLE_NAMES[role]}.` : 'For all users.';
 };
+
+/** In the order of the reference. */
+const TAGS: Record<string, string> = {
+  Token: 'API tokens for scripts and platforms.',
+  Sites: 'The domains of clients.',
+  Clients: 'Tenants: their texts, password policies, users and apps.',
+  Users: 'Users and the apps that they can open.',
+  Invitations: 'Inviting users, and the status of invitations.',
+  Apps: 'Apps and their usage.',
+  'App fetch and load': 'Deploying new versions of apps, and rolling back.',
+  'Saved global filters': 'Filter settings that users save for themselves.',
+  Environment: 'The running environment.',
+  Sessions: 'Browser sessions.',
+  Passwords: 'Changing, resetting and checking passwords.',
+  Branding: 'Texts of the public pages of a client.',
+  Roles: 'Staff, superusers and client admins.',
+  Audit: 'The audit trail of changes.',
+  Mails: 'Sent, waiting and failed mails.',
+  Service: 'Health checks and descriptions of the service.',
+  [EXTENSION_TAG]: 'Operations that the legacy API does not have.',
+};
+
+export const tagObjects = () => Object.entries(TAGS).map(([name, description]) => ({ name, description }));

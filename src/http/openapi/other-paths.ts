@@ -1,15 +1,15 @@
-import { headersNamed } from './headers.ts';
 import type { JsonSchema } from './json-schemas.ts';
+import { headerRefs } from './responses.ts';
 
-const text = (name: string, value?: string): JsonSchema => ({
+const objectWith = (name: string, value?: string): JsonSchema => ({
   type: 'object',
   required: [name],
   properties: { [name]: value === undefined ? { type: 'string' } : { const: value } },
 });
 
-type More = { content?: JsonSchema; failures?: JsonSchema };
+type Extras = { content?: JsonSchema; errors?: JsonSchema };
 
-const operation = (operationId: string, summary: string, schema: JsonSchema, more: More = {}) => ({
+const operation = (operationId: string, summary: string, schema: JsonSchema, extras: Extras = {}) => ({
   get: {
     operationId,
     summary,
@@ -19,39 +19,39 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, mor
     responses: {
       200: {
         description: summary,
-        headers: headersNamed('X-Request-Id'),
-        content: { 'application/json': { schema }, ...more.content },
+        headers: headerRefs('X-Request-Id'),
+        content: { 'application/json': { schema }, ...extras.content },
       },
       431: { $ref: '#/components/responses/Problem431' },
-      ...more.failures,
+      ...extras.errors,
     },
   },
 });
 
 const PAGE: JsonSchema = { 'text/html': { schema: { type: 'string' } } };
 
-/** What is served beside the procedures. */
+/** Paths that are not procedures. */
 export const OTHER_PATHS: JsonSchema = {
   '/api/v1/': operation(
     'index',
-    'The address of every path that can be read without parameters',
+    'List the URLs of all paths without parameters',
     {
       type: 'object',
       additionalProperties: { type: 'string', format: 'uri' },
     },
-    { content: PAGE, failures: { 406: { $ref: '#/components/responses/Problem406' } } },
+    { content: PAGE, errors: { 406: { $ref: '#/components/responses/Problem406' } } },
   ),
-  '/api/v1/csrf/': operation('csrf', 'A CSRF token, and its cookie', text('csrf_token')),
-  '/api/v1/openapi.json': operation('openapi', 'This document', { type: 'object' }),
-  '/healthz': operation('healthz', 'Whether the process answers', text('status', 'ok')),
+  '/api/v1/csrf/': operation('csrf', 'Get a CSRF token and its cookie', objectWith('csrf_token')),
+  '/api/v1/openapi.json': operation('openapi', 'Get this document', { type: 'object' }),
+  '/healthz': operation('healthz', 'Check that the process is alive', objectWith('status', 'ok')),
   '/readyz': operation(
     'readyz',
-    'Whether the database answers, is migrated and accepts writes',
-    text('status', 'ready'),
+    'Check that the database is reachable, migrated and writable',
+    objectWith('status', 'ready'),
     {
-      failures: {
+      errors: {
         503: {
-          description: '`database-unavailable` or `stopping`: not ready.',
+          description: 'Not ready: `database-unavailable` or `stopping`.',
           content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
         },
       },

@@ -1,55 +1,93 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { responseTypesOf } from '../rest/negotiation.ts';
-import { answersOnDemand, isTagged, mayBeMinimal } from './conditions.ts';
-import { answered } from './endpoint-parts.ts';
-import { ALWAYS, headersNamed, headersOf } from './headers.ts';
-import type { createJsonSchemas, JsonSchema } from './json-schemas.ts';
-import { nameOf } from './request-body.ts';
+import { canBeMinimal, canHaveBody, hasEtag } from './header-parameters.ts';
+import { componentName, type JsonSchema, type JsonSchemas, responseSchema } from './json-schemas.ts';
 
-/** The answer when all went well, by its status. */
-export const answersOf = (
-  endpoint: Endpoint,
-  schemas: ReturnType<typeof createJsonSchemas>,
-): Record<string, JsonSchema> => {
+const stringHeader = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
+const countHeader = (description: string): JsonSchema => ({
+  description,
+  schema: { type: 'integer', minimum: 0 },
+});
+
+/** Response headers for callers. */
+export const HEADERS = {
+  'X-Request-Id': stringHeader('The ID of the request, as in the logs.'),
+  'Retry-After': countHeader('Seconds to wait before the next attempt.'),
+  RateLimit: stringHeader(
+    'The remaining requests and the seconds until the limit resets, if requests are limited.',
+  ),
+  'RateLimit-Policy': stringHeader('The allowed requests per window, and the window in seconds.'),
+  'X-Count': countHeader('The number of items on all pages.'),
+  'X-Page': countHeader('The number of the page, starting at 1.'),
+  'X-PageSize': countHeader('The number of items per page.'),
+  'X-Next': stringHeader('The URL of the next page, or `None`.'),
+  'X-Previous': stringHeader('The URL of the previous page, or `None`.'),
+  ETag: stringHeader('The version of the resource, for `If-Match` and `If-None-Match`.'),
+  Location: stringHeader('The URL of the created resource.'),
+  'Idempotency-Replayed': stringHeader(
+    '`true` if this is the stored response to an earlier request with the same key.',
+  ),
+  Link: stringHeader('The first, last, next and previous page (RFC 8288).'),
+  'Content-Disposition': stringHeader('The file name of a CSV response.'),
+};
+type HeaderName = keyof typeof HEADERS;
+
+const COMMON_HEADERS: HeaderName[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
+const PAGE_HEADERS: HeaderName[] = ['X-Count', 'X-Page', 'X-PageSize', 'X-Next', 'X-Previous', 'Link'];
+
+export const headerRefs = (...names: HeaderName[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The successful responses by status. */
+export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
-  const nothing = { description: 'Done.', headers: headersNamed(...ALWAYS) };
+  const noContent = { description: 'Success, without content.', headers: headerRefs(...COMMON_HEADERS) };
   if (status === 204) {
-    return answersOnDemand(endpoint)
-      ? { 200: full(endpoint, schemas, ['application/json']), 204: nothing }
-      : { 204: nothing };
+    return canHaveBody(endpoint)
+      ? { 200: responseWithBody(endpoint, schemas, ['application/json']), 204: noContent }
+      : { 204: noContent };
   }
   return {
-    [status]: full(endpoint, schemas, responseTypesOf(endpoint)),
-    ...(isTagged(endpoint) && { 304: { description: 'You have it.', headers: headersNamed('ETag') } }),
-    ...(status === 200 && mayBeMinimal(endpoint) && { 204: nothing }),
+    [status]: responseWithBody(endpoint, schemas, responseTypesOf(endpoint)),
+    ...(hasEtag(endpoint) && { 304: { description: 'Not modified.', headers: headerRefs('ETag') } }),
+    ...(status === 200 && canBeMinimal(endpoint) && { 204: noContent }),
   };
 };
 
-const full = (
+const responseWithBody = (
   endpoint: Endpoint,
-  schemas: ReturnType<typeof createJsonSchemas>,
-  forms: readonly string[],
+  schemas: JsonSchemas,
+  contentTypes: readonly string[],
 ): JsonSchema => {
-  const schema = schemaOf(endpoint, schemas);
+  const schema = bodySchema(endpoint, schemas);
   return {
-    description: 'What was asked for.',
+    description: 'Success.',
     headers: headersOf(endpoint),
     content: Object.fromEntries(
-      forms.map((form) => [form, { schema: /\/json$/.test(form) ? schema : { type: 'string' } }]),
+      contentTypes.map((type) => [type, { schema: /\/json$/.test(type) ? schema : { type: 'string' } }]),
     ),
   };
 };
 
-/** Where one may be sent or many, the answer has the form of the request. */
-const schemaOf = (
-  { output, rest, procedure }: Endpoint,
-  { convert }: ReturnType<typeof createJsonSchemas>,
-): JsonSchema => {
-  const schema = answered(output);
-  const name = schema.def.type === 'object' ? `${nameOf(procedure)}Answer` : undefined;
+/** Bulk operations respond with an object or an array, like the request. */
+const bodySchema = ({ output, rest, procedure }: Endpoint, { convert }: JsonSchemas): JsonSchema => {
+  const schema = responseSchema(output);
+  const name = schema.def.type === 'object' ? `${componentName(procedure)}Answer` : undefined;
   const json = convert(schema, 'output', name);
   return rest.many !== undefined && schema.def.type === 'array'
-    ? { oneOf: [convert((schema as z.ZodArray<z.ZodType>).element, 'output'), json] } // of that type, being an array
+    ? { oneOf: [convert((schema as z.ZodArray<z.ZodType>).element, 'output'), json] } // the type was checked above
     : json;
+};
+
+const headersOf = (endpoint: Endpoint): JsonSchema => {
+  const { input, csv, rest, method, isPublic } = endpoint;
+  return headerRefs(
+    ...COMMON_HEADERS,
+    ...('page' in input.shape ? PAGE_HEADERS : []),
+    ...(hasEtag(endpoint) || canBeMinimal(endpoint) ? (['ETag'] as const) : []),
+    ...(rest.status === 201 && rest.resource ? (['Location'] as const) : []),
+    ...(method === 'GET' || isPublic ? [] : (['Idempotency-Replayed'] as const)),
+    ...(csv ? (['Content-Disposition'] as const) : []),
+  );
 };

@@ -1,84 +1,89 @@
-import type { WordingOf } from './description.ts';
+import type { DescriptionsOf } from './types.ts';
 
-export const apps: WordingOf<'apps'> = {
+export const apps: DescriptionsOf<'apps'> = {
   list: {
     summary: 'List apps',
     description:
-      'Those that you may open or manage. `usage` is shown to those who manage them: actions and different people of the last 30, 60 and 90 days.',
+      'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
   },
-  get: { summary: 'One app' },
+  get: { summary: 'Get an app' },
   status: {
-    summary: 'Whether an app is in maintenance',
-    description: 'For platforms, before they show the app to somebody.',
+    summary: 'Get the maintenance status of an app',
+    description: 'For platforms, before they show the app to a user.',
   },
   stacks: {
     summary: 'List the stacks of an app',
     description:
-      'By slug. Saved filters name a stack by its `id`. A stack that the package has dropped is left out.',
+      'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
   },
   versions: {
-    summary: 'Versions of an app',
-    description: 'The last fetched first. `cursor` is the id of the last one of the page before.',
+    summary: 'List the versions of an app',
+    description: 'Most recently fetched first. `cursor` is the id of the last version of the previous page.',
   },
   rollback: {
-    summary: 'Go back to an earlier version of an app',
-    description: 'To the version named, or without one to that which was loaded before.',
+    summary: 'Roll an app back to an earlier version',
+    description: 'To the given version, or by default to the one that was loaded before.',
     problems: ['invalid-package'],
   },
-  update: { summary: 'Change an app', description: 'What is left out stays.', problems: ['forbidden'] },
+  update: {
+    summary: 'Update an app',
+    description: 'Omitted fields stay unchanged.',
+    problems: ['forbidden'],
+  },
 };
 
-export const appPackages: WordingOf<'appPackages'> = {
+export const appPackages: DescriptionsOf<'appPackages'> = {
   fetch: {
     summary: 'Fetch a package from the store',
     description:
-      'Of the version named, or `latest`: the newest that is no prerelease. It is checked whole, and not loaded yet.',
+      'The given version, or `latest` for the newest version that is not a prerelease. The package is validated but not loaded.',
     problems: ['invalid-package', 'package-store-unavailable'],
   },
   load: {
-    summary: 'Load the package that was fetched last',
-    description: 'Loading what runs already changes nothing.',
+    summary: 'Load the most recently fetched package',
+    description: 'Does nothing if this version is already loaded.',
     problems: ['invalid-package'],
   },
 };
 
-export const usage: WordingOf<'usage'> = {
+export const usage: DescriptionsOf<'usage'> = {
   listByApp: {
     summary: 'Stream the usage of an app',
-    description: 'All entries of the last `window` days, the newest first, as long as they may be.',
+    description:
+      'All entries of the last `window` days, newest first. The size of the response is not limited.',
   },
   listByUser: {
-    summary: 'Usage of an app by a user',
-    description: 'The newest entry; with `window`, all entries of so many days as an array.',
+    summary: 'Get the usage of an app by a user',
+    description: 'The newest entry, or with `window` an array of all entries of that many days.',
   },
   list: {
-    summary: 'Page through the usage of an app',
-    description: 'Each page tells the `cursor` of the next.',
+    summary: 'List the usage of an app page by page',
+    description: 'Each page contains the `cursor` of the next page.',
   },
   series: {
-    summary: 'Usage by day',
-    description: 'Of an app, of a user, or of a user in an app, without gaps.',
+    summary: 'Get usage by day',
+    description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
     problems: ['not-found'],
   },
-  top: { summary: 'Who and what is most active in an app' },
+  top: { summary: 'Get the most active users and stacks of an app' },
   record: {
-    summary: 'Record usage, one entry or many',
+    summary: 'Record usage',
     description:
-      'An object or an array of them. All are written, or none. An entry with an `id` is written once, however often it comes.',
+      'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',
   },
 };
 
-export const savedFilters: WordingOf<'savedFilters'> = {
+export const savedFilters: DescriptionsOf<'savedFilters'> = {
   list: { summary: 'List your saved filters' },
   listByStack: { summary: 'List your saved filters of a stack' },
-  get: { summary: 'One saved filter' },
+  get: { summary: 'Get a saved filter' },
   create: {
     summary: 'Save a filter',
-    description: 'A POST here wants the CSRF token, whichever way you have logged in.',
+    description: 'This POST requires the CSRF token even with an API token.',
   },
   replace: {
     summary: 'Replace a saved filter',
-    description: 'Answers 204; with `Prefer: return=representation` the filter.',
+    description: 'Returns 204, or with `Prefer: return=representation` the filter.',
   },
-  remove: { summary: 'Remove a saved filter' },
+  remove: { summary: 'Delete a saved filter' },
 };

@@ -1,84 +1,85 @@
-import type { WordingOf } from './description.ts';
+import type { DescriptionsOf } from './types.ts';
 
 const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
-const ONE_SENTENCE = 'An unknown user, a wrong password and an inactive account answer the same.';
+const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';
 
-/** Also said of granting roles. */
+/** For operations that grant access. */
 export const RECENT_PASSWORD =
-  'A browser session whose password was last entered more than 15 minutes ago is refused until `POST /api/v1/session/confirm/`.';
+  'A browser session must have entered its password within the last 15 minutes; otherwise, confirm it with `POST /api/v1/session/confirm/` first.';
 
-export const tokens: WordingOf<'tokens'> = {
+export const tokens: DescriptionsOf<'tokens'> = {
   create: {
-    summary: 'Log in for a token',
-    description: `Send the token as \`Authorization: Token …\`. ${ONE_SENTENCE} JSON and forms are taken.`,
+    summary: 'Get a token',
+    description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
     problems: LOGIN_PROBLEMS,
   },
   createByEmail: {
-    summary: 'Log in for a token by email',
-    description: `The same by another name. ${ONE_SENTENCE}`,
+    summary: 'Get a token by email',
+    description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
     problems: LOGIN_PROBLEMS,
   },
   list: {
     summary: 'List your tokens',
-    description: 'When each was made and last used, never the token itself.',
+    description: 'When each token was created and last used, but not the token itself.',
   },
   createNamed: {
-    summary: 'Make a token with a name',
-    description: `For scripts that are to keep theirs. This answer alone holds it. ${RECENT_PASSWORD}`,
+    summary: 'Create a named token',
+    description: `For scripts. The token is only shown in this response. ${RECENT_PASSWORD}`,
     problems: ['reauthentication-required'],
   },
-  revoke: { summary: 'Revoke a token of yours' },
+  revoke: { summary: 'Revoke one of your tokens' },
 };
 
-export const sessions: WordingOf<'sessions'> = {
+export const sessions: DescriptionsOf<'sessions'> = {
   create: {
-    summary: 'Log a browser in',
+    summary: 'Start a browser session',
     description:
-      'Sets the cookie of the session. The CSRF token goes into the header `X-CSRFToken` of every later change.',
+      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
     problems: [...LOGIN_PROBLEMS, 'unauthenticated', 'cross-site'],
   },
-  current: { summary: 'Who you are' },
+  current: { summary: 'Get the current user' },
   confirm: {
-    summary: 'Enter your password again',
+    summary: 'Confirm your password',
     description:
-      'Lets this browser session make tokens and grant roles for the next 15 minutes. API tokens do not need it.',
+      'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
     problems: ['throttled'],
   },
-  end: { summary: 'Log out', description: 'Ends the session, or the token, that the request came with.' },
+  end: { summary: 'Log out', description: 'Ends the session or token of this request.' },
   list: { summary: 'List your sessions' },
-  revoke: { summary: 'End a session of yours' },
+  revoke: { summary: 'Revoke one of your sessions' },
   revokeAll: {
-    summary: 'End all logins of a user',
-    description: 'All sessions and tokens. The user may log in again.',
+    summary: 'Revoke all sessions of a user',
+    description: 'Revokes all sessions and tokens. The user may log in again.',
     problems: ['forbidden'],
   },
 };
 
-export const passwords: WordingOf<'passwords'> = {
+export const passwords: DescriptionsOf<'passwords'> = {
   change: {
     summary: 'Change your password',
-    description: 'Ends all your other logins. Every rule that the new password breaks is told.',
+    description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
     problems: ['invalid-credentials', 'throttled'],
   },
   renew: {
-    summary: 'Replace an expired password',
-    description: 'For a password that is too old to log in with.',
+    summary: 'Change an expired password',
+    description: 'For users who cannot log in because their password has expired.',
     problems: LOGIN_PROBLEMS,
   },
   requestReset: {
-    summary: 'Ask for a mail that resets a password',
-    description: 'The answer is the same whoever has the address.',
+    summary: 'Request a password reset',
+    description: 'Mails a link. The response does not reveal whether the account exists.',
     problems: ['throttled'],
   },
   verifyToken: {
-    summary: 'What a mailed link opens',
-    description: 'Consumes nothing.',
+    summary: 'Verify the token of a password reset',
+    description: 'Does not use up the token.',
     problems: ['invalid-link'],
   },
-  reset: { summary: 'Set a password by a mailed link', problems: ['invalid-link'] },
+  reset: { summary: 'Reset a password', problems: ['invalid-link'] },
   check: {
-    summary: 'Judge a password while it is typed',
-    description: 'By your own policy, or by that of the client whose site this is. Nothing is kept.',
+    summary: 'Check a password against the policy',
+    description:
+      'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
   },
-  previewExpiry: { summary: 'Whom an expiry of passwords would affect' },
+  previewExpiry: { summary: 'Preview which users a password expiry would affect' },
 };

@@ -1,39 +1,39 @@
 import { RECENT_PASSWORD } from './auth.ts';
-import type { WordingOf } from './description.ts';
+import type { DescriptionsOf } from './types.ts';
 
-export const users: WordingOf<'users'> = {
+export const users: DescriptionsOf<'users'> = {
   list: {
     summary: 'List users',
-    description: 'Those whom you may see, in the order of their making.',
+    description: 'The users that you can see, in order of creation.',
     problems: ['not-found'],
   },
-  get: { summary: 'One user', description: 'Everybody may read themselves.' },
+  get: { summary: 'Get a user', description: 'All users can get themselves.' },
   create: {
     summary: 'Create a user',
-    description: 'With a mail that lets them set a password, unless `send_email` is false.',
+    description: 'Mails a link to set a password, unless `send_email` is false.',
     problems: ['user-exists'],
   },
   update: {
-    summary: 'Change a user',
+    summary: 'Update a user',
     description:
-      'What is left out stays. `apps` becomes exactly the apps named; those that you do not manage stay as they are. Client admins are not changed here.',
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here.',
     problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
   deactivate: {
     summary: 'Deactivate a user',
-    description: 'Ends all logins at once, on every instance. Repeating it changes nothing.',
+    description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
     problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
 };
 
-export const roles: WordingOf<'roles'> = {
+export const roles: DescriptionsOf<'roles'> = {
   update: {
-    summary: 'Make somebody staff or a superuser, or no longer',
+    summary: 'Grant or revoke the staff and superuser roles',
     description: RECENT_PASSWORD,
     problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
   },
   setClientAdmin: {
-    summary: 'Make somebody an admin of a client, or no longer',
+    summary: 'Grant or revoke the admin role for a client',
     description: RECENT_PASSWORD,
     problems: ['self-modification', 'reauthentication-required'],
   },
@@ -41,46 +41,50 @@ export const roles: WordingOf<'roles'> = {
 
 const PENDING_ONLY = ['invitation-closed'] as const;
 
-export const invitations: WordingOf<'invitations'> = {
+export const invitations: DescriptionsOf<'invitations'> = {
   list: {
     summary: 'List your invitations',
     description:
-      'Those that you have made, of clients that you see now. With `app`, those for that app, by every inviter. Pending ones, unless `status` says otherwise.',
+      'The invitations that you created, for clients that you can see. With `app`, those for that app by every inviter. Pending invitations, unless `status` is set.',
     problems: ['not-found'],
   },
   create: {
-    summary: 'Invite people, one or many',
+    summary: 'Invite one or more users',
     description:
-      'An object or an array of them; the answer has the same form. All are made, or none. `dry_run` tells what would become of them. A client mails an address at most 20 invitations in an hour.',
+      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can mail an address at most 20 invitations per hour.',
     problems: ['throttled'],
   },
-  pending: { summary: 'The pending invitation of an address', problems: ['ambiguous-invitation'] },
+  pending: {
+    summary: 'Get the pending invitation of an email address',
+    problems: ['ambiguous-invitation'],
+  },
   update: {
-    summary: 'Change a pending invitation',
+    summary: 'Update a pending invitation',
     description:
-      'By the address invited. Where several clients have invited it, `client` says whose is meant.',
+      'By the invited email address. If several clients have invited it, `client` selects the invitation.',
     problems: ['ambiguous-invitation'],
   },
   search: {
     summary: 'Search all invitations',
-    description: 'The newest first. `cursor` is the id of the last one of the page before.',
+    description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
   },
-  get: { summary: 'One invitation' },
-  resend: { summary: 'Mail an invitation again', problems: [...PENDING_ONLY, 'throttled'] },
+  get: { summary: 'Get an invitation' },
+  resend: { summary: 'Resend an invitation', problems: [...PENDING_ONLY, 'throttled'] },
   revoke: {
     summary: 'Revoke an invitation',
-    description: 'Its link opens nothing from then on.',
+    description: 'Its link becomes invalid.',
     problems: PENDING_ONLY,
   },
   copyLink: {
-    summary: 'Copy the link of an invitation',
-    description: 'The audit trail keeps who did. With a mail server set, only superusers may.',
+    summary: 'Get the link of an invitation',
+    description:
+      'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
     problems: PENDING_ONLY,
   },
-  preview: { summary: 'What the link of an invitation shows', problems: ['invalid-link'] },
+  preview: { summary: 'Preview an invitation by its link', problems: ['invalid-link'] },
   accept: {
     summary: 'Accept an invitation',
-    description: 'Somebody new sets a password and is logged in. Whoever has an account logs in first.',
+    description: 'New users set a password and are logged in. Users with an account must log in first.',
     problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
   },
 };
