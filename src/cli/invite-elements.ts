@@ -36,7 +36,7 @@ export const createElementReader = (client: number, apps: AppNames) => {
     if (first && addressOf(first) === email) {
       return {
         value: null,
-        faults: { ...faults, email: [`Line ${first.line} invites this address already.`] },
+        faults: { ...faults, email: [`Line ${first.line} already invites this address.`] },
       };
     }
     first = row;
@@ -68,7 +68,7 @@ const MAX_UNKNOWN_APPS = 10;
 const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] => {
   const names = cell.split(/[\s;]+/).filter(Boolean);
   const unknown = names.filter((name) => !apps.has(name)).slice(0, MAX_UNKNOWN_APPS);
-  if (unknown.length > 0) faults.apps = unknown.map((name) => `There is no app ${name} of this client.`);
+  if (unknown.length > 0) faults.apps = unknown.map((name) => `This client has no app ${name}.`);
   const ids = names.flatMap((name) => apps.get(name) ?? []);
   return judge(faults, 'apps', AppIds, ids) ?? [];
 };

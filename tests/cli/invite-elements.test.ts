@@ -38,7 +38,7 @@ elements('takes both forms of an internationalized domain for the same address',
   const [first, second] = rows.map(createElementReader(1, APPS));
 
   assert.is(first?.value?.email, 'eve@xn--bcher-kva.example');
-  assert.equal(second?.faults, { email: ['Line 2 invites this address already.'] });
+  assert.equal(second?.faults, { email: ['Line 2 already invites this address.'] });
 });
 
 elements('reads every cell', () => {
@@ -68,8 +68,8 @@ for (const [column, cell, message] of [
   ['email', '', 'This field is required.'],
   ['email', 'eve', 'Must be an email address.'],
   ['email', `${'e'.repeat(250)}@acme.test`, 'Must have at most 254 characters.'],
-  ['apps', 'sales fleet', 'There is no app fleet of this client.'],
-  ['apps', 'sales,churn', 'There is no app sales,churn of this client.'],
+  ['apps', 'sales fleet', 'This client has no app fleet.'],
+  ['apps', 'sales,churn', 'This client has no app sales,churn.'],
   ['is_demo_user', 'yes', 'Must be "true" or "false".'],
   ['extra', 'team', 'Must be an object in JSON, such as {"team": "sales"}.'],
   ['extra', '[]', 'Must be an object.'],
@@ -106,9 +106,9 @@ elements('names the line that has the address already, in whatever case', () => 
   assert.equal(told, [
     [2, undefined],
     [3, undefined],
-    [4, 'Line 2 invites this address already.'],
-    [5, 'Line 3 invites this address already.'],
-    [6, 'Line 2 invites this address already.'],
+    [4, 'Line 2 already invites this address.'],
+    [5, 'Line 3 already invites this address.'],
+    [6, 'Line 2 already invites this address.'],
   ]);
 });
 

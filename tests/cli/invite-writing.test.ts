@@ -96,7 +96,7 @@ writing('invites nobody for one bad line among 1,000, which it names', async ({ 
 
   const outcome = await invite(app, rows);
 
-  const message = 'An active user of this client has this address already.';
+  const message = 'An active user of this client already has this address.';
   assert.equal(outcome.faults, [{ line: 767, email: 'ada@ACME.test', field: 'email', message }]);
   assert.equal(await everything(app), before);
 });
@@ -138,7 +138,7 @@ writing('tells by its column what only the service finds, such as an app that we
 
   const { faults } = await invite(app, [rowOf(2, 'z@guests.test', { apps: 'sales' })], { apps });
 
-  const message = 'There is no app gone1234 of this client.';
+  const message = 'This client has no app gone1234.';
   assert.equal(faults, [{ line: 2, email: 'z@guests.test', field: 'apps', message }]);
 });
 

@@ -83,7 +83,7 @@ invite('refuses a file with faults, shows the first, and reports all of them', a
   assert.match(outcome.stderr, 'line 2: ada@acme.test: email: An active user of this client');
   assert.match(outcome.stderr, 'Nobody was invited. people.report.csv lists every fault: 32.');
   assert.is(report.length, 33);
-  assert.match(report[32] ?? '', /^33,,,A quoted field begins here that never ends/);
+  assert.match(report[32] ?? '', /^33,,,A quoted field starts here and is never closed/);
   assert.equal(await pending(context), before);
 });
 
@@ -96,7 +96,10 @@ invite('refuses a misspelt column before it asks the database', async (context) 
   ]);
 
   isRefused(outcome, 2);
-  assert.match(outcome.stderr, 'line 1: app: Unknown column. Known are email, apps, is_demo_user, extra.');
+  assert.match(
+    outcome.stderr,
+    'line 1: app: Unknown column. Known columns: email, apps, is_demo_user, extra.',
+  );
   assert.ok(existsSync(context.folder.join('faults.csv')));
 });
 

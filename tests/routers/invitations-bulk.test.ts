@@ -37,10 +37,10 @@ bulk('reports every bad element, and two of one address', async ({ app }) => {
 
   assert.is(response.statusCode, 400);
   assert.equal(response.json().errors, {
-    1: { email: ['Element 0 invites this address already.'] },
-    2: { email: ['An active user of this client has this address already.'] },
-    3: { client: ['There is no client 2 that you may invite to.'] },
-    4: { initial_apps: ['There is no app AAAAAAAA of this client.'] },
+    1: { email: ['Element 0 already invites this address.'] },
+    2: { email: ['An active user of this client already has this address.'] },
+    3: { client: ['You cannot invite to client 2.'] },
+    4: { initial_apps: ['This client has no app AAAAAAAA.'] },
   });
 });
 
@@ -67,7 +67,7 @@ bulk('reports only the client of an element whose client is not the caller’s',
     { ...probe, client },
     { email: 'free@x.test', client },
   ]);
-  const noClient = (client: number) => ({ client: [`There is no client ${client} that you may invite to.`] });
+  const noClient = (client: number) => ({ client: [`You cannot invite to client ${client}.`] });
 
   for (const line of ['POST /jb/users/invitations/', 'POST /jb/users/invitations/?dry_run=true']) {
     const many = await app.send(line, { as: ACME, payload: items });

@@ -75,9 +75,9 @@ single('names its faults by field, and in an array by index', async ({ app }) =>
   });
 
   assert.equal(one.json().errors, { email: ['Must be an email address.'] });
-  assert.equal(many.json().errors, { 1: { client: ['There is no client 2 that you may invite to.'] } });
+  assert.equal(many.json().errors, { 1: { client: ['You cannot invite to client 2.'] } });
   assert.equal(Object.keys(shape.json().errors), ['0']);
-  assert.equal(byClient.json().errors, { initial_apps: ['There is no app Hb7cW2ke of this client.'] });
+  assert.equal(byClient.json().errors, { initial_apps: ['This client has no app Hb7cW2ke.'] });
 });
 
 single('is refused for an active member of that client, not for others', async ({ app }) => {

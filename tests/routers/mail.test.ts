@@ -154,7 +154,7 @@ mails('are tried again at once when somebody who may change the client says so',
   const problem = await rejectsWith(app.as(ACME).mail.retry({ id }), 'invalid-input');
 
   assert.equal([status, next_attempt_at], ['retrying', app.clock.now()]);
-  assert.equal(problem.fields, { id: ['This mail has been sent already.'] });
+  assert.equal(problem.fields, { id: ['This mail has already been sent.'] });
   const entries = await app.as(ACME).audit.list({ action: 'mail.retry' });
   assert.equal(
     entries.map(({ actor, target, clients, details }) => ({ actor, target, clients, details })),

@@ -1,14 +1,13 @@
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 
-/** Commas by the standard (RFC 4180); semicolons where commas divide decimals; tabs as spreadsheets copy them. */
+/** Commas (RFC 4180), semicolons (locales with decimal commas) and tabs (copied from spreadsheets). */
 const DELIMITERS = [',', ';', '\t'];
-/** A header longer than this is none of ours. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Eight times what free-form data may hold, so that a quote left open does not take in the whole file. */
+/** Eight times the limit of free-form data. Keeps an unclosed quote from consuming the whole file. */
 const MAX_RECORD_CHARS = 512 * 1024;
 
-/** The file cannot be read on from this line; lines count from 1, as editors show them. */
+/** The file is unreadable from this line on; lines count from 1. */
 export class UnreadableCsv extends Error {
   override readonly name = 'UnreadableCsv';
   readonly line: number;
@@ -20,9 +19,9 @@ export class UnreadableCsv extends Error {
 }
 
 /**
- * Reads CSV in UTF-8, with or without a byte order mark, whatever ends its lines; the first line tells what divides
- * its fields. Gives each record that is not empty, with the line it begins on.
- * @throws UnreadableCsv, and whatever `take` throws
+ * Reads CSV in UTF-8, with or without a byte order mark, with any line endings. Detects the delimiter from the header. Calls
+ * `take` with each record that is not empty and the line on which it starts.
+ * @throws UnreadableCsv, and errors of `take`
  */
 export const readCsvRecords = async (
   bytes: AsyncIterable<Uint8Array>,
@@ -34,10 +33,10 @@ export const readCsvRecords = async (
     delimiter: delimiterOf(head),
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
-    // A byte order mark counts as white space, too.
+    // Also trims a byte order mark.
     trim: true,
     max_record_size: MAX_RECORD_CHARS,
-    // While parsing rather than from the stream, which drops what it holds when the parser fails.
+    // Not from the stream: it drops buffered records when the parser fails.
     on_record: (fields) => {
       const start = line;
       line += 1 + fields.reduce((sum, field) => sum + lineBreaksIn(field), 0);
@@ -50,18 +49,17 @@ export const readCsvRecords = async (
   });
 };
 
-const MISPLACED =
-  'A quote stands in the middle of a field: quote the whole field, and double the quotes in it.';
+const MISPLACED = 'A quote is in the middle of a field. Quote the whole field, and double the quotes in it.';
 
 const REASONS: Partial<Record<CsvError['code'], string>> = {
   INVALID_OPENING_QUOTE: MISPLACED,
   CSV_INVALID_CLOSING_QUOTE: MISPLACED,
   CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE: MISPLACED,
-  CSV_QUOTE_NOT_CLOSED: 'A quoted field begins here that never ends.',
-  CSV_MAX_RECORD_SIZE: 'The line is far too long: perhaps a quote is missing.',
+  CSV_QUOTE_NOT_CLOSED: 'A quoted field starts here and is never closed.',
+  CSV_MAX_RECORD_SIZE: 'The line is too long. A quote may be missing.',
 };
 
-/** The first bytes, up to the end of the header at least, and the whole stream all the same. */
+/** Reads at least the header ahead. `all` is the whole stream, including the header. */
 const peekHeader = async (bytes: AsyncIterable<Uint8Array>) => {
   const iterator = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -72,7 +70,7 @@ const peekHeader = async (bytes: AsyncIterable<Uint8Array>) => {
   }
   const all = async function* () {
     try {
-      if (isUtf16(head)) throw new UnreadableCsv(1, 'The file is in UTF-16: save it as CSV in UTF-8.');
+      if (isUtf16(head)) throw new UnreadableCsv(1, 'The file is in UTF-16. Save it as CSV in UTF-8.');
       yield head;
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
@@ -82,14 +80,14 @@ const peekHeader = async (bytes: AsyncIterable<Uint8Array>) => {
   return { head, all };
 };
 
-/** The first line that is not blank, once its end is there. */
+/** The first line that is not blank; undefined until its end was read. */
 const headerLine = (head: Buffer): string | undefined => {
   const text = head.toString('latin1').trimStart();
   const end = text.search(/[\r\n]/);
   return end < 0 ? undefined : text.slice(0, end);
 };
 
-/** The one that the header has most of; no name in it holds any. */
+/** The most frequent delimiter in the header. Column names contain none. */
 const delimiterOf = (head: Buffer): string => {
   const header = headerLine(head) ?? head.toString('latin1');
   const countOf = (delimiter: string) => header.split(delimiter).length;

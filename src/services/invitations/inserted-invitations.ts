@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts';
 import { type BareInvitation, bareRows, type InvitationRow, withInviters } from './invitation-rows.ts';
 import type { WrittenInvitation } from './invitation-writes.ts';
 
-/** What was made just now is known, without being read again; what was renewed is not all of it in the request. */
+/** Rows of written invitations. New ones are known from the request; only renewed ones are read again. */
 export const rowsOfWritten = async (
   tx: SqlEntityManager,
   actor: Actor,

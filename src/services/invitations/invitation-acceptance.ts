@@ -24,7 +24,7 @@ export type Acceptance = {
   userAgent: string;
 };
 
-/** What accepting takes: of a deactivated account, that somebody activates it again. */
+/** What is needed to accept an invitation. `activation`: an admin must reactivate the account. */
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
 type Deps = {
@@ -38,7 +38,7 @@ type Deps = {
   sessionMaxDays: number;
 };
 
-/** What the person invited does. The link they were mailed is what lets them: its key and its signature. */
+/** Actions of the invitee, authorized by the key and the signature of the mailed link. */
 export const createInvitationAcceptance = (deps: Deps) => {
   const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = deps;
 
@@ -80,7 +80,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
 
   return {
     /**
-     * What the link shows, and what it takes to accept. Changes nothing: mail scanners follow links.
+     * The invitation and what is needed to accept it. Changes nothing: mail scanners follow links.
      * @throws Problem `not-found` for an unknown key or a wrong signature
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
@@ -90,7 +90,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
     },
 
     /**
-     * Makes the user and logs them in, which gives the secret of a session; or extends the user who is logged in.
+     * Creates the user and a session, and returns its secret; or adds the invited access to the user who is logged in.
      * @throws Problem `not-found`, `invitation-closed`, `login-required`, `account-inactive`, `invalid-input` on
      * `password`, `overloaded`
      */
@@ -117,8 +117,8 @@ const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): Au
 });
 
 /**
- * Whoever has an account already shows that it is theirs by logging in: the link alone, which the inviter can copy,
- * must not set a password of an account that others rely upon.
+ * Existing users must log in. The link alone, which the inviter may be able to copy, must not set the password of an
+ * existing account.
  */
 const requirementOf = (invitation: InvitationByLink, actor: Actor | null): AcceptanceRequirement => {
   if (invitation.user_is_active === null) return 'password';
@@ -126,7 +126,7 @@ const requirementOf = (invitation: InvitationByLink, actor: Actor | null): Accep
   return actor?.email === invitation.email ? 'nothing' : 'login';
 };
 
-/** Of two who accept at once, the second waits here and finds it closed. */
+/** Of two concurrent acceptances, the second waits here and then finds the invitation closed. */
 const close = async (tx: SqlEntityManager, { id }: InvitationByLink, now: Date): Promise<void> => {
   const closed = await tables(tx)
     .updateTable('invitations')

@@ -8,7 +8,7 @@ import { statusAt } from './invitation-rows.ts';
 type InvitationLink = { key: string; signature: string; now: Date };
 
 /**
- * The invitation that a mailed link stands for, with what its page tells.
+ * The invitation of a mailed link, with the contents of its page.
  * @throws Problem `not-found` for an unknown key or a wrong signature
  */
 export const findInvitationByLink = async (
@@ -33,7 +33,7 @@ const rowsByKey = (em: SqlEntityManager, now: Date) =>
     .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
     .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
     .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
-    /** Null when nobody has this address yet. */
+    /** null if no user has this address yet. */
     .select('invitee.is_active as user_is_active')
     .select([
       statusAt(now).as('status'),

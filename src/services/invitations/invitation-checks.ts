@@ -13,22 +13,21 @@ export type InvitationInput = {
   initial_apps: string[];
   is_demo_user?: boolean | undefined;
 };
-/** An element as it was sent: its value, or null and what was wrong with its form. */
+/** One element of the input: its value, or null and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
-/** An element that broke no rule, with the client it turned out to be for. */
+/** A valid element with its client resolved. */
 export type CheckedInvitation = InvitationInput & {
   client: number;
-  /** Its apps, by age. */
+  /** Oldest app first. */
   apps: string[];
 };
 
-/** More than anybody reads, and few enough to answer. */
+/** Bounds the size of the error response. */
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements and reports every fault at once, by `items.{index}.{field}`. Three statements, for any number of
- * elements. An element for a client that the actor may not change gets only the error about its client. Other errors could
- * reveal that client's apps and users, so those are not read.
+ * Checks all elements with three statements and reports all errors together, as `items.{index}.{field}`. For a client that
+ * the actor does not manage, only the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
 export const checkInvitations = async (
@@ -64,13 +63,13 @@ export const checkInvitations = async (
 const clientOf = (actor: Actor, { client }: InvitationInput): number | undefined =>
   client ?? soleAdminClient(actor);
 
-/** By id. */
+/** By app id. */
 type KnownApps = Map<string, { client: number; rank: number }>;
 type Known = {
   apps: KnownApps;
   clients: Set<number>;
   members: Set<string>;
-  /** Address → index of the first element that invites it. */
+  /** Email → index of the first element that invites it. */
   firstOf: Map<string, number>;
 };
 
@@ -83,16 +82,16 @@ const faultsOf = (
   const firstIndex = firstOf.get(item.email);
   if (firstIndex === undefined) firstOf.set(item.email, index);
   if (client === undefined) return { client: ['`client` is required.'] };
-  if (!clients.has(client)) return { client: [`There is no client ${client} that you may invite to.`] };
+  if (!clients.has(client)) return { client: [`You cannot invite to client ${client}.`] };
 
   const faults: FieldErrors = {};
-  if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} invites this address already.`];
+  if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} already invites this address.`];
   if (members.has(`${client} ${item.email}`)) {
-    faults.email = ['An active user of this client has this address already.'];
+    faults.email = ['An active user of this client already has this address.'];
   }
   const foreign = item.initial_apps.filter((id) => apps.get(id)?.client !== client);
   if (foreign.length > 0) {
-    faults.initial_apps = foreign.slice(0, 10).map((id) => `There is no app ${id} of this client.`);
+    faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
   return faults;
 };
@@ -100,7 +99,7 @@ const faultsOf = (
 const byAge = (ids: string[], apps: KnownApps): string[] =>
   [...new Set(ids)].sort((a, b) => (apps.get(a)?.rank ?? 0) - (apps.get(b)?.rank ?? 0));
 
-/** The apps that are named, of these clients. */
+/** The requested apps that belong to these clients. */
 const namedApps = async (
   em: SqlEntityManager,
   clients: ReadonlySet<number>,
@@ -133,7 +132,7 @@ const manageableClients = async (
   return new Set(rows.map((row) => row.id));
 };
 
-/** As `{client id} {email}`. */
+/** Active users as `{client id} {email}`. */
 const activeMembers = async (
   em: SqlEntityManager,
   clients: ReadonlySet<number>,

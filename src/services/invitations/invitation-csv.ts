@@ -5,15 +5,15 @@ export type Column = (typeof COLUMNS)[number];
 
 export const MAX_ROWS = 100_000;
 
-/** One person to invite, as the file has it: texts, trimmed, and empty where the file says nothing. */
+/** One row of the file: trimmed texts, empty where the file has no value. */
 export type CsvRow = { line: number; cells: Record<Column, string> };
 
-/** What is wrong with a line, or with the whole file from that line on; `field` is empty where it is no one field. */
+/** An error in a line, or in the file from that line on; `field` is empty if it concerns no single field. */
 export type CsvFault = { line: number; email: string; field: string; message: string };
 
 /**
- * Reads a CSV file of invitations, and every fault in its form. What the cells say is judged elsewhere. Rows that
- * cannot be told apart into columns are among the faults only.
+ * Reads a CSV file of invitations and reports all errors in its structure. Values are validated elsewhere. Rows with
+ * structural errors are not among `rows`.
  */
 export const readInvitationCsv = async (
   bytes: AsyncIterable<Uint8Array>,
@@ -42,17 +42,17 @@ export const readInvitationCsv = async (
   await readCsvRecords(bytes, take).catch((error: unknown) => {
     if (error instanceof Stop) return;
     if (!(error instanceof UnreadableCsv)) throw error;
-    const message = `${error.message} Nothing was read from here on.`;
+    const message = `${error.message} The rest of the file was not read.`;
     faults.push({ line: error.line, email: '', field: '', message });
   });
   if (!header && faults.length === 0) faults.push(...headerFaults([], 1));
   return { rows, faults };
 };
 
-/** Ends the reading: without its columns, the rest of the file means nothing. */
+/** Stops reading: without valid columns the rows cannot be read. */
 class Stop extends Error {}
 
-/** A misspelt column would otherwise be a column left out, of thousands of people. */
+/** Unknown columns are errors: a misspelt one would otherwise be ignored in thousands of rows. */
 const headerFaults = (header: string[], line: number): CsvFault[] => {
   const fault = (field: string, message: string): CsvFault => ({ line, email: '', field, message });
   const isKnown = (name: string) => COLUMNS.some((column) => column === name);
@@ -61,9 +61,9 @@ const headerFaults = (header: string[], line: number): CsvFault[] => {
     ...(header.includes('email') ? [] : [fault('email', 'This column is missing.')]),
     ...header
       .filter((name) => !isKnown(name))
-      .map((name) => fault(name, `Unknown column. Known are ${known}.`)),
+      .map((name) => fault(name, `Unknown column. Known columns: ${known}.`)),
     ...COLUMNS.filter((column) => header.indexOf(column) !== header.lastIndexOf(column)).map((column) =>
-      fault(column, 'This column is there twice.'),
+      fault(column, 'This column appears twice.'),
     ),
   ];
 };
@@ -78,7 +78,7 @@ const cellsOf = (header: string[], fields: string[]): Record<Column, string> => 
   };
 };
 
-/** What decoding puts in the place of bytes that are no UTF-8. */
+/** Decoding replaces invalid UTF-8 with this character. */
 const REPLACEMENT = '\ufffd';
 
 const formFaults = ({ line, cells }: CsvRow, header: string[], fields: string[]): CsvFault[] => {
@@ -86,10 +86,10 @@ const formFaults = ({ line, cells }: CsvRow, header: string[], fields: string[])
   const surplus = fields.slice(header.length).some((field) => field.trim() !== '');
   return [
     ...(surplus
-      ? [fault('', 'The line has more fields than the header: quote those that hold a delimiter.')]
+      ? [fault('', 'The line has more fields than the header. Quote fields that contain a delimiter.')]
       : []),
     ...COLUMNS.filter((column) => cells[column].includes(REPLACEMENT)).map((column) =>
-      fault(column, 'Holds bytes that are no UTF-8: save the file as CSV in UTF-8.'),
+      fault(column, 'Contains bytes that are not UTF-8. Save the file as CSV in UTF-8.'),
     ),
   ];
 };

@@ -24,11 +24,11 @@ export type InvitationSearch = {
   status: InvitationStatus | 'all';
   client?: number | undefined;
   search?: string | undefined;
-  /** The id of the last one of the page before. */
+  /** Id of the last invitation of the previous page. */
   cursor?: number | undefined;
 };
 
-/** Invitations with where they are in their life, for those who oversee their client. */
+/** Invitations with their status, for viewers of their client. */
 const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
   invitationRows(em)
     .clearOrderBy()
@@ -49,7 +49,7 @@ export const invitationDetails = async (
   return details;
 };
 
-/** Some of them, the newest first. */
+/** Newest first. */
 export const searchInvitations = async (
   em: SqlEntityManager,
   actor: Actor,

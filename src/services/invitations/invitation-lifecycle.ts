@@ -27,7 +27,7 @@ type Deps = {
   mailRoute: MailRoute;
 };
 
-/** What those who may invite do with an invitation afterwards. */
+/** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
   const details = (tx: SqlEntityManager, actor: Actor, id: number) =>
     invitationDetails(tx, actor, id, clock.now());
@@ -36,12 +36,12 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
     /** @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<InvitationDetails> => details(em, actor, id),
 
-    /** The newest first. */
+    /** Newest first. */
     search: (actor: Actor, search: InvitationSearch, part: PageRequest): Promise<InvitationDetails[]> =>
       searchInvitations(em, actor, search, part, clock.now()),
 
     /**
-     * Mails it again, and lets it last anew, also when its time was over.
+     * Sends the mail again and restarts the lifetime, also of an expired invitation.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
@@ -61,8 +61,8 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
       }),
 
     /**
-     * Makes its link worthless. Repeating it changes nothing.
-     * @throws Problem `not-found`, `forbidden`, `invitation-closed` when it was accepted
+     * Invalidates the link. Idempotent.
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed` if it was accepted
      */
     revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
@@ -80,16 +80,15 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
       }),
 
     /**
-     * The link that was mailed, for those who hand it over by themselves. That they took it is recorded. Whoever has it
-     * can make an account of that address and wait for others to trust it: where mail can bring the link, it is for
-     * superusers alone.
+     * Returns the mailed link, to pass it on by other means. This is audited. With the link one can create an account for
+     * that address, so only superusers get it if a mail server is configured.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, id);
         if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
-          throw roleRequired('superuser: the invitee gets the link by mail');
+          throw roleRequired('superuser: the invitee receives the link by email');
         if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
         await audit.record(tx, [eventOf('invitation.copy-link', actor, invitation)]);
         return { url: links.invitation(invitation.key), expiresAt: invitation.expires_at };
@@ -111,7 +110,7 @@ const lockVisible = async (tx: SqlEntityManager, actor: Actor, id: number) => {
   return row;
 };
 
-/** One that holds the place of its address: neither closed nor retired in favour of a newer one. */
+/** Locks a pending invitation, which may have passed its expiry date. */
 const lockPending = async (tx: SqlEntityManager, actor: Actor, id: number) => {
   const row = await lockVisible(tx, actor, id);
   if (row.status !== 'pending') throw new Problem('invitation-closed');

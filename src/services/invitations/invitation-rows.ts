@@ -7,7 +7,7 @@ import { type UserRow, userRows } from '../users/user-rows.ts';
 
 export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
 
-/** Invitations by id, each with the ids of its apps. */
+/** Invitations with the ids of their apps, ordered by id. */
 export const invitationRows = (em: SqlEntityManager) =>
   tables(em)
     .selectFrom('invitations')
@@ -31,7 +31,7 @@ export const invitationRows = (em: SqlEntityManager) =>
 export type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
 export type InvitationRow = BareInvitation & { inviter: UserRow };
 
-/** Nobody marks an invitation as expired when its time has come: the clock does. */
+/** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
 export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
   if (status === 'all') return sql<boolean>`true`;
   if (status === 'pending') return sql<boolean>`(status = 'pending' and expires_at > ${now})`;
@@ -41,12 +41,12 @@ export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
   return sql<boolean>`status = ${status}`;
 };
 
-/** What the status is at this moment. */
+/** The status at `now`. */
 export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-/** Those of these ids, as they stand. */
+/** Invitations by id. */
 export const bareRows = async (em: SqlEntityManager, ids: readonly number[]): Promise<BareInvitation[]> =>
   ids.length === 0
     ? []
@@ -60,7 +60,7 @@ export const rowsOf = async (
   ids: readonly number[],
 ): Promise<InvitationRow[]> => withInviters(em, actor, await bareRows(em, ids));
 
-/** Puts to each invitation the user who made it, as the actor sees them: one statement, however many there are. */
+/** Adds to each invitation its inviter as visible to the actor, with one statement. */
 export const withInviters = async (
   em: SqlEntityManager,
   actor: Actor,
@@ -78,7 +78,7 @@ export const withInviters = async (
   });
 };
 
-/** Of an inviter whom the actor may not see otherwise, such as a superuser: who it was, and nothing more. */
+/** Identifies an inviter who is not visible to the actor, such as a superuser, without further data. */
 const nameOnly = (user: UserRow): UserRow => ({
   ...user,
   extra: {},

@@ -9,12 +9,12 @@ import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { CheckedInvitation } from './invitation-checks.ts';
 
 type Terms = { now: Date; expiresAt: Date };
-/** The key is null where an invitation was there already, and was renewed. */
+/** `key` is null if an existing invitation was renewed. */
 export type WrittenInvitation = CheckedInvitation & { id: number; key: string | null };
 
 /**
- * Makes or renews all these invitations and owes their mails, in a handful of statements whatever their number.
- * Rows are taken in the order of client and address, so that two bulks cannot wait for each other.
+ * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
+ * of client and address, so that two bulk requests cannot deadlock.
  * @throws Problem `throttled`, `overloaded`
  */
 export const writeInvitations = async (
@@ -32,7 +32,7 @@ export const writeInvitations = async (
   const written = items.map((item) => ({ ...item, ...storedIn(item, stored) }));
   await addApps(tx, written);
   const rejected = await enqueueInvitationMails(tx, written, terms.now);
-  // One that is renewed was mailed before; a new one must not be made without its mail.
+  // A renewed invitation was mailed before, but a new one needs its mail.
   const refused = rejected.find(({ key }) => key !== null);
   if (refused) throw tooManyMails(refused);
   return written;
@@ -46,7 +46,7 @@ const slotKey = ({ client, email }: Slot): string => `${client} ${email}`;
 
 const storedIn = (item: Slot, places: StoredBySlot): StoredInvitation => {
   const place = places.get(slotKey(item));
-  // Accepted or revoked by another transaction after the insert had found it pending.
+  // Another transaction accepted or revoked it after the insert found it pending.
   if (!place) throw new Problem('overloaded');
   return place;
 };
@@ -56,7 +56,7 @@ type Row = StoredInvitation & { client_id: number; email: string };
 const bySlot = (rows: Row[]): StoredBySlot =>
   new Map(rows.map(({ id, key, client_id: client, email }) => [slotKey({ client, email }), { id, key }]));
 
-/** Of those whose place was taken: the ones that are over give it up, and the others are renewed. */
+/** Replaces expired invitations and renews those that are still pending. */
 const renewOrReplace = async (
   tx: SqlEntityManager,
   actor: Actor,
@@ -69,7 +69,7 @@ const renewOrReplace = async (
   return new Map([...made, ...replaced, ...(await renewPending(tx, open, terms))]);
 };
 
-/** Numbers and flags need no escape; null is written as the word. */
+/** A PostgreSQL array literal. Numbers and booleans need no escaping. */
 const arrayOf = (values: readonly (number | boolean | null)[]): string => `{${values.map(String).join(',')}}`;
 const clientsOf = (items: readonly Slot[]): string => arrayOf(items.map(({ client }) => client));
 const emailsOf = (items: readonly Slot[]): Buffer =>
@@ -78,7 +78,7 @@ const emailsOf = (items: readonly Slot[]): Buffer =>
     items.map(({ email }) => email),
   );
 
-/** The rows of these slots, in the one order in which all take them. */
+/** Locks the pending rows of these slots, always in the same order. */
 const lockSlots = (items: readonly Slot[]) => sql`
   select i.id from invitations i
   join unnest(${clientsOf(items)}::int[], ${emailsOf(items)}::varchar[])
@@ -87,14 +87,14 @@ const lockSlots = (items: readonly Slot[]) => sql`
   order by i.client_id, i.email
   for update of i`;
 
-/** Frees the place of a pending invitation whose time is over, and leaves it in the history. */
+/** Sets the status of expired pending invitations, which frees their slots and keeps them in the history. */
 const retireExpired = (tx: SqlEntityManager, items: Slot[], now: Date) =>
   sql`
     with pending as (${lockSlots(items)})
     update invitations set status = 'expired' from pending
     where invitations.id = pending.id and expires_at <= ${now}`.execute(tables(tx));
 
-/** Waits for another transaction that is making the same one, and then leaves it to be renewed. */
+/** Skips slots that are taken, after waiting for concurrent inserts. The caller renews those. */
 const insertNew = async (
   tx: SqlEntityManager,
   actor: Actor,
@@ -118,7 +118,7 @@ const insertNew = async (
   return bySlot(rows);
 };
 
-/** What a repeated invitation leaves unsaid stays as it was; who invited first remains the inviter. */
+/** Omitted fields keep their values, and the first inviter remains. */
 const renewPending = async (
   tx: SqlEntityManager,
   items: CheckedInvitation[],
@@ -145,7 +145,7 @@ const renewPending = async (
   return bySlot(rows);
 };
 
-/** Those of a repeated invitation are added to the ones it had. */
+/** Adds apps. A renewed invitation keeps the apps that it had. */
 const addApps = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
   const pairs = written.flatMap(({ id, initial_apps }) => initial_apps.map((appId) => ({ id, appId })));
   if (pairs.length === 0) return;

@@ -32,7 +32,7 @@ type Filter = {
   status: InvitationStatus | 'all';
   search?: string | undefined;
   app?: string | undefined;
-  /** The id of the last one of the page before. */
+  /** Id of the last invitation of the previous page. */
   cursor?: number | undefined;
 };
 
@@ -61,9 +61,8 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 
   return {
     /**
-     * Those for an app, or without one those that the actor has made; of clients that the actor sees now. Others may have
-     * changed an invitation since it was made.
-     * @throws Problem `not-found` for a slug of no app that the actor may see
+     * Invitations to an app, or without `app` those that the actor created, of clients that are visible to the actor now.
+     * @throws Problem `not-found` if no app with this slug is visible to the actor
      */
     list: async (actor: Actor, filter: Filter, part: PageRequest): Promise<InvitationRow[]> => {
       const visible = filtered(filter).where(clientVisibleTo(actor, sql`client_id`));
@@ -87,9 +86,9 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     },
 
     /**
-     * All or none. The answer has one invitation for each element, in their order; an address that was pending
-     * is invited again. A dry run does the same work and takes it back.
-     * @throws Problem `invalid-input` with every fault, by `items.{index}.{field}`
+     * Creates all or none. Returns one invitation per element, in the same order; pending invitations are renewed. A dry run
+     * does the same work and rolls it back.
+     * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`
      */
     create: async (
       actor: Actor,
@@ -100,8 +99,8 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
       let written: InvitationRow[] = [];
-      const rollback = new Error('a dry run is taken back');
-      // Not in a transaction of its own: the one around it, if there is one, would keep a connection meanwhile.
+      const rollback = new Error('dry run');
+      // Nested in an outer transaction, if any: a separate one would need a second connection.
       const dry = em.transactional(async (tx) => {
         written = await write(tx, actor, checked);
         throw rollback;
@@ -113,7 +112,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     },
 
     /**
-     * One invitation to a client that the caller names by its path, so that its faults are those of a single one.
+     * Creates one invitation. The path names the client, so errors have no element index.
      * @throws Problem `not-found`, `forbidden`, `invalid-input`
      */
     createForClient: async (
@@ -143,7 +142,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     },
 
     /**
-     * Changes a pending invitation, and mails nobody.
+     * Changes a pending invitation without sending mail.
      * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
      */
     update: (
@@ -166,7 +165,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
   };
 };
 
-/** Takes the element's index out of its faults: `items.0.email` is `email`. */
+/** Removes the element index from error fields: `items.0.email` becomes `email`. */
 const rethrowAsSingle = (error: unknown): never => {
   if (!(error instanceof Problem) || !error.fields) throw error;
   const fields = Object.entries(error.fields).map(([path, messages]) => [

@@ -13,8 +13,8 @@ import type { InvitationByLink } from './invitation-by-link.ts';
 type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
 
 /**
- * Makes the user whom an invitation asked for, logged in at this moment.
- * @throws Problem `login-required` when another invitation of this address was accepted meanwhile
+ * Creates the invited user, with a login at `now`.
+ * @throws Problem `login-required` if another invitation of this address was accepted concurrently
  */
 export const createInvitee = async (
   tx: SqlEntityManager,
@@ -33,13 +33,13 @@ export const createInvitee = async (
   return user;
 };
 
-/** An admin has made a user of this address at the same moment. */
+/** An admin created a user with this address concurrently. */
 const rethrowAsLoginRequired = (error: unknown): never => {
   if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
   throw error;
 };
 
-/** Gives a user what the invitation promises on top of what they have. */
+/** Adds the invited access and data to an existing user. */
 export const extendInvitee = async (
   tx: SqlEntityManager,
   invitation: InvitationByLink,
@@ -55,7 +55,7 @@ export const extendInvitee = async (
   if (!user) throw new Problem('account-inactive');
 
   const mergedExtra = { ...user.extra, ...invitation.extra };
-  // Two that are each small enough may be too large together: then the user's own stays as it is.
+  // The merged data may exceed the limit; then the user's data stays unchanged.
   const extra = findJsonProblem(mergedExtra) === null ? mergedExtra : user.extra;
   await tables(tx)
     .updateTable('users')

@@ -14,7 +14,7 @@ type PendingQuery = { email: string; client: number | undefined; now: Date };
 type PendingInvitation = { id: number; client_id: number };
 
 /**
- * Changes the pending invitation of an address, and answers which it was.
+ * Changes and returns the pending invitation of an address.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
 export const updatePending = async (
@@ -36,8 +36,8 @@ export const updatePending = async (
 };
 
 /**
- * Of several that the actor may change, the newest of their own. Of several by others, none is more likely to be meant.
- * One that they may only see is found when they may change none.
+ * Finds the pending invitation of an address. Among several that the actor manages, prefers the newest that the actor
+ * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
 export const findPending = async (
@@ -60,7 +60,7 @@ export const findPending = async (
 };
 
 /**
- * Locks the one that is meant, and only that: locks in an order of their own would meet those of a bulk.
+ * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
 export const lockPending = async (
@@ -96,7 +96,7 @@ const replaceInitialApps = async (
   const known = new Set(apps.map((app) => app.id));
   const foreign = appIds.filter((id) => !known.has(id));
   if (foreign.length > 0) {
-    throw invalid({ initial_apps: foreign.map((id) => `There is no app ${id} of this client.`) });
+    throw invalid({ initial_apps: foreign.map((id) => `This client has no app ${id}.`) });
   }
 
   const db = tables(tx);

@@ -6,15 +6,15 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 /** A weekend, and a day to notice that the mail server is broken. */
 const MAX_AGE_MS = 3 * DAY_MS;
 const MAX_BACKOFF_MS = 240 * MINUTE_MS;
-/** The part by which waits differ, so that mails which failed together do not come back together. */
+/** Share of each wait that is random, so that mails that failed together are not retried together. */
 const JITTER = 0.25;
 
-/** A mail as it was claimed. `attempts` tells this try from one that somebody else began after the lease. */
+/** A claimed mail. `attempts` identifies this attempt: after the lease another worker may start the next one. */
 export type Claim = { id: number; attempts: number; invitation_id: number | null };
 
 /**
- * Records that the mail server has taken a mail; its invitation counts it, and lasts from now. A mail that was sent
- * twice counts once. The invitation is locked first, as by everybody who changes one.
+ * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was
+ * sent twice counts once. Like every other change of an invitation, this locks the invitation first.
  */
 export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invitationDays: number) =>
   sql`
@@ -30,7 +30,7 @@ export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invita
         else expires_at end
     from sent where invitations.id = sent.invitation_id`.execute(tables(em));
 
-/** Puts a mail off, longer with every try, or gives up the one that is three days old. */
+/** Schedules the next attempt with exponential backoff; a mail that is three days old fails instead. */
 export const recordFailure = (
   em: SqlEntityManager,
   claim: Claim,
@@ -50,13 +50,13 @@ export const recordFailure = (
 export const recordRefusal = (em: SqlEntityManager, claim: Claim, reason: string, now: Date) =>
   unsent(em, claim).set({ last_error: reason, failed_at: now }).execute();
 
-/** Gives back a mail that was claimed and not tried. */
+/** Releases a claimed mail that was not attempted. */
 export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>
   unsent(em, claim)
     .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
     .execute();
 
-/** Ends mails that no longer make sense. As nothing was sent, they take no room under the bound on mails a minute. */
+/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
 export const failObsolete = async (
   tx: SqlEntityManager,
   mails: readonly { id: number; reason: string }[],
@@ -77,6 +77,6 @@ const unsent = (em: SqlEntityManager, { id, attempts }: Claim) =>
     .where('attempts', '=', attempts)
     .where('sent_at', 'is', null);
 
-/** One base after the first try, then two, four … up to four hours. */
+/** `baseMs` after the first attempt, then twice that, four times … up to four hours. */
 const backoffMs = (attempts: number, baseMs: number): number =>
   Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));

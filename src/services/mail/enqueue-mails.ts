@@ -12,8 +12,8 @@ export type InvitationMail = {
 };
 
 /**
- * Invitation mails that one client sends to one address in an hour. Counted by address, since a client admin can revoke an
- * invitation and make another. Not by address alone, or one client could use up the limit of another, and notice its mails.
+ * Invitation mails that one client may send to one address in an hour. Counted by address because a client admin can revoke
+ * an invitation and create another, and by client because otherwise one client could use up, and so detect, another's mails.
  */
 const MAILS_PER_HOUR = 20;
 const RETRY_AFTER_SECONDS = 3_600;
@@ -24,9 +24,9 @@ export const tooManyMails = ({ email }: InvitationMail): Problem => {
 };
 
 /**
- * Owes a mail for each of these invitations, in the transaction that makes or renews them, and answers those that get none
- * because of the limit. Whoever owes a mail holds the pending invitation of its client and address, by a lock of the row or
- * by having inserted it, so that two transactions cannot count at the same time.
+ * Enqueues a mail for each invitation in the transaction that creates or renews it. The caller holds the pending invitation
+ * of each client and address (it inserted or locked the row), so two transactions cannot count at the same time.
+ * @returns the invitations that exceed the limit and get no mail
  */
 export const enqueueInvitationMails = async <T extends InvitationMail>(
   tx: SqlEntityManager,
@@ -35,21 +35,21 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
 ): Promise<T[]> => {
   const hourAgo = new Date(now.getTime() - 60 * MINUTE_MS);
   const { rows } = await sql<{ n: number }>`
-    with asked as (
-      select asked.*, (select count(*) from outbox_mails earlier
-        where earlier.kind = 'invitation' and earlier.client_id = asked.client_id
-          and earlier.recipient = asked.email and earlier.created_at > ${hourAgo}::timestamptz) as earlier
+    with requested as (
+      select requested.*, (select count(*) from outbox_mails earlier
+        where earlier.kind = 'invitation' and earlier.client_id = requested.client_id
+          and earlier.recipient = requested.email and earlier.created_at > ${hourAgo}::timestamptz) as earlier
       from unnest(
         ${textArray(
           'varchar',
           invitations.map((item) => item.email),
         )}::varchar[],
         ${invitations.map((item) => item.client)}::int[],
-        ${invitations.map((item) => item.id)}::int[]) with ordinality as asked (email, client_id, invitation_id, n)),
-    owed as (
+        ${invitations.map((item) => item.id)}::int[]) with ordinality as requested (email, client_id, invitation_id, n)),
+    enqueued as (
       insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at)
       select 'invitation', email, client_id, invitation_id, ${now}::timestamptz, ${now}::timestamptz
-      from asked where earlier < ${MAILS_PER_HOUR} order by n)
-    select n::int - 1 as n from asked where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
+      from requested where earlier < ${MAILS_PER_HOUR} order by n)
+    select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
   return rows.flatMap(({ n }) => invitations[n] ?? []);
 };

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
-/** How long the link of a mail is good, from the mail's making: SQL over the table or alias `mail`. */
+/** Lifetime of a mail's link, from the creation of the mail. SQL over the table or alias `mail`. */
 export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
   sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
     else ${invitationDays}::int * interval '1 day' end)`;
@@ -13,9 +13,8 @@ export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
 type Terms = { now: Date; invitationDays: number };
 
 /**
- * Mails with what their lists tell. A mail about a user only is written in the name of the first client they belong
- * to; a reader is shown it in the name of the first of these that the reader may see. `obsolete` says why a mail no longer
- * makes sense, and is null for those that do.
+ * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client; a
+ * reader sees the first of these clients that is visible to them. `obsolete` is the reason not to send a mail any more, or null.
  */
 export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   tables(em)
@@ -38,7 +37,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
 
 export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>>[number];
 
-/** The same with all that is needed to write them. */
+/** Mails with everything that their templates need. */
 export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
@@ -53,8 +52,8 @@ export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor)
 export type MailContext = Awaited<ReturnType<ReturnType<typeof mailContexts>['execute']>>[number];
 
 /**
- * A forgotten password's mail has no user until somebody looked for one; a new user's has no link until it is first
- * taken up, and no password until a link was used.
+ * A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no link until a worker first
+ * claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
   when mail.kind = 'invitation' then case

@@ -6,7 +6,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** Text that is markup already. Only `html` makes it. */
+/** Escaped markup. Only `html` creates it. */
 class Html {
   readonly text: string;
 
@@ -17,7 +17,7 @@ class Html {
 
 export type { Html };
 
-/** Markup in which every value is escaped, unless it is markup itself. Values in tags stand in double quotes. */
+/** Template tag that escapes every value except markup. Quote attribute values with double quotes. */
 export const html = (strings: TemplateStringsArray, ...values: (string | Html | Html[])[]): Html =>
   new Html(strings.map((string, index) => string + markupOf(values[index] ?? '')).join(''));
 

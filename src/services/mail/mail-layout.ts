@@ -1,15 +1,15 @@
 import { type Html, html } from './mail-html.ts';
 
-/** What a mail says, whichever form it takes. */
+/** The content of a mail, for both the text and the HTML part. */
 export type MailContent = {
   subject: string;
-  /** Paragraphs before the link; line breaks in them are kept. */
+  /** Paragraphs before the link. Line breaks are preserved. */
   opening: string[];
-  /** Between opening and link: what one gets. */
+  /** Between opening and link. */
   list: { heading: string; items: string[] } | null;
-  /** What the link is for; null for a mail without a link. */
+  /** Label of the link; null for a mail without a link. */
   action: string | null;
-  /** null where whoever reads this may not see it. */
+  /** null if the reader may not see it. */
   link: string | null;
   closing: string[];
 };
@@ -28,13 +28,13 @@ export const renderText = ({ opening, list, action, link, closing }: MailContent
 
 const BODY = 'margin:0;padding:24px;font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif';
 const COLUMN = 'max-width:560px;margin:0 auto';
-/** Colors of its own: readable whatever a dark mode makes of the rest. */
+/** Fixed colors, readable in light and dark mode. */
 const BUTTON =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none;font-weight:600';
 
 /**
- * Styles stand in the tags, as mail programs drop the others. Neither page nor text has a color, so that light and
- * dark are both the reader's own.
+ * Styles are inline because mail programs drop style sheets. Page and text have no color, so the reader's light or dark
+ * mode applies.
  */
 export const renderHtml = (letter: MailContent): string => {
   const { subject, opening, list, action, link, closing } = letter;
@@ -68,7 +68,7 @@ const withBreaks = (text: string): Html[] =>
 const bulletList = ({ heading, items }: NonNullable<MailContent['list']>): Html => html`${paragraph(heading)}
 <ul style="margin:0 0 16px;padding-left:24px">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
-/** The address in full as well: for programs that show no links, and for people who look before they follow one. */
+/** Also shows the full URL, for programs without links and for people who check a link before they follow it. */
 const linkButton = (action: string, link: string): Html => html`
 <p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
-<p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this address: <a href="${link}">${link}</a></p>`;
+<p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this link: <a href="${link}">${link}</a></p>`;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { MailRow } from './mail-context.ts';
 
 /**
- * `queued`: not tried yet. `retrying`: it failed, and will be tried again. `sent`: the mail server has taken it.
- * `failed`: given up, be it refused, too old, or no longer of use.
+ * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
+ * `failed`: rejected, too old or obsolete; not retried.
  */
 export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 

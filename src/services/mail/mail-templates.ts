@@ -6,7 +6,7 @@ import { oneLine, plainText } from './mail-lines.ts';
 type Content = Omit<MailContent, 'subject' | 'link'>;
 type SubjectInput = Pick<MailContext, 'kind' | 'client_name' | 'invitation_subject'>;
 
-/** For mails that concern no client, such as those to a superuser. */
+/** For mails without a client, such as those to a superuser. */
 const SERVICE_NAME = 'Steward';
 
 export const senderNameOf = ({ client_name: name }: Pick<MailContext, 'client_name'>): string =>
@@ -20,7 +20,7 @@ export const subjectOf = (mail: SubjectInput): string => {
   return oneLine(mail.invitation_subject ?? '') || `You've been invited to ${name}`;
 };
 
-/** @param expiresAt when the link ends */
+/** @param expiresAt when the link expires */
 export const contentOf = (mail: MailContext, expiresAt: Date): Content => {
   if (mail.kind === 'invitation') return invitation(mail, expiresAt);
   if (mail.kind === 'password-changed') return passwordChanged(mail);
@@ -39,9 +39,9 @@ const invitation = (mail: MailContext, until: Date): Content => {
     list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : null,
     action: 'Accept the invitation',
     closing: [
-      `The invitation is good until ${dayOf(until)}.`,
+      `This invitation expires on ${dayOf(until)}.`,
       ...support(mail),
-      'If you did not expect this mail, you can ignore it.',
+      'If you did not expect this email, you can ignore it.',
     ],
   };
 };
@@ -49,32 +49,32 @@ const invitation = (mail: MailContext, until: Date): Content => {
 const passwordSetup = (mail: MailContext, until: Date): Content => ({
   opening: [
     greeting(mail),
-    `An account was made for you at ${senderNameOf(mail)}, under the address ${mail.recipient}. Choose a password to log in with.`,
+    `An account was created for you at ${senderNameOf(mail)} with the email address ${mail.recipient}. Set a password to log in.`,
   ],
   list: null,
   action: 'Set your password',
   closing: [
-    `The link works once, until ${dayOf(until)}.`,
+    `You can use this link once. It expires on ${dayOf(until)}.`,
     ...support(mail),
-    'If it was not meant for you, you can ignore this mail.',
+    'If this email was not meant for you, you can ignore it.',
   ],
 });
 
 const passwordReset = (mail: MailContext, until: Date): Content => ({
   opening: [
     greeting(mail),
-    `Somebody, most likely you, has asked to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
+    `We received a request to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
   ],
   list: null,
   action: 'Choose a new password',
   closing: [
-    `The link works once, for ${RESET_LINK_MINUTES} minutes: until ${dayOf(until)}, ${timeOf(until)} (UTC).`,
+    `You can use this link once, within ${RESET_LINK_MINUTES} minutes. It expires on ${dayOf(until)}, ${timeOf(until)} (UTC).`,
     ...support(mail),
-    'If it was not you, ignore this mail: your password stays as it is.',
+    'If you did not request this, ignore this email. Your password will not change.',
   ],
 });
 
-/** Without a link: whoever can read the mailbox must not be able to act on it. */
+/** Has no link: reading the mailbox must not be enough to act. */
 const passwordChanged = (mail: MailContext): Content => {
   const address = oneLine(mail.request_address ?? '');
   const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
@@ -86,8 +86,8 @@ const passwordChanged = (mail: MailContext): Content => {
     list: null,
     action: null,
     closing: [
-      'If it was you, there is nothing to do.',
-      'If it was not you, somebody else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Change the password of your mailbox as well, and tell your administrator.',
+      'If this was you, you do not need to do anything.',
+      'If this was not you, someone else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Also change the password of your mailbox and inform your administrator.',
       ...support(mail),
     ],
   };
@@ -99,7 +99,7 @@ const greeting = (mail: MailContext): string => {
 };
 
 const support = ({ support_email: address }: MailContext): string[] =>
-  address ? [`Questions? Write to ${oneLine(address)}.`] : [];
+  address ? [`Questions? Contact ${oneLine(address)}.`] : [];
 
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });

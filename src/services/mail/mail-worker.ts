@@ -6,26 +6,26 @@ import type { Logger } from '../../lib/logger.ts';
 import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
-/** What the trigger of `outbox_mails` notifies. */
+/** The channel that the trigger of `outbox_mails` notifies. */
 export const MAIL_CHANNEL = 'outbox_mails';
-/** One for each connection to the mail server. No more mails than these are in doubt when a worker is killed. */
+/** One per connection to the mail server. At most this many mails may be sent twice when a worker is killed. */
 export const MAILS_IN_FLIGHT = 5;
 
 const POLL_MS = 30_000;
-/** While no notifications are heard. */
+/** While notifications are unavailable. */
 const UNNOTIFIED_POLL_MS = 5_000;
-/** What is due and cannot be taken is locked by another worker, which has it for moments. */
+/** Due mails that cannot be claimed are briefly locked by another worker. */
 const MIN_PAUSE_MS = 250;
 const RETRY_MS = 2_000;
 const STOP_MS = 8_000;
-/** For the database to be told of what was cut short. */
+/** Time to record interrupted deliveries. */
 const RECORD_MS = 1_000;
 
 type Deps = {
   outbox: Outbox;
-  /** null: mails are made ready to be read, and stay. */
+  /** null: links are created so that mails can be read, but nothing is sent. */
   mailer: Mailer | null;
-  /** Begins to listen for new mails. */
+  /** Starts to listen for new mails. */
   listen: (onHeard: () => void) => Notifications;
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -34,7 +34,7 @@ type Deps = {
   stopMs?: number;
 };
 
-/** Sends the mails that are owed, for as long as it runs: one in every instance, and none of them knows of another. */
+/** Sends queued mails. Every instance runs one worker; they share the queue through the database. */
 export const createMailWorker = (deps: Deps) => {
   const { outbox, mailer, listen, clock, logger } = deps;
   const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
@@ -47,7 +47,7 @@ export const createMailWorker = (deps: Deps) => {
 
   const warnOnce = (error: unknown): void => {
     if (!isDatabaseUnavailable)
-      logger.warn({ err: error }, 'the mail worker cannot work with the database, and tries again');
+      logger.warn({ err: error }, 'the mail worker cannot reach the database; retrying');
     isDatabaseUnavailable = true;
   };
 
@@ -55,12 +55,12 @@ export const createMailWorker = (deps: Deps) => {
     try {
       return await by.send(outbox.write(mail));
     } catch (error) {
-      logger.error({ err: error, mail: mail.id }, 'a mail cannot be written');
-      return { outcome: 'failed', reason: 'The mail could not be written.' };
+      logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
+      return { outcome: 'failed', reason: 'The mail could not be rendered.' };
     }
   };
 
-  /** A database that is away for a while is no reason to forget, and send again, what was sent. */
+  /** Retries while the database is unavailable, until the lease ends: a lost result would send the mail again. */
   const recordDelivery = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
     for (;;) {
       try {
@@ -75,13 +75,13 @@ export const createMailWorker = (deps: Deps) => {
 
   const deliver = async (mail: ClaimedMail, by: Mailer): Promise<void> => {
     const delivery = await attempt(mail, by);
-    const told = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
-    if (delivery.outcome === 'taken') logger.info(told, 'mail sent');
-    else logger.warn({ ...told, reason: delivery.reason }, `mail ${delivery.outcome}`);
+    const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
+    if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
+    else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);
     await recordDelivery(mail, delivery);
   };
 
-  /** Begins with what is due and fits, and answers how many mails it found. */
+  /** Starts to send due mails, up to the free connections. Returns how many mails it found. */
   const startDue = async (): Promise<number> => {
     if (!mailer) return outbox.createLinks();
     const room = MAILS_IN_FLIGHT - sending.size;
@@ -127,14 +127,14 @@ export const createMailWorker = (deps: Deps) => {
       running = run();
     },
 
-    /** Sends everything that is due now, and waits for it. */
+    /** Sends all due mails and waits for them. */
     drain: async (): Promise<void> => {
       while ((await startDue()) > 0 || sending.size > 0) {
         if (sending.size > 0) await Promise.race(sending);
       }
     },
 
-    /** Takes nothing more, and lets what is being sent come to its end, within 8 s. */
+    /** Claims no more mails and gives running deliveries 8 s to finish. */
     stop: async (): Promise<void> => {
       isStopping = true;
       alarm.wake();

@@ -11,7 +11,7 @@ type Deps = { links: SignedLinks; mailFrom: string; invitationDays: number };
 
 export type MailWriter = ReturnType<typeof createMailWriter>;
 
-/** Writes mails from the facts, in the words and under the name of the client they concern. */
+/** Renders mails with the texts and the sender name of their client. */
 export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
   const linkOf = (mail: MailContext): string | null => {
     if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
@@ -21,7 +21,7 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
       : links.passwordLink({ id, userId, createdAt });
   };
 
-  /** An invitation lasts from its last mail, the others from when they were asked for. */
+  /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
   const expiryOf = (mail: MailContext, at: Date): Date => {
     if (mail.kind === 'invitation') return later(at, invitationDays * DAY_MS);
     const lifetimeMs =
@@ -33,7 +33,7 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
     address !== null && isMailAddress(address) ? address : mailFrom;
 
   return {
-    /** As it goes out at this moment. `showsLink`: whether whoever is to read it may see its link. */
+    /** The mail as it would be sent at `at`. `showsLink`: whether its reader may see the link. */
     write: (mail: MailContext, at: Date, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
       const letter = {
@@ -54,7 +54,7 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
   };
 };
 
-/** The time keeps apart what two databases have numbered alike: mail programs drop a message id that they know. */
+/** The time distinguishes equal ids of two databases: mail programs drop messages with a known id. */
 const messageIdOf = ({ id, created_at: createdAt }: MailContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;
 

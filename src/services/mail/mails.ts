@@ -20,7 +20,7 @@ export type MailFilter = {
   cursor?: number | undefined;
 };
 
-/** A mail, and its text for those who asked. */
+/** A mail with its rendered text. */
 export type ReadableMail = { row: MailRow; mail: Mail };
 
 type Deps = {
@@ -32,7 +32,7 @@ type Deps = {
   mailRoute: MailRoute;
 };
 
-/** The mails that are owed, were sent or failed, as administrators see them. */
+/** Queued, sent and failed mails, for administrators. */
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Deps) => {
   const terms = () => ({ now: clock.now(), invitationDays });
 
@@ -58,13 +58,13 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     });
 
   return {
-    /** The newest first. */
+    /** Newest first. */
     list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
       let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
         .where(concerns(actor, canViewAll(actor)))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
-      // A mail about a user concerns all of the user's clients, of which the actor may not see each.
+      // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined)
         rows = rows.where(
           canViewClient(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
@@ -72,7 +72,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       return readPage(rows, 'mail.id', part);
     },
 
-    /** As it was sent, or would be now. That somebody was shown a link is recorded. @throws Problem `not-found` */
+    /** The mail as it was sent, or would be sent now. Showing a link is audited. @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
         const row = await visibleMail(tx, actor, id);
@@ -81,15 +81,15 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       }),
 
     /**
-     * Makes a failed or waiting mail due now; under a bound on mails a minute, a minute after its last try.
-     * @throws Problem `not-found`, `forbidden`, `invalid-input` on `id` when sending it makes no sense
+     * Makes a failed or waiting mail due now; with a rate limit, one minute after its last attempt.
+     * @throws Problem `not-found`, `forbidden`, `invalid-input` on `id` if the mail was sent or is obsolete
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
         await lockVisible(tx, actor, id);
         const row = await visibleMail(tx, actor, id);
         await requireOwnMail(tx, actor, id);
-        if (row.sent_at) throw invalid({ id: ['This mail has been sent already.'] });
+        if (row.sent_at) throw invalid({ id: ['This mail has already been sent.'] });
         if (row.obsolete !== null) throw invalid({ id: [row.obsolete] });
 
         const now = clock.now();
@@ -103,7 +103,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   };
 };
 
-/** A mail concerns the client in whose name it goes out, and those of the user whom it is about. */
+/** A mail concerns the client that sends it and all clients of its user. */
 const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
@@ -122,7 +122,7 @@ const lockVisible = (tx: SqlEntityManager, actor: Actor, id: number) =>
     .forUpdate()
     .execute();
 
-/** @throws Problem `forbidden` to those who see a mail only because they see everything */
+/** @throws Problem `forbidden` for staff, who can read all mails but only retry those of clients they administer */
 const requireOwnMail = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
   const own = await tables(tx)
     .selectFrom('outbox_mails as mail')
@@ -133,11 +133,11 @@ const requireOwnMail = async (tx: SqlEntityManager, actor: Actor, id: number): P
   if (!own) throw roleRequired('client admin of the client that this mail concerns, or superuser');
 };
 
-/** Between its claim and what comes of it, a mail has no error of its own yet. */
+/** A claimed mail whose delivery has no result yet. */
 const isBeingSent = (row: MailRow, now: Date): boolean =>
   row.failed_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
 
-/** Tried twice in a minute, it would count once. */
+/** Two attempts within a minute would count once against the rate limit. */
 const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
   perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 

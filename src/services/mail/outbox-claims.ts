@@ -4,25 +4,25 @@ import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { needsLink } from './outbox-links.ts';
 
-/** Any fixed number will do: it only has to be the same in every instance, and nobody else's. */
+/** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;
 
-/** `perMinute`: mails that all instances together may try to send in any minute; 0 is no bound. */
+/** `perMinute`: delivery attempts of all instances together in any minute; 0 means no limit. */
 export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
 
 /**
- * Takes mails that are due, password mails first, so that nobody else does before the lease is over. Whoever dies
- * with them loses nothing: they are then due again. Answers their ids.
+ * Claims due mails, password mails first, for the length of a lease. If a worker dies, its mails become due again.
+ * @returns their ids
  */
 export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<number[]> => {
   const { now, limit, leaseMs, perMinute } = terms;
   const db = tables(tx);
-  // What others have taken is counted by a statement that begins once they are through.
+  // Under the lock, the next statement sees the claims of the other instances.
   if (perMinute > 0) await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(db);
 
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
-  // A row keeps its last try only: were it tried twice in a minute, it would be counted once.
+  // A row stores its last attempt only: two attempts within a minute would count once.
   const hasNoRecentAttempt = isRateLimited
     ? sql`(last_attempt_at is null or last_attempt_at <= ${minuteAgo}::timestamptz)`
     : sql`true`;
@@ -45,9 +45,9 @@ export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise
   return rows.map(({ id }) => id);
 };
 
-/** When the next mail is due, not asking whether the bound on mails a minute lets it go; null when none waits. */
+/** When the next mail is due, regardless of the rate limit; null if none is queued. */
 export const nextDue = async (em: SqlEntityManager): Promise<Date | null> => {
-  // Each half of the index is in the order of time.
+  // Each half of the index is ordered by time.
   const { rows } = await sql<{ due: Date | null }>`
     select least(
       (select min(next_attempt_at) from outbox_mails
@@ -59,7 +59,7 @@ export const nextDue = async (em: SqlEntityManager): Promise<Date | null> => {
   return rows[0]?.due ?? null;
 };
 
-/** When there is room again under the bound on mails a minute; null when there is some now. */
+/** When the rate limit allows the next mail; null if it allows one now. */
 export const nextSlot = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
   if (perMinute === 0) return null;
   const { count, oldest } = await tables(em)

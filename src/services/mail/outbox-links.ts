@@ -5,12 +5,12 @@ import { linkLifetime } from './mail-context.ts';
 
 type Terms = { now: Date; invitationDays: number };
 
-/** Mails of one transaction. */
+/** Mails per transaction. */
 const BATCH = 100;
 
 /**
- * Password mails of which nobody has looked yet whom they are for, or which have no link so far. Whether they are
- * invitations is asked in the words of the index of due mails.
+ * Password mails whose user was not looked up yet, or that have no link yet. The condition on `kind` must match the index
+ * `outbox_mails_due`.
  */
 export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
@@ -18,7 +18,7 @@ export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and
 export const anyNeedsLink = async (em: SqlEntityManager): Promise<boolean> =>
   (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
-/** The ids of some of them, which nobody else has in hand. */
+/** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
 export const lockWithoutLink = async (tx: SqlEntityManager): Promise<number[]> => {
   const rows = await tables(tx)
     .selectFrom('outbox_mails')
@@ -33,8 +33,8 @@ export const lockWithoutLink = async (tx: SqlEntityManager): Promise<number[]> =
 };
 
 /**
- * Finds out whom these locked mails are for, and makes their links. A mail to an address that is nobody's is removed:
- * that somebody typed it is worth nothing.
+ * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
+ * user.
  */
 export const createLinks = async (
   tx: SqlEntityManager,
@@ -44,8 +44,8 @@ export const createLinks = async (
   if (ids.length === 0) return;
   const db = tables(tx);
   const these = sql`any(${[...ids]}::bigint[])`;
-  // The users before their links, as whoever ends a user's access takes them: a link must not outlive that. Mails that
-  // have a link are locked by nobody who waits here, so that removing a link never waits in turn.
+  // Locks users before their links, in the same order as revoking access does: no link may outlive the access. Mails with a
+  // link are never locked here, so deleting a link cannot deadlock.
   await sql`
     select from users where id in (
       select user_id from outbox_mails where id = ${these}
@@ -60,7 +60,7 @@ export const createLinks = async (
   await sql`
     delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null`.execute(db);
 
-  // A password that was set since has answered the request, and a first one needs no second.
+  // No link if the password was set after the request, or if a new user already has one.
   await sql`
     with wanted as (
       select mail.id, mail.user_id, mail.created_at + ${linkLifetime(terms.invitationDays)} as expires_at,

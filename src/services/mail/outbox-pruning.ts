@@ -6,12 +6,12 @@ import { failObsolete } from './delivery-results.ts';
 import { mailRows } from './mail-context.ts';
 
 const RETENTION_DAYS = 30;
-/** Rows of one statement: few enough that nobody waits for their locks. */
+/** Rows per statement: small enough not to hold locks for long. */
 const BATCH = 1_000;
 
 type Terms = { now: Date; invitationDays: number };
 
-/** Removes mails that were sent or given up 30 days ago, and links whose time is over. */
+/** Deletes mails that were sent or failed 30 days ago, and expired links. */
 export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
   const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
   await repeatWhileFull(() =>
@@ -28,7 +28,7 @@ export const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void
   );
 };
 
-/** Ends unsent mails that no longer make sense, where nobody does by trying to send them. */
+/** Marks obsolete unsent mails as failed, for services without a mail server. */
 export const failAllObsolete = async (em: SqlEntityManager, terms: Terms): Promise<void> => {
   const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)

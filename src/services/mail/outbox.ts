@@ -10,31 +10,31 @@ import { claimDue, nextDue, nextSlot } from './outbox-claims.ts';
 import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
 import { failAllObsolete, pruneOutbox } from './outbox-pruning.ts';
 
-/** Longer than any try takes, and than clocks differ: a mail that is still being sent must not seem to be lost. */
+/** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
 const LEASE_MS = 5 * MINUTE_MS;
 
 type Deps = {
-  /** Forked for each piece of work. */
+  /** Forked for each operation. */
   em: SqlEntityManager;
   clock: Clock;
   writer: MailWriter;
   invitationDays: number;
-  /** Mails that all instances together may try to send in any minute; 0 is no bound. */
+  /** Delivery attempts of all instances together in any minute; 0 means no limit. */
   perMinute: number;
   leaseMs?: number;
-  /** The wait after the first failure. */
+  /** Wait after the first failure. */
   backoffMs?: number;
 };
 
 export type Outbox = ReturnType<typeof createOutbox>;
 export type ClaimedMail = MailContext;
 
-/** The mails that are owed, as their workers see them. Any number of workers, in any number of instances. */
+/** Queue of mails (transactional outbox) for any number of workers in any number of instances. */
 export const createOutbox = (deps: Deps) => {
   const { em, clock, writer, invitationDays, perMinute, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
   const terms = () => ({ now: clock.now(), invitationDays });
 
-  /** Of these locked mails, those that make sense. The others are given up. */
+  /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: SqlEntityManager, ids: number[]): Promise<MailContext[]> => {
     const facts = await mailContexts(tx, terms())
       .where(sql<boolean>`mail.id = any(${ids}::bigint[])`)
@@ -47,7 +47,7 @@ export const createOutbox = (deps: Deps) => {
     return facts.filter((mail) => undeliverableReason(mail) === null);
   };
 
-  /** In a transaction of its own, which ends before anybody else is made to wait by a claim. */
+  /** Runs in a separate transaction, so that claiming does not hold its locks. */
   const createMissingLinks = async (): Promise<number> => {
     if (!(await anyNeedsLink(em.fork()))) return 0;
     return em.fork().transactional(async (tx) => {
@@ -59,7 +59,7 @@ export const createOutbox = (deps: Deps) => {
   };
 
   return {
-    /** Takes mails to send, at most as many. `found` counts those that turned out not to be worth sending, too. */
+    /** Claims up to `limit` mails. `found` also counts mails that are obsolete or undeliverable. */
     claim: async (limit: number): Promise<{ mails: ClaimedMail[]; found: number }> => {
       const linked = await createMissingLinks();
       return em.fork().transactional(async (tx) => {
@@ -68,12 +68,12 @@ export const createOutbox = (deps: Deps) => {
       });
     },
 
-    /** Makes the links of password mails without sending them, so that they can be read. Answers how many it found. */
+    /** Creates the links of password mails without sending them, so that they can be read. Returns how many it found. */
     createLinks: createMissingLinks,
 
     write: (mail: ClaimedMail): Mail => writer.write(mail, mail.last_attempt_at ?? clock.now()),
 
-    /** Records what came of a try. Of one that somebody else has taken over since, only success still counts. */
+    /** Records the result of an attempt. If another worker has claimed the mail since, only a success counts. */
     recordDelivery: async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
       const [fork, now] = [em.fork(), clock.now()];
       if (delivery.outcome === 'taken') await recordSent(fork, mail, now, invitationDays);
@@ -85,13 +85,13 @@ export const createOutbox = (deps: Deps) => {
       for (const mail of mails) await release(em.fork(), mail, clock.now());
     },
 
-    /** Removes what is long over. `isSent`: whether somebody sends, and so finds out what no longer makes sense. */
+    /** Deletes old mails and links. `isSent`: whether workers send mails, which also detects obsolete ones. */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
       if (!isSent) await failAllObsolete(em.fork(), terms());
       await pruneOutbox(em.fork(), clock.now());
     },
 
-    /** Milliseconds until there is something to do for a worker that sends; null when nothing waits. */
+    /** Milliseconds until a mail can be sent; null if none is queued. */
     msUntilDue: async (): Promise<number | null> => {
       const due = await nextDue(em.fork());
       if (due === null) return null;
@@ -103,4 +103,4 @@ export const createOutbox = (deps: Deps) => {
 };
 
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
-  obsolete ?? (isMailAddress(recipient) ? null : 'The address is not one that mail can be sent to.');
+  obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');

@@ -5,8 +5,8 @@ import { tables } from '../../db/kysely.ts';
 type Change = { userId: number; now: Date; address: string | null };
 
 /**
- * Enqueues the mail that tells a user that their password was changed. Call it before the new password is set, in the same
- * transaction: the first password of a user is no change.
+ * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
+ * transaction: setting the first password is not a change.
  */
 export const enqueuePasswordNotice = async (
   tx: SqlEntityManager,

@@ -82,7 +82,7 @@ csv('refuses columns that it does not know, by their names', async () => {
       [2, 'is_demo'],
     ],
   );
-  assert.match(faults[0]?.message ?? '', 'Known are email, apps, is_demo_user, extra.');
+  assert.match(faults[0]?.message ?? '', 'Known columns: email, apps, is_demo_user, extra.');
 });
 
 for (const [what, file] of [
@@ -106,7 +106,7 @@ csv('refuses a column that is there twice', async () => {
 
   assert.equal(
     faults.map(({ field, message }) => [field, message]),
-    [['email', 'This column is there twice.']],
+    [['email', 'This column appears twice.']],
   );
 });
 
@@ -124,8 +124,8 @@ csv('refuses a line with more cells than the header has columns, and reads on', 
 for (const [what, line, reason] of [
   ['a quote inside a cell', 'c@d.test,{"a": 1}', 'in the middle of a field'],
   ['something behind a quoted cell', 'c@d.test,"{}"x', 'in the middle of a field'],
-  ['a quote that never ends', 'c@d.test,"{}', 'never ends'],
-  ['a quote that swallows too much', `c@d.test,"${'x\n'.repeat(300_000)}"`, 'a quote is missing'],
+  ['a quote that never ends', 'c@d.test,"{}', 'never closed'],
+  ['a quote that swallows too much', `c@d.test,"${'x\n'.repeat(300_000)}"`, 'A quote may be missing'],
 ] as const) {
   csv(`tells the line of ${what}, after what stands before it`, async () => {
     const { rows, faults } = await read(`email,extra\n"a@b.test",\n${line}\ne@f.test,\n`, 4096);
@@ -136,7 +136,7 @@ for (const [what, line, reason] of [
       [3],
     );
     assert.match(faults[0]?.message ?? '', reason);
-    assert.match(faults[0]?.message ?? '', 'Nothing was read from here on.');
+    assert.match(faults[0]?.message ?? '', 'The rest of the file was not read.');
   });
 }
 

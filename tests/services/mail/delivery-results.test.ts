@@ -167,7 +167,7 @@ results('give up mails of invitations that are closed, and addresses that are no
       'The invitation has been accepted.',
       'The invitation has been revoked.',
       'The invitation has expired.',
-      'The address is not one that mail can be sent to.',
+      'Mail cannot be sent to this address.',
     ],
   );
   assert.ok(mails.every((mail) => mail.failed_at && !mail.sent_at));

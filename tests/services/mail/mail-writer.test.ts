@@ -23,7 +23,7 @@ writer('of an invitation: body, apps, link, the day it ends and where to ask', (
   );
   assert.match(text, '- Sales\n- Churn\n');
   assert.match(text, LINK);
-  assert.match(text, 'until 5 December 2026.');
+  assert.match(text, 'expires on 5 December 2026.');
   assert.match(text, 'help@acme.test');
   assert.match(html, 'Welcome!<br>We look forward</p>');
   assert.match(html, 'to &lt;b&gt;you&lt;/b&gt; &amp; yours.');
@@ -55,10 +55,10 @@ writer('say of a forgotten password why they come, how long the link lasts, and 
 
   assert.is(subject, 'Reset your password for Acme Analytics');
   assert.match(text, 'Hello Ada,');
-  assert.match(text, 'has asked to reset the password of ada@guest.test');
+  assert.match(text, 'a request to reset the password of ada@guest.test');
   assert.match(text, /http:\/\/localhost:8000\/password\/reset\/\?token=11\.[\w-]{43}/);
-  assert.match(text, 'until 21 November 2026, 13:00 (UTC)');
-  assert.match(text, 'If it was not you, ignore this mail');
+  assert.match(text, 'expires on 21 November 2026, 13:00 (UTC)');
+  assert.match(text, 'If you did not request this, ignore this email.');
 });
 
 writer('say to a new user that an account was made', () => {
@@ -66,8 +66,11 @@ writer('say to a new user that an account was made', () => {
   const mail = testWriter.write(passwordFacts('password-setup', { link_expires_at: until }), NOW);
 
   assert.is(mail.subject, 'Set your password for Acme Analytics');
-  assert.match(mail.text, 'An account was made for you at Acme Analytics, under the address ada@guest.test.');
-  assert.match(mail.text, 'until 5 December 2026.');
+  assert.match(
+    mail.text,
+    'An account was created for you at Acme Analytics with the email address ada@guest.test.',
+  );
+  assert.match(mail.text, 'expires on 5 December 2026.');
 });
 
 writer('say of a changed password when and from where, and what to do, without a link', () => {
@@ -83,7 +86,7 @@ writer('say of a changed password when and from where, and what to do, without a
     'The password of ada@guest.test at Acme Analytics was changed on 21 November 2026, 12:00 (UTC) by a request from 203.0.113.7.';
   for (const form of [text, html]) {
     assert.match(form, sentence);
-    assert.match(form, 'If it was not you');
+    assert.match(form, 'If this was not you');
     assert.not.match(form, /link|href|token=|null/);
   }
   assert.match(testWriter.write(facts, NOW).text, '12:00 (UTC).');
