@@ -83,7 +83,7 @@ export const createServer = async (deps: ServerDeps) => {
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
           keepAliveTimeout: KEEP_ALIVE_MS,
-          // The hook `requireHostHeader` checks it and answers with a problem.
+          // The hook `requireHostHeader` checks it and fails with a problem.
           requireHostHeader: false,
         },
         deps.requests.serialize(handle),
@@ -181,7 +181,7 @@ const logResponses = (app: Hookable): void => {
         // Email addresses and tokens must not be logged.
         ...(request.state.userId !== undefined && { user_id: request.state.userId }),
       },
-      'answered',
+      'request completed',
     );
     done();
   });

@@ -18,7 +18,7 @@ index('lists URLs that all respond with 200', async ({ app }) => {
     const { statusCode } = await app.send(`GET !${new URL(address).pathname}`, { as: ROOT });
     if (statusCode >= 300) statuses[name] = statusCode;
   }
-  // It needs a user or an app, which its schema cannot say.
+  // It needs a user or an app, which its schema cannot express.
   assert.equal(statuses, { 'usage/series': 400 });
 });
 

@@ -15,7 +15,7 @@ const OVERLOADED = /"status":503,"retryAfter":"2".*overloaded/;
 
 type Upload = { path: string; headers: OutgoingHttpHeaders; token?: string };
 
-/** Sends the headers of an upload, and nothing of its body. */
+/** Sends the headers of an upload without its body. */
 const begin = async (app: TestApp, { path, headers, token }: Upload) => {
   if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
   const outgoing = request(new URL(path, app.server.listeningOrigin), {
@@ -35,12 +35,12 @@ const begin = async (app: TestApp, { path, headers, token }: Upload) => {
       body: await text(response),
     }),
   );
-  // Of an upload that the test breaks off.
+  // The test aborts the upload.
   answered.catch(() => {});
   return { outgoing, answered };
 };
 
-/** Begins three more uploads than there is room for, and waits until as many have been refused. */
+/** Starts three more uploads than fit into the budget, and waits until three have been refused. */
 const fillRoom = async (app: TestApp, room: number, upload: Upload) => {
   const refused: string[] = [];
   const begun = await Promise.all(Array.from({ length: room + 3 }, () => begin(app, upload)));

@@ -7,7 +7,7 @@ import { ADA, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
 
 const clientErrors = appSuite('client errors');
 
-/** Writes bytes to a socket of the listening service, and answers all that comes back. */
+/** Writes bytes to a socket of the service and returns the whole response. */
 const sendRaw = async (app: TestApp, bytes: string): Promise<string> => {
   if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
   const { port } = new URL(app.server.listeningOrigin);

@@ -31,11 +31,11 @@ compression('preserves the content over REST, tRPC and in streams', async ({ app
     assert.ok(plain.rawPayload.length > 1_024, path);
     assert.is(plain.headers['content-encoding'], undefined, path);
     for (const [encoding, decode] of Object.entries(DECODERS)) {
-      const answer = await app.send(`GET ${path}`, { as: STAFF, headers: { 'accept-encoding': encoding } });
-      assert.is(answer.headers['content-encoding'], encoding, path);
-      assert.equal(decode(answer.rawPayload).toString(), plain.body, path);
-      assert.is(answer.headers['content-type'], plain.headers['content-type'], path);
-      assert.ok(answer.rawPayload.length < plain.rawPayload.length / 2, path);
+      const response = await app.send(`GET ${path}`, { as: STAFF, headers: { 'accept-encoding': encoding } });
+      assert.is(response.headers['content-encoding'], encoding, path);
+      assert.equal(decode(response.rawPayload).toString(), plain.body, path);
+      assert.is(response.headers['content-type'], plain.headers['content-type'], path);
+      assert.ok(response.rawPayload.length < plain.rawPayload.length / 2, path);
     }
   }
 });
@@ -108,8 +108,8 @@ compression('excludes secrets beside content that an attacker can choose (BREACH
     await app.send('GET !/nowhere/', { headers: { ...ASKED, accept: 'text/html' } }),
   ];
   assert.ok(login.body.length > 1_024 && session.body.length > 1_024);
-  for (const [index, answer] of whole.entries())
-    assert.is(answer.headers['content-encoding'], undefined, `${index}: ${answer.body.slice(0, 200)}`);
+  for (const [index, response] of whole.entries())
+    assert.is(response.headers['content-encoding'], undefined, `${index}: ${response.body.slice(0, 200)}`);
 });
 
 compression('excludes responses with a strong ETag', async () => {

@@ -76,8 +76,8 @@ cors('exposes failures before authentication and unexpected failures', async ({ 
     [anonymous, large, failed].map(({ statusCode }) => statusCode),
     [401, 413, 500],
   );
-  for (const answer of [anonymous, large, failed])
-    assert.is(answer.headers['access-control-allow-origin'], SITE);
+  for (const response of [anonymous, large, failed])
+    assert.is(response.headers['access-control-allow-origin'], SITE);
 });
 
 cors('exposes the headers of the API', async ({ app }) => {

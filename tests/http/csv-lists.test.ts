@@ -17,7 +17,7 @@ const readCsv = async (app: TestApp, path: string) => {
   return { ...response, header, records };
 };
 
-/** A value of the JSON answer as its cell shows it. */
+/** The CSV cell of a JSON value. */
 const cellOf = (value: unknown): string => {
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
   return /^[=+\-@]/.test(text) ? `'${text}` : text;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The interface document's resources as JSON on the wire, written down a second time on purpose: what the
- * service promises itself in its output schemas is held against what its callers were promised.
+ * The resources of the interface document as JSON. Duplicates the output schemas on purpose, to check them against the
+ * documented interface.
  */
 const Instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const FreeForm = z.record(z.string(), z.unknown());

@@ -59,13 +59,13 @@ etags('answers GET and HEAD with 304 without a body if it matches', async ({ app
   const tag = String(full.headers.etag);
   for (const method of ['GET', 'HEAD']) {
     for (const known of [tag, `W/${tag}`, `"a,b", W/"c" ,, ${tag}`, '*']) {
-      const answer = await app.send(`${method} ${path}`, { as: ACME, headers: { 'if-none-match': known } });
-      assert.equal([answer.statusCode, answer.body], [304, ''], `${method} ${known}`);
-      assert.is(answer.headers.etag, tag);
-      assert.is(answer.headers.vary, full.headers.vary);
-      assert.is(answer.headers['cache-control'], full.headers['cache-control']);
+      const response = await app.send(`${method} ${path}`, { as: ACME, headers: { 'if-none-match': known } });
+      assert.equal([response.statusCode, response.body], [304, ''], `${method} ${known}`);
+      assert.is(response.headers.etag, tag);
+      assert.is(response.headers.vary, full.headers.vary);
+      assert.is(response.headers['cache-control'], full.headers['cache-control']);
       const length = method === 'HEAD' ? full.headers['content-length'] : undefined;
-      assert.is(answer.headers['content-length'], length);
+      assert.is(response.headers['content-length'], length);
     }
   }
 });
@@ -74,8 +74,8 @@ etags('sends the full response if no tag matches or the header is invalid', asyn
   const path = `/jb/users/${ADA}/`;
   const tag = await tagOf(app, path, ACME);
   for (const unknown of ['"other"', tag.slice(1, -1), `${tag} ${tag}`, '', `w/${tag}`]) {
-    const answer = await get(app, path, ACME, { 'if-none-match': unknown });
-    assert.equal([answer.statusCode, answer.headers.etag], [200, tag], unknown);
+    const response = await get(app, path, ACME, { 'if-none-match': unknown });
+    assert.equal([response.statusCode, response.headers.etag], [200, tag], unknown);
   }
 });
 

@@ -22,7 +22,7 @@ const KNOWN: Ids = {
   'users/invitations email': [GUEST, 'nobody@globex.test'],
 };
 
-/** Bodies and queries that a path needs in order to get as far as looking anything up. */
+/** Bodies and queries without which a path fails before its lookup. */
 const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' };
 const BODIES: Record<string, unknown> = {
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
@@ -77,7 +77,7 @@ const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown 
 
 const foreign = appSuite('ids of another client');
 
-/** Something of every kind that belongs to the second client, a user of both clients, and a saved filter of the callers. */
+/** Resources of every kind in the second client, a user of both clients, and a saved filter of the callers. */
 const makeThings = async (app: TestApp): Promise<Ids> => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
@@ -143,16 +143,16 @@ const responseTo = async (
   { as, line, payload, headers = {} }: Sent,
   ids: readonly string[],
 ) => {
-  const answer = await app.send(line, {
+  const response = await app.send(line, {
     as,
     headers,
     ...(payload !== undefined && { payload: payload as object }),
   });
-  const { etag, location, 'x-count': count, allow } = answer.headers;
+  const { etag, location, 'x-count': count, allow } = response.headers;
   const body = ids
-    .reduce((text, id) => text.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), answer.body)
+    .reduce((text, id) => text.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), response.body)
     .replace(/"instance":"[^"]*"/, '');
-  return { status: answer.statusCode, body, etag, location, count, allow };
+  return { status: response.statusCode, body, etag, location, count, allow };
 };
 
 foreign('get the same response as ids that do not exist, in every path', async ({ app }) => {
@@ -182,12 +182,12 @@ foreign('get the same response as ids that do not exist, in queries and bodies',
   assert.ok(own);
   for (const { line, of, body } of REFERENCES) {
     for (const as of [ACME, ADA]) {
-      const answers = of.map((id) => {
+      const responses = of.map((id) => {
         const value = /^\d+$/.test(id) && id.length < 8 ? Number(id) : id;
         const payload = body && JSON.parse(JSON.stringify(body).replaceAll('"ID"', JSON.stringify(value)));
         return responseTo(app, { as, line: line.replace('ID', encodeURIComponent(id)), payload }, of);
       });
-      const [found, none] = await Promise.all(answers);
+      const [found, none] = await Promise.all(responses);
       assert.equal(found, none, `${line} of ${as}`);
     }
   }

@@ -36,7 +36,7 @@ const value = fc.oneof(
   fc.constantFrom(null, 1e308, -1, 2 ** 53, {}, [], [[]], { __proto__: null }),
 );
 
-/** What the document allows, what breaks a rule of it, and what has nothing to do with it. */
+/** Valid values, values that break a rule of the document, and random values. */
 const textFor = ({ schema }: Parameter) =>
   fc.oneof({ weight: 3, arbitrary: allowedBy(schema).map(String) }, { weight: 1, arbitrary: text });
 
@@ -75,7 +75,7 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
-/** Half of a surrogate pair has no UTF-8 and so no percent-encoding; dots alone would name another path. */
+/** A lone surrogate cannot be percent-encoded, and `.` or `..` would change the path. */
 const encode = (part: string): string =>
   encodeURIComponent(/^\.{0,2}$/.test(part) ? 'x' : part.toWellFormed());
 

@@ -13,7 +13,7 @@ type Case = {
   as: string;
   body: unknown;
   status: number;
-  /** How many rows there are of what it makes. */
+  /** Counts the rows that it creates. */
   count: (app: TestApp) => Promise<number>;
   csrf?: boolean;
 };
@@ -71,10 +71,10 @@ const CASES: Record<string, Case> = {
   },
 };
 
-/** What a POST to saved filters needs of a page. */
+/** The CSRF headers that a POST to saved filters needs. */
 const csrfHeaders = async (app: TestApp, as: string) => {
-  const answer = await app.send('GET /hashr/saved_global_filters/', { as });
-  const token = answer.cookies.find(({ name }) => name === 'csrftoken')?.value ?? '';
+  const response = await app.send('GET /hashr/saved_global_filters/', { as });
+  const token = response.cookies.find(({ name }) => name === 'csrftoken')?.value ?? '';
   return { cookie: `csrftoken=${token}`, 'x-csrftoken': token };
 };
 
@@ -87,16 +87,16 @@ for (const [what, { line, as, body, status, count, csrf }] of Object.entries(CAS
     };
     const before = await count(app);
     const send = () => app.send(line, { as, payload: body as object, headers });
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, send));
+    const responses = await Promise.all(Array.from({ length: AT_ONCE }, send));
 
     assert.equal(
-      answers.map(({ statusCode }) => statusCode),
-      answers.map(() => status),
-      answers[0]?.body,
+      responses.map(({ statusCode }) => statusCode),
+      responses.map(() => status),
+      responses[0]?.body,
     );
-    assert.is(new Set(answers.map((answer) => answer.body)).size, 1);
+    assert.is(new Set(responses.map((response) => response.body)).size, 1);
     assert.is(
-      answers.filter((answer) => answer.headers['idempotency-replayed'] === 'true').length,
+      responses.filter((response) => response.headers['idempotency-replayed'] === 'true').length,
       AT_ONCE - 1,
     );
     assert.is(await count(app), before + (what.includes('bulk') ? guests.length : 1));
@@ -107,9 +107,9 @@ once('change a password once and keep the session that the first one created', a
   const payload = { password: 'steward-demo-1', new_password: 'violet-harbor-92-kite' };
   const headers = { 'idempotency-key': 'password' };
   const send = () => app.send('POST /password/change/', { as: ADA, payload, headers });
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, send));
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, send));
 
-  assert.equal([...new Set(answers.map(({ statusCode }) => statusCode))], [204]);
+  assert.equal([...new Set(responses.map(({ statusCode }) => statusCode))], [204]);
   const changes = app.db().selectFrom('audit_entries').select('id').where('action', '=', 'password.change');
   assert.is((await changes.execute()).length, 1);
 });
@@ -118,11 +118,11 @@ once('do not affect another key, another user or a later request', async ({ app 
   const make = (name: string, key: string) =>
     app.send('POST /jb/tokens/', { as: STAFF, payload: { name }, headers: { 'idempotency-key': key } });
   const names = Array.from({ length: AT_ONCE }, (_, n) => `t${n}`);
-  const answers = await Promise.all(names.map((name) => make(name, name)));
+  const responses = await Promise.all(names.map((name) => make(name, name)));
 
-  // They all lock the row of one user, next to their claims.
-  assert.equal([...new Set(answers.map(({ statusCode }) => statusCode))], [201]);
-  assert.is(new Set(answers.map((answer) => answer.json().token)).size, AT_ONCE);
+  // Besides their claims, they all lock the row of one user.
+  assert.equal([...new Set(responses.map(({ statusCode }) => statusCode))], [201]);
+  assert.is(new Set(responses.map((response) => response.json().token)).size, AT_ONCE);
 });
 
 once.run();

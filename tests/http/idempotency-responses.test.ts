@@ -6,7 +6,7 @@ const responses = appSuite('stored responses of an Idempotency-Key');
 
 const post = (app: TestApp, path: string, as: string, key: string, payload: object) =>
   app.send(`POST ${path}`, { as, payload, headers: { 'idempotency-key': key } });
-/** A call over tRPC; `json` and `meta` as superjson has them. */
+/** A tRPC call; `json` and `meta` are those of superjson. */
 const call = (app: TestApp, name: string, as: string, key: string, json: object) =>
   app.send(`POST !/trpc/${name}`, { as, payload: { json }, headers: { 'idempotency-key': key } });
 
@@ -70,12 +70,12 @@ responses('are replayed with the original status, even without a body', async ({
 
 responses('are refused for another body, path or operation with the same key', async ({ app }) => {
   await post(app, '/jb/tokens/', ADA, 'one', { name: 'one' });
-  for (const answer of [
+  for (const response of [
     await post(app, '/jb/tokens/', ADA, 'one', { name: 'two' }),
     await post(app, '/hashr/saved_global_filters/', ADA, 'one', { name: 'one' }),
     await call(app, 'savedFilters.create', ADA, 'one', { name: 'one' }),
   ]) {
-    assert.is(answer.statusCode, answer.body.includes('csrf') ? 403 : 409, answer.body);
+    assert.is(response.statusCode, response.body.includes('csrf') ? 403 : 409, response.body);
   }
 });
 

@@ -8,7 +8,7 @@ const replays = appSuite('Idempotency-Key after a change of roles');
 const setAdmin = (app: TestApp, email: string, id: number, isAdmin: boolean) =>
   app.as(ROOT).roles.setClientAdmin({ id, email, is_admin: isAdmin });
 
-/** Sends a request, changes what the caller is, sends the request again, and answers both. */
+/** Sends a request, changes the roles of the caller, repeats the request, and returns both responses. */
 const around = async (
   app: TestApp,
   { line, as, payload }: { line: string; as: string; payload: object },

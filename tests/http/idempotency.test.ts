@@ -15,10 +15,10 @@ const countOf = async (app: TestApp): Promise<number> =>
 
 idempotency('replays the first response, even to twenty simultaneous repeats', async ({ app }) => {
   const before = await countOf(app);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, 'once', [report, report])));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(app, 'once', [report, report])));
 
-  for (const answer of answers) {
-    assert.equal([answer.statusCode, answer.json()], [201, { inserted: 2, duplicates: 0 }]);
+  for (const response of responses) {
+    assert.equal([response.statusCode, response.json()], [201, { inserted: 2, duplicates: 0 }]);
   }
   assert.is(await countOf(app), before + 2);
 });
@@ -32,10 +32,10 @@ idempotency('treats a quoted key as the same key', async ({ app }) => {
 
 idempotency('refuses a key that was used for a different request', async ({ app }) => {
   await send(app, 'taken', report);
-  const answer = await send(app, 'taken', { ...report, action: 'Y' });
+  const response = await send(app, 'taken', { ...report, action: 'Y' });
 
-  assert.is(answer.statusCode, 409);
-  assert.is(answer.json().type, 'urn:steward:problem:idempotency-key-reused');
+  assert.is(response.statusCode, 409);
+  assert.is(response.json().type, 'urn:steward:problem:idempotency-key-reused');
 });
 
 idempotency('separates the keys of callers', async ({ app }) => {
@@ -52,9 +52,9 @@ idempotency('stores nothing for a failed request', async ({ app }) => {
 
 idempotency('names the header if the key is invalid', async ({ app }) => {
   for (const key of ['', 'two words', 'x'.repeat(256), 'ü', '"']) {
-    const answer = await send(app, key, report);
-    assert.is(answer.statusCode, 400, key);
-    assert.ok(answer.json().errors['Idempotency-Key'], key);
+    const response = await send(app, key, report);
+    assert.is(response.statusCode, 400, key);
+    assert.ok(response.json().errors['Idempotency-Key'], key);
   }
 });
 
@@ -68,9 +68,9 @@ idempotency('is refused with a batch of several calls', async ({ app }) => {
     });
   const record = 'usage.record';
 
-  for (const answer of (await call([record, record], 'batch')).json()) {
-    assert.is(answer.error.json.data.problem.code, 'invalid-input');
-    assert.ok(answer.error.json.data.problem.fields['Idempotency-Key']);
+  for (const response of (await call([record, record], 'batch')).json()) {
+    assert.is(response.error.json.data.problem.code, 'invalid-input');
+    assert.ok(response.error.json.data.problem.fields['Idempotency-Key']);
   }
   assert.is(await countOf(app), before);
   assert.is((await call([record], 'batch')).statusCode, 200);

@@ -11,7 +11,7 @@ type Race = { path: string; method: string; as: string[]; body: (name: string) =
 
 const RACES: Race[] = [
   { path: '/jb/users/raced@acme.test/', method: 'PATCH', as: [ACME], body: (first_name) => ({ first_name }) },
-  // Of superusers all are locked, whichever is meant.
+  // A change of one superuser locks all of them.
   { path: '/jb/users/boss@acme.test/', method: 'PATCH', as: [ROOT], body: (first_name) => ({ first_name }) },
   { path: '/jb/clients/1/', method: 'PATCH', as: [ACME], body: (login_title) => ({ login_title }) },
   { path: `/jb/apps/${SALES}/`, method: 'PATCH', as: [ACME], body: (description) => ({ description }) },
@@ -51,10 +51,10 @@ for (const race of RACES) {
       app.clock.advance(1000);
       const tag = String((await shown(app, race)).headers.etag);
       const names = ['a', 'b', 'c'].map((name) => `${name}${round}`);
-      const answers = await Promise.all(names.map((name) => write(app, race, name, tag)));
+      const responses = await Promise.all(names.map((name) => write(app, race, name, tag)));
 
-      const winners = names.filter((_, n) => [200, 204].includes(answers[n]?.statusCode ?? 0));
-      const statuses = answers.map(({ statusCode }) => statusCode);
+      const winners = names.filter((_, n) => [200, 204].includes(responses[n]?.statusCode ?? 0));
+      const statuses = responses.map(({ statusCode }) => statusCode);
       assert.is(winners.length, 1, String(statuses));
       assert.is(statuses.filter((status) => status === 412).length, 2, String(statuses));
       assert.match((await shown(app, race)).body, `"${winners[0]}"`);

@@ -72,9 +72,9 @@ matching('applies to the deactivation of a user', async ({ app }) => {
 matching('If-None-Match refuses a change of an existing resource', async ({ app }) => {
   const line = 'PATCH /jb/clients/1/';
   const payload = { login_title: 'None' };
-  const answer = await change(app, { line, payload, headers: { 'if-none-match': '*' } });
-  assert.is(answer.statusCode, 412);
-  assert.match(answer.json().detail, 'exists');
+  const response = await change(app, { line, payload, headers: { 'if-none-match': '*' } });
+  assert.is(response.statusCode, 412);
+  assert.match(response.json().detail, 'exists');
   assert.is((await change(app, { line, payload, headers: { 'if-none-match': '"x"' } })).statusCode, 200);
 });
 
@@ -88,8 +88,8 @@ matching('does not change the response for missing, hidden or forbidden resource
     ['PUT /hashr/saved_global_filters/none/', ADA, 404],
   ] as const) {
     for (const tag of ['*', '"else"']) {
-      const answer = await change(app, { line, as, payload: {}, headers: { 'if-match': tag } });
-      assert.is(answer.statusCode, status, `${line} ${answer.body}`);
+      const response = await change(app, { line, as, payload: {}, headers: { 'if-match': tag } });
+      assert.is(response.statusCode, status, `${line} ${response.body}`);
     }
   }
 });
@@ -98,19 +98,19 @@ matching('names a header that is malformed or not supported here', async ({ app 
   const line = 'PATCH /jb/clients/1/';
   for (const header of ['if-match', 'if-none-match']) {
     for (const tag of ['bare', '"open', '"a" "b"', '']) {
-      const answer = await change(app, { line, payload: {}, headers: { [header]: tag } });
-      assert.is(answer.statusCode, 400, tag);
+      const response = await change(app, { line, payload: {}, headers: { [header]: tag } });
+      assert.is(response.statusCode, 400, tag);
       assert.equal(
-        Object.keys(answer.json().errors).map((name) => name.toLowerCase()),
+        Object.keys(response.json().errors).map((name) => name.toLowerCase()),
         [header],
       );
     }
   }
   for (const other of [`DELETE /jb/users/${ADA}/sessions/`, 'POST /jb/users/']) {
     const payload = { email: 'unmade@acme.test' };
-    const answer = await change(app, { line: other, payload, headers: { 'if-match': '*' } });
-    assert.is(answer.statusCode, 400, other);
-    assert.ok(answer.json().errors['If-Match'], other);
+    const response = await change(app, { line: other, payload, headers: { 'if-match': '*' } });
+    assert.is(response.statusCode, 400, other);
+    assert.ok(response.json().errors['If-Match'], other);
   }
 });
 

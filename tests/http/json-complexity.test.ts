@@ -11,7 +11,7 @@ const repeated = (text: string, times: number) => Array.from({ length: times }, 
 const headers = { 'content-type': 'application/json' };
 
 complexity('refuses bodies with too many values before parsing, over REST and tRPC', async ({ app }) => {
-  // Neither is JSON: a parser would say so first.
+  // Neither is valid JSON, which a parser would report first.
   const bodies = {
     'empty arrays': `[${repeated(entry(`{"a":[${repeated('[]', 10_800)}]}`), 480)}`,
     'empty entries': `[${repeated('{}', 5_000_000)}`,

@@ -55,7 +55,7 @@ logs('have a line for each response, with its request id', async ({ app }) => {
 
   await logged.server.inject({ url: '/api/v1/jb/sites/?a=1', headers: { 'x-request-id': 'r-1' } });
   await logged.close();
-  const answered = lines.map((line) => JSON.parse(line)).find((line) => line.msg === 'answered');
+  const answered = lines.map((line) => JSON.parse(line)).find((line) => line.msg === 'request completed');
 
   assert.equal(
     [answered?.reqId, answered?.method, answered?.path, answered?.status],
@@ -93,7 +93,7 @@ logs('identify the caller only by id', async ({ app }) => {
   await logged.server.inject({ method: 'POST', url: '/trpc/sessions.end', headers: { cookie }, payload: {} });
   await logged.close();
 
-  const answered = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'answered');
+  const answered = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'request completed');
   assert.equal(
     answered.map(({ status, user_id }) => [status, user_id]),
     [

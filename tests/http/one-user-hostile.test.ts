@@ -4,17 +4,17 @@ import { ADA, ROOT } from '../support/test-app.ts';
 
 const hostile = appSuite('malformed email addresses');
 
-/** NUL, half a surrogate, what arrays of PostgreSQL are quoted with, and more than any address may have. */
+/** NUL, a lone surrogate, quotes of PostgreSQL arrays, and an overlong address. */
 const NONE = ['a%00b@x.test', '%ED%A0%80@x.test', `x%5C%22%7B%7D,'@x.test`, '%F0%9F%98%80', 'x'.repeat(300)];
 
 hostile('do not fail the request nor other lookups of the same batch', async ({ app }) => {
   await app.tokenOf(ROOT);
   const paths = NONE.flatMap((address) => [address, ADA]);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     paths.map((address) => app.send(`GET /jb/users/${address}/`, { as: ROOT })),
   );
 
-  for (const [index, { statusCode }] of answers.entries()) {
+  for (const [index, { statusCode }] of responses.entries()) {
     if (paths[index] === ADA) assert.is(statusCode, 200);
     else assert.ok(statusCode === 400 || statusCode === 404, `${paths[index]}: ${statusCode}`);
   }

@@ -17,7 +17,7 @@ const pageHeaders = async (app: TestApp, path: string) => {
 };
 const withKeys = (path: string, keys: string) => path + (path.includes('?') ? '&' : '?') + keys;
 
-/** What a caller gets who follows X-Next to its end. */
+/** All elements, read by following X-Next. */
 const followed = async (app: TestApp, first: string): Promise<{ items: unknown[]; counts: unknown[] }> => {
   const items: unknown[] = [];
   const counts: unknown[] = [];
@@ -30,7 +30,7 @@ const followed = async (app: TestApp, first: string): Promise<{ items: unknown[]
   return { items, counts };
 };
 
-/** What a caller gets who names the last element of each page in the next request. */
+/** All elements, read with the last element of each page as the cursor of the next. */
 const continued = async (app: TestApp, path: string, key: string): Promise<unknown[]> => {
   const items: Record<string, unknown>[] = [];
   for (let cursor = ''; ; cursor = `&cursor=${encodeURIComponent(String(items.at(-1)?.[key]))}`) {

@@ -74,7 +74,7 @@ paths('follow the same rules outside the API', async ({ app }) => {
 });
 
 paths('do not fail for odd paths', async ({ app }) => {
-  // An empty last segment is left out, as everywhere: the home page, which leads to the login.
+  // Without the empty last segment it is the home page, which redirects to the login.
   assert.is((await app.send('GET !//')).headers.location, '/login/');
   for (const url of ['/api/v1//jb/sites/', '/api/v1/jb/sites//', '/%00', `/${'a'.repeat(5000)}`]) {
     const response = await app.send(`GET !${url}`, { as: ADA });

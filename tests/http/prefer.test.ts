@@ -10,40 +10,40 @@ const patch = (app: TestApp, headers: Record<string, string>) =>
   app.send('PATCH /jb/clients/1/', { as: ACME, payload: { login_title: 'Hi' }, headers });
 
 prefer('does not change responses without the header', async ({ app }) => {
-  const answer = await patch(app, {});
-  assert.equal([answer.statusCode, answer.headers['preference-applied']], [200, undefined]);
+  const response = await patch(app, {});
+  assert.equal([response.statusCode, response.headers['preference-applied']], [200, undefined]);
 });
 
 prefer('return=minimal omits the body of a PATCH and sets the new ETag', async ({ app }) => {
-  const answer = await patch(app, minimal);
+  const response = await patch(app, minimal);
   const shown = await app.send('GET /jb/clients/1/', { as: ACME });
 
-  assert.equal([answer.statusCode, answer.body], [204, '']);
-  assert.is(answer.headers['preference-applied'], 'return=minimal');
-  assert.is(answer.headers.etag, shown.headers.etag);
+  assert.equal([response.statusCode, response.body], [204, '']);
+  assert.is(response.headers['preference-applied'], 'return=minimal');
+  assert.is(response.headers.etag, shown.headers.etag);
 });
 
 prefer('return=minimal omits the body of a creation and sets Location', async ({ app }) => {
   const payload = { domain: 'minimal.test', name: 'Minimal' };
-  const answer = await app.send('POST /jb/sites/', { as: ROOT, payload, headers: minimal });
-  const shown = await app.send(`GET !${answer.headers.location}`, { as: ROOT });
+  const response = await app.send('POST /jb/sites/', { as: ROOT, payload, headers: minimal });
+  const shown = await app.send(`GET !${response.headers.location}`, { as: ROOT });
 
-  assert.equal([answer.statusCode, answer.body], [201, '']);
-  assert.is(answer.headers['preference-applied'], 'return=minimal');
+  assert.equal([response.statusCode, response.body], [201, '']);
+  assert.is(response.headers['preference-applied'], 'return=minimal');
   assert.is(shown.json().domain, 'minimal.test');
 });
 
 prefer('return=minimal keeps secrets that are shown only once', async ({ app }) => {
-  const answer = await app.send('POST /jb/tokens/', { as: ADA, payload: { name: 'm' }, headers: minimal });
-  assert.is(answer.statusCode, 201);
-  assert.match(answer.json().token, /^[0-9a-f]{40}$/);
-  assert.is(answer.headers['preference-applied'], undefined);
+  const response = await app.send('POST /jb/tokens/', { as: ADA, payload: { name: 'm' }, headers: minimal });
+  assert.is(response.statusCode, 201);
+  assert.match(response.json().token, /^[0-9a-f]{40}$/);
+  assert.is(response.headers['preference-applied'], undefined);
 });
 
 prefer('does not apply to failures', async ({ app }) => {
   const payload = { login_title: 7 };
-  const answer = await app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
-  assert.equal([answer.statusCode, answer.headers['preference-applied']], [400, undefined]);
+  const response = await app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
+  assert.equal([response.statusCode, response.headers['preference-applied']], [400, undefined]);
 });
 
 prefer('is parsed according to RFC 7240: the first of several, in any case, with or without quotes', () => {

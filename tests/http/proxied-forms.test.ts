@@ -11,7 +11,7 @@ const CAUSE =
   'The origin https://steward.example.com does not match the host 10.0.0.5:8000 of this request. ' +
   'Behind a proxy, preserve the Host header or set TRUST_PROXY.';
 
-/** What a browser at https://steward.example.com sends, after a proxy has replaced its `Host`. */
+/** Headers of a browser at https://steward.example.com after a proxy has replaced `Host`. */
 const AS_BROWSER = { origin: 'https://steward.example.com', 'sec-fetch-site': 'same-origin' };
 
 forms(

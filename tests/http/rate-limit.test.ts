@@ -161,14 +161,14 @@ limited('is shared by all instances under concurrency', async ({ app }) => {
   const other = await createApp({ config, connection, clock, logger, secretKey: 'k'.repeat(32) });
   try {
     const headers = from('192.0.2.6');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: LIMIT * 2 }, (_, n) =>
         [app.server, other.server][n % 2]?.inject({ url: '/api/v1/branding/', headers }),
       ),
     );
-    const granted = answers.filter((answer) => answer?.statusCode === 200).length;
+    const granted = responses.filter((response) => response?.statusCode === 200).length;
     assert.ok(granted <= LIMIT && granted >= LIMIT - 2, String(granted));
-    assert.is(answers.filter((answer) => answer?.statusCode === 429).length, LIMIT * 2 - granted);
+    assert.is(responses.filter((response) => response?.statusCode === 429).length, LIMIT * 2 - granted);
   } finally {
     await other.close();
   }

@@ -8,7 +8,7 @@ const readOnly = appSuite('a read-only database');
 
 const WRITABLE = 'set default_transaction_read_only = off';
 
-/** Ends all sessions, so that new ones have the new setting. */
+/** Ends all database sessions, so that new ones have the new setting. */
 const setReadOnly = async ({ connection }: TestApp, isReadOnly: boolean): Promise<void> =>
   administer(
     connection,
@@ -32,7 +32,7 @@ const WRITES: [line: string, as: string, payload: object][] = [
 ];
 
 readOnly.before(async ({ app }) => {
-  // Their use is recorded once a minute, which is a write.
+  // The last use of a token is recorded once a minute, which is a write.
   for (const as of [ROOT, ACME, STAFF]) await app.send('GET /jb/sites/', { as });
   await setReadOnly(app, true);
   const pool = await app.orm.em.getConnection().getNativeClient();

@@ -74,7 +74,7 @@ recent('is required in a session to grant a role, but not to revoke one', async 
   await confirm(script, DEMO_PASSWORD);
   for (const grant of [() => roles({ is_staff: true }), () => admin(true)])
     assert.is((await grant()).statusCode, 200);
-  // Being asked is part of the way, not an attempt to do what one may not.
+  // Asking for the password is not recorded as a refusal.
   assert.equal(await app.as(ROOT).audit.list({ actor: ROOT, action: 'request.refused' }), []);
 });
 

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 
 const queues = suite('request queues');
 
-/** A server whose requests are handled in turn, and a connection to it that never reads. */
+/** A server with request queues, and a connection to it that never reads. */
 const startServer = async (handle: RequestListener) => {
   const requests = createRequestQueues();
   const server = createServer(requests.serialize(handle));
@@ -76,7 +76,7 @@ queues('are idle after a client with waiting requests disconnects', async () => 
   await until('requests wait', () => !running.requests.isIdle());
 
   running.client.resetAndDestroy();
-  // It reads nothing and writes nothing, and so does not notice.
+  // The server neither reads nor writes, and so does not notice the disconnect.
   running.served.destroy();
 
   await until('nothing waits', () => running.requests.isIdle());
@@ -84,7 +84,7 @@ queues('are idle after a client with waiting requests disconnects', async () => 
 
 queues('close a connection that exceeds the limit of waiting requests', async () => {
   await using running = await startServer(() => {});
-  // Fewer than 64 KiB, which Node reads at a time.
+  // Less than 64 KiB, which Node reads at a time.
   const others = Array.from({ length: 8 }, () => running.open());
   for (const other of others) other.write(GET.repeat(2_000));
 

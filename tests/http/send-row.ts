@@ -1,7 +1,7 @@
 import type { TestApp } from '../support/test-app.ts';
 import type { Row } from './walk-rows.ts';
 
-/** Sends what a row of the walk says, as JSON. */
+/** Sends the request of a row as JSON. */
 export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body'>) =>
   app.send(row.line, {
     ...(row.as && { as: row.as }),
@@ -13,7 +13,7 @@ export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body
     },
   });
 
-/** The one POST that needs a CSRF token gets it the documented way: from the cookie of an earlier GET. */
+/** The CSRF token for the POST that needs one, from the cookie of an earlier GET as documented. */
 const csrfHeaders = async (app: TestApp, { line, as }: Pick<Row, 'line' | 'as'>) => {
   if (!line.startsWith('POST /hashr/') || !as) return {};
   const { cookies } = await app.send('GET /hashr/saved_global_filters/', { as });

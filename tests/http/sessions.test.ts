@@ -39,7 +39,7 @@ sessions('work although a proxy adds its own Authorization', async ({ app }) => 
 
   for (const authorization of ['Basic cHJveHk6c2VjcmV0', 'Negotiate abc', 'Digest username="x"', '']) {
     assert.is((await send('GET /session/', { authorization })).statusCode, 200, authorization);
-    // Still the session of a browser, with its checks.
+    // Still a browser session, with its CSRF check.
     const unsafe = await send('DELETE /session/', { authorization });
     assert.is(unsafe.json().type, 'urn:steward:problem:csrf-failed', authorization);
     const foreign = await send('DELETE /session/', { authorization, origin: 'https://evil.test' });

@@ -72,7 +72,7 @@ rpc('returns users whose extra has keys that superjson refuses', async ({ app })
 rpc('accepts a call without input unless one is required', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const [sites, same] = await Promise.all([client.sites.list.query(), client.sites.list.query({})]);
-  // @ts-expect-error: the compiler says so too
+  // @ts-expect-error: the input is required
   const refused = await failure(client.users.get.query());
 
   assert.equal(sites, same);

@@ -18,7 +18,7 @@ const PATH = `/api/v1/jb/apps/${SALES}/usage/`;
 const read = (app: TestApp, accept = 'application/json', path = `/jb/apps/${SALES}/usage/`, as = STAFF) =>
   app.send(`GET ${path}`, { as, headers: { accept } });
 
-/** Opens a stream over a socket, read as far as the caller asks. */
+/** Opens a stream over a socket that reads only on demand. */
 const open = async (app: TestApp): Promise<IncomingMessage> => {
   const authorization = `Token ${await app.tokenOf(STAFF)}`;
   const request = get(app.server.listeningOrigin + PATH, { agent: false, headers: { authorization } });
@@ -26,7 +26,7 @@ const open = async (app: TestApp): Promise<IncomingMessage> => {
   return response;
 };
 
-/** Far more than sockets and buffers of a connection hold: 5,000 entries of 10 KB. */
+/** 5,000 entries of 10 KB, far more than the buffers of a connection hold. */
 const fillUp = async (app: TestApp): Promise<void> => {
   const extra = JSON.stringify({ filler: 'x'.repeat(10_000) });
   const entries = Array.from({ length: 5_000 }, (_, n) => ({ ...logEntry(n / 1_000), extra }));
@@ -116,7 +116,7 @@ streams('hold no database connection while the client does not read', async ({ a
   await fillUp(app);
   const waiting = await Promise.all(Array.from({ length: 25 }, () => open(app)));
 
-  // What was read ahead has to arrive first.
+  // The prefetched pages arrive first.
   await until('no statement runs', async () => (await busySessions(app)) === 0);
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
   for (const response of waiting) response.destroy();
@@ -126,7 +126,7 @@ streams('end when the client disconnects', async ({ app }) => {
   const response = await open(app);
   response.destroy();
   await once(response, 'close');
-  // Closing waits for requests under way: it would not end before the stream does.
+  // `close` waits for active requests, and so for the stream.
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
 });
 

@@ -2,8 +2,8 @@ import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
 import type { ShapeName } from './documented-shapes.ts';
 
 /**
- * Every row of every endpoint table of the interface document, in its order. A row says who sends what, and
- * which status and shape must come back; an array shape is written `[Shape]`.
+ * Every row of the endpoint tables of the interface document, in its order: the caller, the request, and the expected status
+ * and shape. An array shape is written `[Shape]`.
  */
 export type Row = {
   line: string;

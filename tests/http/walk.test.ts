@@ -27,7 +27,7 @@ for (const row of ROWS) {
 
 walk.run();
 
-/** Exactly the documented fields, each of the documented type; a list must not be empty, or it proves nothing. */
+/** Checks for exactly the documented fields and types. A list must not be empty, or the test proves nothing. */
 const matchesShape = (answer: unknown, shape: NonNullable<Row['shape']>): void => {
   const isList = shape.startsWith('[');
   const name = (isList ? shape.slice(1, -1) : shape) as ShapeName; // by the type of `Row`

@@ -91,7 +91,7 @@ export const negotiateType = (request: FastifyRequest, types: readonly string[])
   });
 };
 
-/** Fails with 406. Django REST framework answers 404, which here would mean that the object does not exist. */
+/** Fails with 406. Django REST framework responds with 404, which here would mean that the object does not exist. */
 const typeByFormat = (format: string, types: readonly string[]): string => {
   const found = types.find((type) => FORMATS.get(format)?.test(type));
   if (found !== undefined) return found;
