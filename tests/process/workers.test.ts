@@ -43,7 +43,9 @@ const isAlive = (pid: number): boolean => {
 /** Which workers have answered, by the lines of the log. */
 const answering = ({ output }: Service): Set<number> =>
   new Set(
-    [...output.stdout.matchAll(/"worker":(\d+).*"msg":"request completed"/g)].map(([, number]) => Number(number)),
+    [...output.stdout.matchAll(/"worker":(\d+).*"msg":"request completed"/g)].map(([, number]) =>
+      Number(number),
+    ),
   );
 
 /** Each asks on a connection of its own: it is connections that workers share. */
