@@ -51,7 +51,7 @@ import { createRoles } from './users/roles.ts';
 import { createUserLoader, type LoadAnyUser } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
 
-/** What lasts as long as the process, and what the settings say. */
+/** Dependencies of the whole process, and settings. */
 export type ServiceDeps = {
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -77,11 +77,11 @@ export type ServiceDeps = {
   responseEncryption: ResponseEncryption;
   readRows: ReadRows;
   transact: Transact;
-  /** Requests that name themselves by the same key, one by one. */
+  /** Serializes requests with the same idempotency key. */
   keyedMutex: KeyedMutex;
 };
 
-/** What the services of one unit of work share. */
+/** Dependencies shared by the services of one unit of work. */
 const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => {
   const common = { ...deps, em, origin, audit: createAudit(origin, deps.clock) };
   return {
@@ -94,7 +94,7 @@ const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin) => 
 
 type Unit = ReturnType<typeof createUnit>;
 
-const makers = {
+const factories = {
   identity: createIdentity,
   logins: createLogins,
   sessions: createSessions,
@@ -126,13 +126,13 @@ const makers = {
   resourceLocks: createResourceLocks,
 };
 
-export type Services = { readonly [K in keyof typeof makers]: ReturnType<(typeof makers)[K]> };
+export type Services = { readonly [K in keyof typeof factories]: ReturnType<(typeof factories)[K]> };
 
-const fromUnit = lazyProperties<Unit, Services>(makers);
+const fromUnit = lazyProperties<Unit, Services>(factories);
 
 /**
- * The services of one unit of work, with an entity manager of its own. Each is created on first use: a request needs
- * two or three of them.
+ * Creates the services of one unit of work, which has its own entity manager. Each service is created on first use, because
+ * a request needs two or three of them.
  */
 export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin): Services =>
   fromUnit(createUnit(em, deps, origin));

@@ -6,7 +6,7 @@ import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } fr
 
 const audit = appSuite('audit trail');
 
-audit('tells who did what to whom, when and from where', async ({ app }) => {
+audit('records actor, action, target, time and address', async ({ app }) => {
   const response = await app.send('PATCH /jb/users/grace@acme.test/', {
     as: ACME,
     payload: { last_name: 'Murray', extra: { note: 'something private' }, apps: [] },
@@ -38,7 +38,7 @@ audit('tells who did what to whom, when and from where', async ({ app }) => {
   );
 });
 
-audit('has an entry for every kind of change, and none for what failed', async ({ app }) => {
+audit('has an entry for every kind of change, and none for failed ones', async ({ app }) => {
   const root = app.as(ROOT);
   const site = await root.sites.create({ domain: 'new.test', name: 'New' });
   const client = await root.clients.create({ name: 'New', site: site.id });
@@ -70,7 +70,7 @@ audit('has an entry for every kind of change, and none for what failed', async (
   ]);
 });
 
-audit('has one entry of a refused request of a user in a minute', async ({ app }) => {
+audit('records the same refused request of a user once per minute', async ({ app }) => {
   const refused = () => rejectsWith(app.as(GRACE).users.list({}), 'forbidden');
   const entries = () => app.as(ACME).audit.list({ actor: GRACE, action: 'request.refused' });
 
@@ -88,7 +88,7 @@ audit('has one entry of a refused request of a user in a minute', async ({ app }
   assert.equal(await app.as(GLOBEX).audit.list({ actor: GRACE }), []);
 });
 
-audit('has at most ten entries of refused requests of a user in a minute', async ({ app }) => {
+audit('records at most ten refused requests of a user per minute', async ({ app }) => {
   const actor = await app.openServices().identity.findByToken(await app.tokenOf(EDSGER));
   const { refusals } = app.openServices();
   if (!actor) throw new Error('The token of the demo user is not known.');
@@ -99,7 +99,7 @@ audit('has at most ten entries of refused requests of a user in a minute', async
   assert.is((await app.as(GLOBEX).audit.list({ actor: EDSGER, action: 'request.refused' })).length, 10);
 });
 
-audit('keeps the entry of a change that was refused and rolled back', async ({ app }) => {
+audit('keeps the entry of a refused request whose transaction was rolled back', async ({ app }) => {
   app.clock.advance(60_000);
   const response = await app.send('PATCH /jb/users/admin@globex.test/', {
     as: GLOBEX,
@@ -113,7 +113,7 @@ audit('keeps the entry of a change that was refused and rolled back', async ({ a
   assert.equal([entry?.request_id, entry?.address], ['refused-1', '127.0.0.1']);
 });
 
-audit('records logins and failed ones, without what was typed', async ({ app }) => {
+audit('records logins and failed logins, without the username as typed', async ({ app }) => {
   const login = (username: string, password: string) =>
     app
       .as(null)
@@ -140,7 +140,7 @@ audit('records logins and failed ones, without what was typed', async ({ app }) 
   }
 });
 
-audit('is for superusers, and for client admins as far as it concerns their clients', async ({ app }) => {
+audit('is readable by superusers, and by client admins for their clients', async ({ app }) => {
   await app.as(GLOBEX).users.update({ email: EDSGER, first_name: 'E.' });
   await app.as(ACME).users.update({ email: ADA, first_name: 'A.' });
 
@@ -156,7 +156,7 @@ audit('is for superusers, and for client admins as far as it concerns their clie
   await rejectsWith(app.as(ADA).audit.list({}), 'forbidden');
 });
 
-audit('is read a page at a time, by time, and over REST', async ({ app }) => {
+audit('is paginated, filtered by time, and available over REST', async ({ app }) => {
   const all = await app.as(ROOT).audit.list({ limit: 200 });
   const first = await app.as(ROOT).audit.list({ limit: 3 });
   const second = await app.as(ROOT).audit.list({ limit: 3, cursor: first.at(-1)?.id });
@@ -186,7 +186,7 @@ audit('is read a page at a time, by time, and over REST', async ({ app }) => {
   assert.is((await app.send('GET /jb/audit/?from=2024-02-29', { as: ROOT })).statusCode, 200);
 });
 
-audit('can only be added to', async ({ app }) => {
+audit('is append-only', async ({ app }) => {
   for (const statement of [
     `update audit_entries set actor_email = 'somebody else'`,
     'delete from audit_entries',
@@ -203,7 +203,7 @@ audit('can only be added to', async ({ app }) => {
   }
 });
 
-audit('has no entry of a change that did not happen', async ({ app }) => {
+audit('has no entry for a change that was rolled back', async ({ app }) => {
   const count = async () => (await app.as(ROOT).audit.list({ target: ADA, limit: 200 })).length;
   const before = await count();
 
@@ -215,7 +215,7 @@ audit('has no entry of a change that did not happen', async ({ app }) => {
   assert.equal(await app.as(ROOT).audit.list({ target: 'dry@run.test' }), []);
 });
 
-audit('has no entry where nothing has changed', async ({ app }) => {
+audit('has no entry if nothing changed', async ({ app }) => {
   const root = app.as(ROOT);
   const { last_name } = await root.users.get({ email: ADA });
   const before = await root.audit.list({ limit: 200 });
@@ -230,7 +230,7 @@ audit('has no entry where nothing has changed', async ({ app }) => {
   assert.equal(await root.audit.list({ limit: 200 }), before);
 });
 
-audit('tells the admins of one client nothing of another’s apps', async ({ app }) => {
+audit('hides apps of other clients from client admins', async ({ app }) => {
   await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });
 
@@ -246,7 +246,7 @@ audit('tells the admins of one client nothing of another’s apps', async ({ app
   );
 });
 
-audit('takes the cursor of an entry that the caller may not see for an unknown one', async ({ app }) => {
+audit('treats the cursor of an invisible entry as unknown', async ({ app }) => {
   await app.as(GLOBEX).users.update({ email: EDSGER, last_name: 'Dijkstra-D.' });
   const [foreign] = await app.as(ROOT).audit.list({ target: EDSGER, action: 'user.update' });
   const faultsOf = async (cursor: number) =>
@@ -257,7 +257,7 @@ audit('takes the cursor of an entry that the caller may not see for an unknown o
   assert.equal(Object.keys((await faultsOf(999_999)) ?? {}), ['cursor']);
 });
 
-audit('does not tell by a filter which other clients an entry concerns', async ({ app }) => {
+audit('does not reveal other clients of an entry by filtering', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
 
@@ -267,14 +267,14 @@ audit('does not tell by a filter which other clients an entry concerns', async (
   assert.equal((await app.as(ACME).audit.list({ client: 1, target: GRACE }))[0]?.id, shared?.id);
 });
 
-audit('takes bounds in time that no calendar has', async ({ app }) => {
+audit('accepts extreme time bounds', async ({ app }) => {
   for (const from of [new Date(-8.64e15), new Date(8.64e15)]) {
     const { fields } = await rejectsWith(app.as(ROOT).audit.list({ from }), 'invalid-input');
     assert.equal(Object.keys(fields ?? {}), ['from']);
   }
 });
 
-audit('refuses to filter by an action that it never records', async ({ app }) => {
+audit('refuses to filter by an unknown action', async ({ app }) => {
   const response = await app.send('GET /jb/audit/?action=user.updated', { as: ROOT });
 
   assert.is(response.statusCode, 400);

@@ -6,16 +6,19 @@ import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
 const clients = appSuite('clients');
 const sites = appSuite('sites');
 
-clients('lists those of the caller’s offices, and all for staff and superusers', async ({ app }) => {
-  const names = async (who: string) => (await app.as(who).clients.list({})).map((client) => client.name);
+clients(
+  'lists the clients that the caller administers, and all for staff and superusers',
+  async ({ app }) => {
+    const names = async (who: string) => (await app.as(who).clients.list({})).map((client) => client.name);
 
-  assert.equal(await names(ACME), ['Acme Analytics']);
-  assert.equal(await names(STAFF), ['Acme Analytics', 'Globex Data']);
-  assert.equal(await names(ROOT), ['Acme Analytics', 'Globex Data']);
-  await rejectsWith(names(ADA), 'forbidden');
-});
+    assert.equal(await names(ACME), ['Acme Analytics']);
+    assert.equal(await names(STAFF), ['Acme Analytics', 'Globex Data']);
+    assert.equal(await names(ROOT), ['Acme Analytics', 'Globex Data']);
+    await rejectsWith(names(ADA), 'forbidden');
+  },
+);
 
-clients('starts with the policy and texts of a new one', async ({ app }) => {
+clients('starts with the default policy and texts', async ({ app }) => {
   await app.as(ROOT).sites.create({ domain: 'New.example.test:8080', name: 'New' });
   const client = await app.as(ROOT).clients.create({ name: 'New', site: 3 });
 
@@ -28,7 +31,7 @@ clients('starts with the policy and texts of a new one', async ({ app }) => {
   assert.ok(client.login_title && client.subtitle_404 && client.message_500);
 });
 
-clients('answers 404 for another client’s everything', async ({ app }) => {
+clients('fails with not-found for every resource of another client', async ({ app }) => {
   const admin = app.as(ACME).clients;
   for (const id of [2, 99]) {
     await rejectsWith(admin.get({ id }), 'not-found');
@@ -41,7 +44,7 @@ clients('answers 404 for another client’s everything', async ({ app }) => {
   }
 });
 
-clients('lists its users with the time of their password and without offices', async ({ app }) => {
+clients('lists its users with the time of their password and without roles', async ({ app }) => {
   const [admin, ...others] = await app.as(ACME).clients.users({ id: 1 });
 
   assert.is(admin?.email, ACME);
@@ -60,12 +63,12 @@ clients('lists its apps in short', async ({ app }) => {
   assert.not.ok('usage' in (apps[0] ?? {}));
 });
 
-clients('shows members the site of their own client only', async ({ app }) => {
+clients('shows members only the site of their own client', async ({ app }) => {
   assert.is((await app.as(ADA).clients.site({ id: 1 })).domain, 'localhost:8000');
   await rejectsWith(app.as(ADA).clients.site({ id: 2 }), 'not-found');
 });
 
-clients('changes what is given, and nothing by an empty object', async ({ app }) => {
+clients('changes only the given fields, and nothing for an empty object', async ({ app }) => {
   const before = await app.as(ACME).clients.get({ id: 1 });
 
   assert.equal(await app.as(ACME).clients.update({ id: 1 }), before);
@@ -75,7 +78,7 @@ clients('changes what is given, and nothing by an empty object', async ({ app })
   });
 });
 
-clients('reports every bad field at once', async ({ app }) => {
+clients('reports all invalid fields at once', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({
     id: 1,
     name: '',
@@ -100,7 +103,7 @@ clients('reports every bad field at once', async ({ app }) => {
   ]);
 });
 
-clients('refuses a minimum length of passwords below 8', async ({ app }) => {
+clients('refuses a minimum password length below 8', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({ id: 1, password_min_length: 7 });
 
   assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), [
@@ -109,7 +112,7 @@ clients('refuses a minimum length of passwords below 8', async ({ app }) => {
   assert.is((await app.as(ACME).clients.update({ id: 1, password_min_length: 8 })).password_min_length, 8);
 });
 
-clients('sends browsers only to paths and web addresses', async ({ app }) => {
+clients('accepts only paths and web addresses as home location', async ({ app }) => {
   const go = (home_location: string) => app.as(ACME).clients.update({ id: 1, home_location });
 
   for (const good of ['/', '/apps/', 'https://acme.test/x?y=1']) await go(good);
@@ -124,13 +127,13 @@ clients('refuses a name that is taken', async ({ app }) => {
   assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.name);
 });
 
-clients('is changed by its admins and superusers, not by staff or members', async ({ app }) => {
+clients('can be changed by its admins and superusers, not by staff or members', async ({ app }) => {
   await rejectsWith(app.as(STAFF).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
   await rejectsWith(app.as(ADA).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
   assert.is((await app.as(ROOT).clients.update({ id: 2, login_title: 'x' })).login_title, 'x');
 });
 
-clients('is made by superusers only, one a site', async ({ app }) => {
+clients('can be created only by superusers, one per site', async ({ app }) => {
   await rejectsWith(app.as(ACME).clients.create({ name: 'Mine', site: 1 }), 'forbidden');
   const taken = app.as(ROOT).clients.create({ name: 'Second', site: 1 });
   const missing = app.as(ROOT).clients.create({ name: 'Second', site: 99 });
@@ -139,7 +142,7 @@ clients('is made by superusers only, one a site', async ({ app }) => {
   assert.ok((await rejectsWith(missing, 'invalid-input')).fields?.site);
 });
 
-sites('shows each caller the sites of their clients', async ({ app }) => {
+sites('lists the sites of the caller’s clients', async ({ app }) => {
   const domains = async (who: string) => (await app.as(who).sites.list({})).map((site) => site.domain);
 
   assert.equal(await domains(ADA), ['localhost:8000']);
@@ -150,7 +153,7 @@ sites('shows each caller the sites of their clients', async ({ app }) => {
   await rejectsWith(app.as(null).sites.list({}), 'unauthenticated');
 });
 
-sites('is made by superusers, with a domain of its own', async ({ app }) => {
+sites('can be created only by superusers, with a unique domain', async ({ app }) => {
   await rejectsWith(app.as(ACME).sites.create({ domain: 'x.test', name: 'X' }), 'forbidden');
   for (const domain of ['LOCALHOST:8000', 'two words', 'http://x.test', '']) {
     const attempt = app.as(ROOT).sites.create({ domain, name: 'X' });
@@ -158,7 +161,7 @@ sites('is made by superusers, with a domain of its own', async ({ app }) => {
   }
 });
 
-sites('may have a client of the longest name there is', async ({ app }) => {
+sites('may have a client with a name of maximum length', async ({ app }) => {
   const site = await app.as(ROOT).sites.create({ domain: 'long.test', name: 'Long' });
 
   const client = await app.as(ROOT).clients.create({ name: 'n'.repeat(255), site: site.id });

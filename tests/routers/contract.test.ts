@@ -15,7 +15,7 @@ const procedures = Object.entries(appRouter._def.procedures as unknown as Record
 const schemasOf = (procedure: AnyTRPCProcedure) =>
   procedure._def as unknown as { inputs: unknown[]; output?: unknown };
 
-contract('declares an object in and a schema out, every one', () => {
+contract('every procedure declares an input object and an output schema', () => {
   assert.ok(procedures.length > 30);
   for (const [path, procedure] of procedures) {
     const { inputs, output } = schemasOf(procedure);
@@ -25,7 +25,7 @@ contract('declares an object in and a schema out, every one', () => {
   }
 });
 
-contract('needs no argument where all of it may be left out', () => {
+contract('no argument is required if every field is optional', () => {
   for (const [path, procedure] of procedures) {
     const [input] = schemasOf(procedure).inputs as [z.ZodType]; // the test above says so
     const isEmptyEnough = endpointOf(path).input.safeParse({}).success;
@@ -33,7 +33,7 @@ contract('needs no argument where all of it may be left out', () => {
   }
 });
 
-contract('has a REST path for every one, with a trailing slash, each method once', () => {
+contract('every procedure has a unique REST method and path with a trailing slash', () => {
   const seen = new Set<string>();
   forEachOpenApiProcedure(appRouter._def.procedures, ({ meta, path }) => {
     assert.match(meta.openapi.path, /\/$/, path);
@@ -44,19 +44,19 @@ contract('has a REST path for every one, with a trailing slash, each method once
   assert.is(restEndpoints().length, procedures.length);
 });
 
-contract('reads by queries and changes by mutations', () => {
+contract('queries use GET and mutations other methods', () => {
   for (const { method, type, procedure } of restEndpoints()) {
     assert.is(type, method === 'GET' ? 'query' : 'mutation', procedure);
   }
 });
 
-contract('takes every path parameter from an input key', () => {
+contract('every path parameter is an input field', () => {
   for (const { pathKeys, input, procedure } of restEndpoints()) {
     for (const key of pathKeys) assert.ok(key in input.shape, `${procedure}: ${key}`);
   }
 });
 
-contract('shows what it changes by a query that takes keys of the change', () => {
+contract('the resource of a mutation is read by a query that takes its keys', () => {
   const changes = restEndpoints().filter(({ rest, method }) => rest.resource && method !== 'POST');
   assert.ok(changes.length >= 7);
   for (const { rest, input, procedure } of changes) {
@@ -66,7 +66,7 @@ contract('shows what it changes by a query that takes keys of the change', () =>
   }
 });
 
-contract('shows what it makes by a query whose path is told by the answer', () => {
+contract('a created resource is read by a query whose path follows from the response', () => {
   const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.resource);
   assert.ok(creations.length >= 3);
   for (const { rest, procedure } of creations) {

@@ -5,14 +5,14 @@ import { ACME, ADA, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
 
 const environment = appSuite('environment', { ENVIRONMENT: 'staging', UPLOAD_BUCKET_NAME: 'shared-bucket' });
 
-environment('answers what the settings say', async ({ app }) => {
+environment('returns the configured values', async ({ app }) => {
   assert.equal(await app.as(ROOT).environment.read({}), {
     environment: 'staging',
     upload_bucket_name: 'shared-bucket',
   });
 });
 
-environment('tells a client admin of the bucket of their own client', async ({ app }) => {
+environment('returns the bucket of their own client to a client admin', async ({ app }) => {
   await app.db().updateTable('clients').set({ upload_bucket_name: 'acme-own' }).where('id', '=', 1).execute();
 
   assert.is((await app.as(ACME).environment.read({})).upload_bucket_name, 'acme-own');

@@ -20,7 +20,7 @@ const send = (app: Pick<TestApp, 'server'>, username: string, password: string, 
   });
 
 throttle(
-  'refuses the 11th try after ten failures, right password or not, with Retry-After',
+  'refuses the 11th login after ten failures, even with the right password, with Retry-After',
   async ({ app }) => {
     for (let n = 0; n < 10; n += 1) {
       assert.is((await send(app, ADA, 'wrong', '10.0.0.1')).statusCode, 400);
@@ -55,47 +55,41 @@ throttle('is shared by all instances on one database', async ({ app }) => {
   assert.is(there.statusCode, 429);
 });
 
-throttle(
-  'goes by the clock of the database, also on an instance whose clock is a day ahead',
-  async ({ app }) => {
-    const username = 'ahead@acme.test';
-    await app.as('admin@acme.test').users.create({ email: username });
-    const now = Date.now;
-    const dayAhead = () => now() + DAY_MS;
-    try {
-      Date.now = dayAhead;
-      for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.3.1');
-      Date.now = now;
-      const here = await send(app, username, 'wrong', '10.0.3.2');
-      Date.now = dayAhead;
-      const ahead = await send(app, username, 'wrong', '10.0.3.2');
+throttle('uses the database clock, even on an instance whose clock is a day ahead', async ({ app }) => {
+  const username = 'ahead@acme.test';
+  await app.as('admin@acme.test').users.create({ email: username });
+  const now = Date.now;
+  const dayAhead = () => now() + DAY_MS;
+  try {
+    Date.now = dayAhead;
+    for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.3.1');
+    Date.now = now;
+    const here = await send(app, username, 'wrong', '10.0.3.2');
+    Date.now = dayAhead;
+    const ahead = await send(app, username, 'wrong', '10.0.3.2');
 
-      assert.equal([here.statusCode, ahead.statusCode], [429, 429]);
-      assert.ok(Number(here.headers['retry-after']) <= 15 * 60, `${here.headers['retry-after']} s`);
-      assert.ok(Number(ahead.headers['retry-after']) <= 15 * 60, `${ahead.headers['retry-after']} s`);
-    } finally {
-      Date.now = now;
-    }
-  },
-);
+    assert.equal([here.statusCode, ahead.statusCode], [429, 429]);
+    assert.ok(Number(here.headers['retry-after']) <= 15 * 60, `${here.headers['retry-after']} s`);
+    assert.ok(Number(ahead.headers['retry-after']) <= 15 * 60, `${ahead.headers['retry-after']} s`);
+  } finally {
+    Date.now = now;
+  }
+});
 
-throttle(
-  'unlocks an account whose end the former clock of the database has put days ahead',
-  async ({ app }) => {
-    const username = 'set-back@acme.test';
-    for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.4.1');
-    await app
-      .db()
-      .updateTable('rate_limits')
-      .set({ expire: Date.now() + 2 * DAY_MS })
-      .where('key', '=', `login-account:${hashKey(username)}`)
-      .execute();
-    const refused = await send(app, username, 'wrong', '10.0.4.2');
+throttle('unlocks an account in time after the database clock was set back by days', async ({ app }) => {
+  const username = 'set-back@acme.test';
+  for (let n = 0; n < 10; n += 1) await send(app, username, 'wrong', '10.0.4.1');
+  await app
+    .db()
+    .updateTable('rate_limits')
+    .set({ expire: Date.now() + 2 * DAY_MS })
+    .where('key', '=', `login-account:${hashKey(username)}`)
+    .execute();
+  const refused = await send(app, username, 'wrong', '10.0.4.2');
 
-    assert.is(refused.statusCode, 429);
-    assert.ok(Number(refused.headers['retry-after']) <= 15 * 60, `${refused.headers['retry-after']} s`);
-  },
-);
+  assert.is(refused.statusCode, 429);
+  assert.ok(Number(refused.headers['retry-after']) <= 15 * 60, `${refused.headers['retry-after']} s`);
+});
 
 throttle('counts each login of a batch', async ({ app }) => {
   const caller = app.as(null);
@@ -107,7 +101,7 @@ throttle('counts each login of a batch', async ({ app }) => {
   await rejectsWith(caller.tokens.create({ username: 'guess@acme.test', password: 'again' }), 'throttled');
 });
 
-throttle('answers a burst of guesses so that the right one does not stand out', async ({ app }) => {
+throttle('responds to a burst of guesses without revealing the right one', async ({ app }) => {
   const username = 'burst@acme.test';
   await app.as('admin@acme.test').users.create({ email: username });
   const hash = await makeArgon2Hash(DEMO_PASSWORD, COST);
@@ -126,7 +120,7 @@ throttle('answers a burst of guesses so that the right one does not stand out', 
   assert.is(statuses.filter((status) => status === 429).length, 31);
 });
 
-throttle('refuses an address after a hundred failures, whomever they were for', async ({ app }) => {
+throttle('refuses an address after a hundred failures for any accounts', async ({ app }) => {
   const address = '10.0.2.1';
   const tries = Array.from({ length: 100 }, (_, n) => send(app, `u${n}@acme.test`, 'wrong', address));
   await Promise.all(tries);
@@ -135,7 +129,7 @@ throttle('refuses an address after a hundred failures, whomever they were for', 
   assert.is((await send(app, 'fresh@acme.test', 'wrong', '10.0.2.2')).statusCode, 400);
 });
 
-throttle('counts an IPv6 customer as one address', async ({ app }) => {
+throttle('counts an IPv6 /64 network as one address', async ({ app }) => {
   const { config, connection } = app;
   const settings = {
     config: { ...config, trustedProxies: 1 },

@@ -21,7 +21,7 @@ const inviteAndLose = async (app: TestApp, email: string): Promise<number> => {
   return made.id;
 };
 
-lost('lists none of a client that the inviter no longer administers', async ({ app }) => {
+lost('lists no invitations of a client that the inviter no longer administers', async ({ app }) => {
   await inviteAndLose(app, 'guest@lost.test');
   const page = await app.send('GET /jb/users/invitations/?page=1', { as: ADA });
 
@@ -36,7 +36,7 @@ lost('lists none of a client that the inviter no longer administers', async ({ a
   assert.equal(again?.extra, { note: 'of Globex' }, 'it is listed again with the role');
 });
 
-lost('lets the inviter change, mail, revoke or read none of them', async ({ app }) => {
+lost('refuses to let the inviter change, mail, revoke or read them', async ({ app }) => {
   const email = 'care@lost.test';
   const id = await inviteAndLose(app, email);
   const ada = app.as(ADA);
@@ -55,7 +55,7 @@ lost('lets the inviter change, mail, revoke or read none of them', async ({ app 
   }
 });
 
-lost('refuses somebody who has lost every role', async ({ app }) => {
+lost('refuses a user who has lost every role', async ({ app }) => {
   await inviteAndLose(app, 'all@lost.test');
   await setAdmin(app, ADA, 1, false);
 
@@ -63,7 +63,7 @@ lost('refuses somebody who has lost every role', async ({ app }) => {
   await rejectsWith(app.as(ADA).mail.list({}), 'forbidden');
 });
 
-lost('lists to staff what they made as a client admin', async ({ app }) => {
+lost('lists to staff the invitations that they created as a client admin', async ({ app }) => {
   await setAdmin(app, STAFF, 1, true);
   await app.as(STAFF).invitations.create({ items: [{ email: 'by-staff@lost.test' }] });
   await setAdmin(app, STAFF, 1, false);
@@ -83,7 +83,7 @@ lost.run();
 
 const byApp = appSuite('invitations.list by app');
 
-byApp('lists those of every inviter to who administers or oversees the app', async ({ app }) => {
+byApp('lists the invitations of all inviters to client admins, staff and superusers', async ({ app }) => {
   const item = { email: 'of-sales@x.test', client: 1, initial_apps: ['zylTKNVx'] };
   await app
     .as(ROOT)

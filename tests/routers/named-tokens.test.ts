@@ -11,7 +11,7 @@ const sites = (app: TestApp, token: string) =>
     headers: { authorization: `Token ${token}`, 'x-forwarded-for': '10.1.2.3' },
   });
 
-named('are told once, work, and say where they were last used', async ({ app }) => {
+named('are shown once, authenticate, and record their last use', async ({ app }) => {
   const { token, id } = await app.as(ADA).tokens.createNamed({ name: 'nightly export' });
   app.clock.advance(2 * MINUTE_MS);
   assert.is((await sites(app, token)).statusCode, 200);
@@ -25,7 +25,7 @@ named('are told once, work, and say where they were last used', async ({ app }) 
   assert.not.ok(JSON.stringify(listed).includes(token));
 });
 
-named('have different names, and at most 50', async ({ app }) => {
+named('have unique names, and are limited to 50', async ({ app }) => {
   await app.as(GRACE).tokens.createNamed({ name: 'a' });
   const twin = await rejectsWith(app.as(GRACE).tokens.createNamed({ name: 'a' }), 'invalid-input');
   for (let n = 1; n < 50; n += 1) await app.as(GRACE).tokens.createNamed({ name: `n${n}` });
@@ -35,7 +35,7 @@ named('have different names, and at most 50', async ({ app }) => {
   for (const { fields } of [twin, many, blank]) assert.equal(Object.keys(fields ?? {}), ['name']);
 });
 
-named('are not pushed out by logins', async ({ app }) => {
+named('are not deleted by logins', async ({ app }) => {
   const { token } = await app.as(EDSGER).tokens.createNamed({ name: 'kept' });
   const { id } = await app
     .db()
@@ -57,7 +57,7 @@ named('are not pushed out by logins', async ({ app }) => {
   assert.is((await sites(app, token)).statusCode, 200);
 });
 
-named('are revoked by their owner alone', async ({ app }) => {
+named('can be revoked only by their owner', async ({ app }) => {
   const { token, id } = await app.as(ADA).tokens.createNamed({ name: 'revoked' });
 
   await rejectsWith(app.as(GRACE).tokens.revoke({ id }), 'not-found');
@@ -67,7 +67,7 @@ named('are revoked by their owner alone', async ({ app }) => {
   await rejectsWith(app.as(ADA).tokens.revoke({ id }), 'not-found');
 });
 
-named('are not made by a login that is ended at that moment', async ({ app }) => {
+named('are not created if the credential is revoked concurrently', async ({ app }) => {
   const email = ADA;
   app.clock.advance(1000);
   const doomed = await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD });
@@ -87,7 +87,7 @@ named('are not made by a login that is ended at that moment', async ({ app }) =>
   assert.equal(left, []);
 });
 
-named('free their name once nobody has used them for too long', async ({ app }) => {
+named('free their name when they expire', async ({ app }) => {
   await app.as(ACME).tokens.createNamed({ name: 'ci' });
   app.clock.advance(91 * DAY_MS);
   const { token } = await app.as(null).tokens.create({ username: ACME, password: DEMO_PASSWORD });

@@ -16,7 +16,7 @@ const notices = async (app: TestApp, recipient: string) => {
   return mails.filter((mail) => mail.kind === 'password-changed' && mail.recipient === recipient);
 };
 
-notice('is mailed when a password is changed, renewed or reset', async ({ app }) => {
+notice('is mailed after a password is changed or reset', async ({ app }) => {
   const next = (n: number) => `${NEW}-${n}`;
   const counts: number[] = [];
   const count = async () => counts.push((await notices(app, STAFF)).length);
@@ -39,7 +39,7 @@ notice('is mailed when a password is changed, renewed or reset', async ({ app })
   assert.not.match(text, 'http');
 });
 
-notice('is not mailed of a change that failed, nor of a first password', async ({ app }) => {
+notice('is not mailed after a failed change or a first password', async ({ app }) => {
   const before = (await notices(app, ADA)).length;
   await rejectsWith(app.as(ADA).passwords.change({ password: 'wrong', new_password: NEW }), 'invalid-input');
   await app.as(ROOT).users.create({ email: 'first@acme.test', client: 1 });

@@ -26,7 +26,7 @@ const linkFor = async (app: TestApp, email: string): Promise<string> => {
   return new URL(url).searchParams.get('token') ?? '';
 };
 
-resets('owe a mail to any address, without looking whose it is', async ({ app }) => {
+resets('enqueue a mail to any address without looking up the account', async ({ app }) => {
   const before = await app.db().selectFrom('outbox_mails').select('id').execute();
 
   for (const email of [ADA, 'Nobody@Nowhere.test', IDLE]) {
@@ -46,7 +46,7 @@ resets('owe a mail to any address, without looking whose it is', async ({ app })
   );
 });
 
-resets('are bounded for each address, whether or not it is anybody’s', async ({ app }) => {
+resets('are limited per address, whether or not the account exists', async ({ app }) => {
   for (const email of [GRACE, 'stranger@nowhere.test']) {
     const request = () => app.as(null).passwords.requestReset({ email });
     for (let n = 0; n < 5; n += 1) await request();
@@ -56,7 +56,7 @@ resets('are bounded for each address, whether or not it is anybody’s', async (
   }
 });
 
-resets('set a password once, end all logins, and forgive failed ones', async ({ app }) => {
+resets('set a password once, revoke all credentials, and clear the login throttle', async ({ app }) => {
   const { token: old } = await login(app, ADA, DEMO_PASSWORD);
   for (let n = 0; n < 10; n += 1) await login(app, ADA, 'wrong').catch(() => null);
   await rejectsWith(login(app, ADA, DEMO_PASSWORD), 'throttled');
@@ -78,7 +78,7 @@ resets('set a password once, end all logins, and forgive failed ones', async ({ 
   }
 });
 
-resets('keep the link when the password is weak', async ({ app }) => {
+resets('keep the link valid after a weak password', async ({ app }) => {
   const token = await linkFor(app, GRACE);
 
   const { fields } = await rejectsWith(
@@ -90,7 +90,7 @@ resets('keep the link when the password is weak', async ({ app }) => {
   await app.as(null).passwords.reset({ token, password: NEW });
 });
 
-resets('take one of two who use a link at once', async ({ app }) => {
+resets('accept only one of two concurrent uses of a link', async ({ app }) => {
   const token = await linkFor(app, GRACE);
 
   const outcomes = await Promise.allSettled(
@@ -100,7 +100,7 @@ resets('take one of two who use a link at once', async ({ app }) => {
   assert.equal(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
 });
 
-resets('end after an hour, with a deactivation, and with another password', async ({ app }) => {
+resets('expire after an hour, by deactivation, and by a password change', async ({ app }) => {
   const dead = (token: string) => rejectsWith(app.as(null).passwords.verifyToken({ token }), 'invalid-link');
 
   const late = await linkFor(app, GRACE);
@@ -113,7 +113,7 @@ resets('end after an hour, with a deactivation, and with another password', asyn
   await dead(deactivated);
 });
 
-resets('take no token that another key has signed, or of any other form', async ({ app }) => {
+resets('refuse a token that is malformed or signed with another key', async ({ app }) => {
   const token = await linkFor(app, ADA);
   const [id = '', signature = ''] = token.split('.');
   const forger = createSignedLinks({ secretKey: 'another key', baseUrl: '' });
@@ -136,7 +136,7 @@ resets('take no token that another key has signed, or of any other form', async 
   assert.is((await app.as(null).passwords.verifyToken({ token })).email, ADA);
 });
 
-resets('and deactivations of the same user get in no deadlock', async ({ app }) => {
+resets('do not deadlock with deactivations of the same user', async ({ app }) => {
   for (let n = 0; n < 10; n += 1) {
     const token = await linkFor(app, GRACE);
     const outcomes = await Promise.allSettled([
@@ -155,7 +155,7 @@ resets.run();
 
 const bounded = appSuite('bounds of password resets', { TRUST_PROXY: '1' });
 
-bounded('of one network use up nobody’s own', async ({ app }) => {
+bounded('beyond the limit of a network do not count against accounts', async ({ app }) => {
   const request = async (email: string, address: string) =>
     (
       await app.send('POST /password/request-reset/', {

@@ -22,7 +22,7 @@ const login = (app: TestApp, username: string, password: string) =>
 const sites = (app: TestApp, token: string) =>
   app.send('GET /jb/sites/', { headers: { authorization: `Token ${token}` } });
 
-passwords('changes with the current one, and ends every other login', async ({ app }) => {
+passwords('can be changed with the current one, which revokes all other credentials', async ({ app }) => {
   const other = await login(app, GRACE, DEMO_PASSWORD);
   const own = await app.tokenOf(GRACE);
   app.clock.advance(1000);
@@ -38,21 +38,24 @@ passwords('changes with the current one, and ends every other login', async ({ a
   assert.is(grace?.last_password_set.getTime(), app.clock.now().getTime());
 });
 
-passwords('are not changed with a wrong current one, to the same one, or to a weak one', async ({ app }) => {
-  const change = (password: string, new_password: string) =>
-    app.as(ADA).passwords.change({ password, new_password });
+passwords(
+  'cannot be changed with a wrong current one, to the same one, or to a weak one',
+  async ({ app }) => {
+    const change = (password: string, new_password: string) =>
+      app.as(ADA).passwords.change({ password, new_password });
 
-  const wrong = await rejectsWith(change('wrong', NEW), 'invalid-input');
-  const same = await rejectsWith(change(DEMO_PASSWORD, DEMO_PASSWORD), 'invalid-input');
-  const weak = await rejectsWith(change(DEMO_PASSWORD, 'ada'), 'invalid-input');
+    const wrong = await rejectsWith(change('wrong', NEW), 'invalid-input');
+    const same = await rejectsWith(change(DEMO_PASSWORD, DEMO_PASSWORD), 'invalid-input');
+    const weak = await rejectsWith(change(DEMO_PASSWORD, 'ada'), 'invalid-input');
 
-  assert.equal(Object.keys(wrong.fields ?? {}), ['password']);
-  assert.equal(Object.keys(same.fields ?? {}), ['new_password']);
-  assert.is(weak.fields?.new_password?.length, 2, 'too short and personal');
-  assert.ok((await login(app, ADA, DEMO_PASSWORD)).token);
-});
+    assert.equal(Object.keys(wrong.fields ?? {}), ['password']);
+    assert.equal(Object.keys(same.fields ?? {}), ['new_password']);
+    assert.is(weak.fields?.new_password?.length, 2, 'too short and personal');
+    assert.ok((await login(app, ADA, DEMO_PASSWORD)).token);
+  },
+);
 
-passwords('meet the strictest policy of all clients of the user', async ({ app }) => {
+passwords('must meet the strictest policy of the user’s clients', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 2, password_min_length: 20, password_require_special: true });
   await app
     .as(ROOT)
@@ -74,7 +77,7 @@ passwords('meet the strictest policy of all clients of the user', async ({ app }
   assert.is(fields?.new_password?.length, 2);
 });
 
-passwords('expire after the days of the policy, until they are renewed', async ({ app }) => {
+passwords('expire after the days of the policy, until they are changed', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 30 });
   app.clock.advance(31 * DAY_MS);
 
@@ -93,7 +96,7 @@ passwords('expire after the days of the policy, until they are renewed', async (
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 0 });
 });
 
-passwords('can be renewed by nobody who does not know them', async ({ app }) => {
+passwords('cannot be changed after expiry without the current one', async ({ app }) => {
   for (const [username, password] of [
     [ADA, 'wrong'],
     [IDLE, DEMO_PASSWORD],
@@ -106,7 +109,7 @@ passwords('can be renewed by nobody who does not know them', async ({ app }) => 
   }
 });
 
-passwords('are judged while they are typed, by the policy of the user or of the host', async ({ app }) => {
+passwords('are checked while being typed, by the policy of the user or of the host', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 1, password_require_numeric: true });
 
   const own = await app.as(ADA).passwords.check({ password: 'Lovelace-and-more' });
@@ -121,7 +124,7 @@ passwords('are judged while they are typed, by the policy of the user or of the 
   await app.as(ROOT).clients.update({ id: 1, password_require_numeric: false });
 });
 
-passwords('of whom would be too old is shown before an expiry is set', async ({ app }) => {
+passwords('an expiry preview lists the affected users', async ({ app }) => {
   const preview = (as: string, days: number, id = 1) => app.as(as).passwords.previewExpiry({ id, days });
 
   assert.equal(await preview(ACME, 0), { total: 0, users: [] });
@@ -137,7 +140,7 @@ passwords('of whom would be too old is shown before an expiry is set', async ({ 
   await rejectsWith(preview(ADA, 10), 'forbidden');
 });
 
-passwords('leave no login alive that was made with the old one at the same moment', async ({ app }) => {
+passwords('a change revokes a concurrent login with the old one', async ({ app }) => {
   const email = 'race@acme.test';
   await app.as(ACME).users.create({ email });
   const hash = await app.hasher.hash(DEMO_PASSWORD);

@@ -17,7 +17,7 @@ const ROLES: Record<string, string> = {
 const urlOf = ({ method, url }: Endpoint): string =>
   `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;
 
-refusals('every procedure with a role names that role to a member', async ({ app }) => {
+refusals('every procedure that requires a role names it in the error', async ({ app }) => {
   const endpoints = restEndpoints().filter(({ role }) => role !== undefined);
   assert.ok(endpoints.length > 30);
   for (const endpoint of endpoints) {
@@ -35,7 +35,7 @@ refusals('names the client whose admin may read the usage of an app', async ({ a
   assert.is(refused.message, 'This needs the role client admin of client 2, staff or superuser.');
 });
 
-refusals('tells a client admin why a user of theirs cannot be changed', async ({ app }) => {
+refusals('explains to a client admin why they cannot change a user', async ({ app }) => {
   const root = app.as(ROOT);
   await root.roles.update({ email: GRACE, is_staff: true });
   await root.roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });

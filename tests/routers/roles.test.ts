@@ -5,7 +5,7 @@ import { ACME, ADA, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 
 const roles = appSuite('roles');
 
-roles('makes a member an admin of a client, and a member again', async ({ app }) => {
+roles('can make a member a client admin, and a member again', async ({ app }) => {
   const made = await app.as(ROOT).roles.setClientAdmin({ id: 1, email: ADA, is_admin: true });
   assert.equal(made.clientadmin_of, [1]);
   assert.is((await app.as(ADA).users.list({})).length, 4);
@@ -16,7 +16,7 @@ roles('makes a member an admin of a client, and a member again', async ({ app })
   assert.equal((await app.as(ADA).sites.list({})).length, 1);
 });
 
-roles('does not make a member of whom it only takes an office that they never had', async ({ app }) => {
+roles('revoking a client admin role from a non-member does not add a membership', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 
   await rejectsWith(app.as(ACME).users.get({ email: EDSGER }), 'not-found');
@@ -33,7 +33,7 @@ roles('grants and revokes staff and superuser', async ({ app }) => {
   await app.as(GRACE).roles.update({ email: ROOT, is_superuser: true });
 });
 
-roles('leaves a superuser when two revoke each other at once', async ({ app }) => {
+roles('keeps one superuser if two revoke each other concurrently', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_superuser: true });
 
   const outcomes = await Promise.allSettled([
@@ -45,7 +45,7 @@ roles('leaves a superuser when two revoke each other at once', async ({ app }) =
   await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', ROOT).execute();
 });
 
-roles('is for superusers, and for users and clients that exist', async ({ app }) => {
+roles('requires a superuser, and an existing user and client', async ({ app }) => {
   for (const who of [ACME, STAFF, ADA]) {
     await rejectsWith(app.as(who).roles.update({ email: who, is_superuser: true }), 'forbidden');
     await rejectsWith(app.as(who).roles.setClientAdmin({ id: 1, email: who, is_admin: true }), 'forbidden');

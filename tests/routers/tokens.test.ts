@@ -13,7 +13,7 @@ const login = (app: TestApp, username: string, password = DEMO_PASSWORD) =>
 const sites = (app: TestApp, token: string) =>
   app.send('GET /jb/sites/', { headers: { authorization: `Token ${token}` } });
 
-tokens('gives 160 random bits, and keeps only their SHA-256', async ({ app }) => {
+tokens('have 160 random bits, and only their SHA-256 is stored', async ({ app }) => {
   const { token } = await login(app, 'Ada@ACME.test');
   const rows = await app.db().selectFrom('api_tokens').selectAll().execute();
 
@@ -22,7 +22,7 @@ tokens('gives 160 random bits, and keeps only their SHA-256', async ({ app }) =>
   assert.ok(rows.some((row) => row.digest === tokenDigest(token)));
 });
 
-tokens('gives a new token for each login, and by the email alias as well', async ({ app }) => {
+tokens('are new for each login, also by the email alias', async ({ app }) => {
   const first = await login(app, ADA);
   const second = await app.as(null).tokens.createByEmail({ email: ADA, password: DEMO_PASSWORD });
   const aliased = await app.send('POST /jb/api-token-auth/', {
@@ -34,7 +34,7 @@ tokens('gives a new token for each login, and by the email alias as well', async
 });
 
 tokens(
-  'says the same of a wrong password, an unknown and an inactive user, and a hash of no known kind',
+  'are refused with the same error for a wrong password, an unknown or inactive user, and an unknown hash format',
   async ({ app }) => {
     await app.as(ACME).users.create({ email: 'django@acme.test' });
     const hash = 'pbkdf2_sha256$1000$salt$aGFzaA==';
@@ -68,7 +68,7 @@ tokens('names the missing fields', async ({ app }) => {
   });
 });
 
-tokens('records the login, and the use of a token at most once a minute', async ({ app }) => {
+tokens('record the login, and their use at most once a minute', async ({ app }) => {
   const { token } = await login(app, ADA);
   const lastUsed = async () =>
     (
@@ -90,7 +90,7 @@ tokens('records the login, and the use of a token at most once a minute', async 
   assert.is((await app.as(ACME).users.get({ email: ADA })).last_login?.getTime(), made);
 });
 
-tokens('drops the oldest beyond 50', async ({ app }) => {
+tokens('are limited to 50 per user; the oldest are deleted', async ({ app }) => {
   const { id } = await app
     .db()
     .selectFrom('users')
@@ -116,7 +116,7 @@ tokens('drops the oldest beyond 50', async ({ app }) => {
   assert.ok(digests.includes(tokenDigest('old 1')));
 });
 
-tokens('ends with the deactivation of its owner, and does not return with them', async ({ app }) => {
+tokens('are revoked by deactivation, and not restored by activation', async ({ app }) => {
   const { token } = await login(app, GRACE);
 
   await app.as(ROOT).users.deactivate({ email: GRACE });
@@ -125,7 +125,7 @@ tokens('ends with the deactivation of its owner, and does not return with them',
   assert.is((await sites(app, token)).statusCode, 401);
 });
 
-tokens('leaves no token alive when login and deactivation meet', async ({ app }) => {
+tokens('are not issued by a login concurrent with a deactivation', async ({ app }) => {
   const email = 'meet@acme.test';
   await app.as(ACME).users.create({ email });
   const hash = await app.hasher.hash(DEMO_PASSWORD);
@@ -145,7 +145,7 @@ tokens('leaves no token alive when login and deactivation meet', async ({ app })
   assert.is(alive.length, 0);
 });
 
-tokens('rehashes at login what was hashed more cheaply', async ({ app }) => {
+tokens('upgrade an outdated password hash at login', async ({ app }) => {
   const cheap = await argon2.hash(DEMO_PASSWORD, { memoryCost: 1024, timeCost: 2, parallelism: 1 });
   const hashOf = async () =>
     (
@@ -165,7 +165,7 @@ tokens('rehashes at login what was hashed more cheaply', async ({ app }) => {
   assert.ok((await login(app, ADA)).token);
 });
 
-tokens('dies 90 days after its last use, not after its making', async ({ app }) => {
+tokens('expire 90 days after their last use', async ({ app }) => {
   const { token } = await login(app, ADA);
 
   app.clock.advance(80 * DAY_MS);

@@ -11,7 +11,7 @@ const makeSuperuser = async (app: TestApp, email: string): Promise<void> => {
   await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', email).execute();
 };
 
-deactivate('ends access and keeps the user, and the first date when repeated', async ({ app }) => {
+deactivate('revokes access, keeps the user, and keeps the first date when repeated', async ({ app }) => {
   await app.as(ACME).users.deactivate({ email: GRACE });
   const first = await app.as(ACME).users.get({ email: GRACE });
   app.clock.advance(MINUTE_MS);
@@ -22,7 +22,7 @@ deactivate('ends access and keeps the user, and the first date when repeated', a
   assert.equal(second, first);
 });
 
-deactivate('is what PATCH with is_active false does, and true undoes', async ({ app }) => {
+deactivate('works by PATCH with is_active, and can be undone', async ({ app }) => {
   const off = await app.as(ACME).users.update({ email: ADA, is_active: false });
   app.clock.advance(MINUTE_MS);
   const on = await app.as(ACME).users.update({ email: ADA, is_active: true });
@@ -35,7 +35,7 @@ deactivate('is what PATCH with is_active false does, and true undoes', async ({ 
   assert.equal(kept, on);
 });
 
-deactivate('answers 204 over REST, and 404 for who cannot be seen', async ({ app }) => {
+deactivate('responds with 204 over REST, and 404 for a user the caller may not see', async ({ app }) => {
   const done = await app.send(`DELETE /jb/users/${IDLE}/`, { as: ACME });
   const foreign = await app.send(`DELETE /jb/users/${EDSGER}/`, { as: ACME });
 
@@ -44,13 +44,13 @@ deactivate('answers 204 over REST, and 404 for who cannot be seen', async ({ app
   assert.is(foreign.statusCode, 404);
 });
 
-deactivate('never works on oneself', async ({ app }) => {
+deactivate('refuses to deactivate oneself', async ({ app }) => {
   await rejectsWith(app.as(ACME).users.deactivate({ email: ACME }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.deactivate({ email: ROOT }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'self-modification');
 });
 
-deactivate('is for superusers to do to an admin of a client that is not the caller’s', async ({ app }) => {
+deactivate('requires a superuser for an admin of another client', async ({ app }) => {
   await app
     .db()
     .insertInto('memberships')
@@ -61,7 +61,7 @@ deactivate('is for superusers to do to an admin of a client that is not the call
   await app.as(ROOT).users.deactivate({ email: GLOBEX });
 });
 
-deactivate('is refused to a client admin for superusers and staff who share the client', async ({ app }) => {
+deactivate('refuses a client admin for superusers and staff of the same client', async ({ app }) => {
   await makeSuperuser(app, 'boss@acme.test');
   await app
     .db()
@@ -75,7 +75,7 @@ deactivate('is refused to a client admin for superusers and staff who share the 
   }
 });
 
-deactivate('stops a superuser in the middle of what they were about to do', async ({ app }) => {
+deactivate('fails a concurrent change by the deactivated superuser', async ({ app }) => {
   const [x, y, z] = ['x@acme.test', 'y@acme.test', 'z@acme.test'] as const;
   for (const email of [x, y, z]) await makeSuperuser(app, email);
 
@@ -88,7 +88,7 @@ deactivate('stops a superuser in the middle of what they were about to do', asyn
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
 });
 
-deactivate('lets one of two superusers win who deactivate each other', async ({ app }) => {
+deactivate('lets one of two superusers succeed who deactivate each other', async ({ app }) => {
   const others = app.db().updateTable('users').set({ is_superuser: false }).where('email', '<>', ROOT);
   await others.execute();
   await makeSuperuser(app, 'second@acme.test');

@@ -21,7 +21,7 @@ search.before(async ({ app }) => {
   await root.users.create({ email: OSCAR, first_name: 'ÉLODIE', last_name: 'Groß', client: 1 });
 });
 
-search('finds parts of the address, the first and the last name, in any case', async ({ app }) => {
+search('matches parts of the address and names, ignoring case', async ({ app }) => {
   assert.equal(await found(app, { search: 'ovelac' }), [ADA]);
   assert.equal(await found(app, { search: 'HOPPER' }), [GRACE]);
   assert.equal(await found(app, { search: 'gRaCe@' }), [GRACE]);
@@ -30,18 +30,18 @@ search('finds parts of the address, the first and the last name, in any case', a
   assert.equal(await found(app, { search: 'nobody' }), []);
 });
 
-search('wants every word, wherever each is found', async ({ app }) => {
+search('requires every word, in any field', async ({ app }) => {
   assert.equal(await found(app, { search: 'lovelace ada' }), [ADA]);
   assert.equal(await found(app, { search: '  acme.test\t hop ' }), [GRACE]);
   assert.equal(await found(app, { search: 'ada hopper' }), []);
 });
 
-search('takes no word across two fields', async ({ app }) => {
+search('does not match a word across two fields', async ({ app }) => {
   assert.equal(await found(app, { search: 'testada' }), []);
   assert.equal(await found(app, { search: 'adalovelace' }), []);
 });
 
-search('takes %, _ and \\ for themselves', async ({ app }) => {
+search('treats %, _ and \\ literally', async ({ app }) => {
   assert.equal(await found(app, { search: '100%' }), [OTTO]);
   assert.equal(await found(app, { search: 'o_1' }), [OTTO]);
   assert.equal(await found(app, { search: '\\' }), [OTTO]);
@@ -50,13 +50,13 @@ search('takes %, _ and \\ for themselves', async ({ app }) => {
   assert.equal(await found(app, { search: '_' }), [OTTO]);
 });
 
-search('that says nothing leaves nobody out', async ({ app }) => {
+search('matches every user if it is blank', async ({ app }) => {
   const everybody = await found(app, {});
   assert.equal(await found(app, { search: '' }), everybody);
   assert.equal(await found(app, { search: ' \t ' }), everybody);
 });
 
-search('goes along with is_active and app, and shows only whom the caller may see', async ({ app }) => {
+search('combines with is_active and app, and returns only visible users', async ({ app }) => {
   assert.equal(await found(app, { is_active: false }), [IDLE]);
   assert.equal(await found(app, { search: 'acme', is_active: false }), [IDLE]);
   assert.equal(await found(app, { search: 'acme.test', app: 'churn' }), [ADA]);
@@ -65,7 +65,7 @@ search('goes along with is_active and app, and shows only whom the caller may se
   assert.equal(await found(app, { search: 'dijkstra' }), [EDSGER]);
 });
 
-search('is there for the users of a client', async ({ app }) => {
+search('works for the users of a client', async ({ app }) => {
   const inAcme = async (filter: Filter) =>
     (await app.as(ACME).clients.users({ id: 1, ...filter })).map(({ email }) => email);
 
@@ -74,7 +74,7 @@ search('is there for the users of a client', async ({ app }) => {
   assert.equal(await inAcme({ search: 'dijkstra' }), []);
 });
 
-search('is read from the query, and refused where it cannot be searched for', async ({ app }) => {
+search('is read from the query string, and refused where search is not supported', async ({ app }) => {
   const read = (query: string) => app.send(`GET /jb/users/?${query}`, { as: ROOT });
   const words = Array.from({ length: 11 }, (_, n) => `w${n}`).join(' ');
 
@@ -102,7 +102,7 @@ const text = fc
 
 const tenWords = (value: string): string => value.split(/\s+/u).filter(Boolean).slice(0, 10).join(' ');
 
-search('finds whoever has the words in a name, and whatever is searched for is no fault', async ({ app }) => {
+search('finds users by any words of their names, and accepts any text', async ({ app }) => {
   await fc.assert(
     fc.asyncProperty(text, fc.nat(40), fc.nat(40), text, async (name, from, to, other) => {
       await app.db().updateTable('users').set({ last_name: name }).where('email', '=', GRACE).execute();
@@ -116,7 +116,7 @@ search('finds whoever has the words in a name, and whatever is searched for is n
   );
 });
 
-search('has an index, which is used where there is enough to read', async ({ app }) => {
+search('uses its index on large tables', async ({ app }) => {
   const plan = await app
     .db()
     .transaction()

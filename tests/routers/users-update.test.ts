@@ -44,7 +44,7 @@ for (const { as, keys } of WAYS) {
   });
 }
 
-updating('tells of changes that come together one after another', async ({ app }) => {
+updating('records concurrent changes one after another', async ({ app }) => {
   const names = Array.from({ length: 8 }, (_, index) => `Ada ${index}`);
   const send = (first_name: string) => app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name } });
   const { first_name: before } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
@@ -60,7 +60,7 @@ updating('tells of changes that come together one after another', async ({ app }
   assert.equal(told.toSorted(), names);
 });
 
-updating('leaves free-form data that it is not given to the letter', async ({ app }) => {
+updating('keeps the exact text of extra if it is not given', async ({ app }) => {
   const text = '{"big": 12345678901234567890,  "twice": 1, "twice": 1.0}';
   await sql`update users set extra = ${text}::json where email = ${ADA}`.execute(app.db());
   await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name: 'Other', apps: [CHURN] } });
@@ -70,7 +70,7 @@ updating('leaves free-form data that it is not given to the letter', async ({ ap
   assert.equal(rows, [{ extra: text }]);
 });
 
-updating('writes neither user nor trail when nothing changes', async ({ app }) => {
+updating('writes neither the user nor the audit trail if nothing changes', async ({ app }) => {
   const row = () => sql`select xmin::text, ctid::text from users where email = ${ADA}`.execute(app.db());
   const { first_name, apps } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
   const before = [(await row()).rows, await logOf(app)];

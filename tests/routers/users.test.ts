@@ -7,7 +7,7 @@ const read = appSuite('users.list, users.get');
 const create = appSuite('users.create');
 const update = appSuite('users.update');
 
-read('shows a client admin those who share a client with their office', async ({ app }) => {
+read('returns to a client admin the members of their clients', async ({ app }) => {
   const emails = async (who: string) => (await app.as(who).users.list({})).map((user) => user.email);
 
   assert.equal(await emails(ACME), [ACME, ADA, GRACE, IDLE]);
@@ -16,13 +16,13 @@ read('shows a client admin those who share a client with their office', async ({
   assert.equal(await emails(ROOT), await emails(STAFF));
 });
 
-read('shows a member nobody but themselves', async ({ app }) => {
+read('returns to a member only themselves', async ({ app }) => {
   assert.is((await app.as(ADA).users.get({ email: ADA })).email, ADA);
   await rejectsWith(app.as(ADA).users.get({ email: GRACE }), 'not-found');
   await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
-read('answers another client’s user as if there were none', async ({ app }) => {
+read('fails with not-found for a user of another client', async ({ app }) => {
   const foreign = await rejectsWith(app.as(ACME).users.get({ email: EDSGER }), 'not-found');
   const missing = await rejectsWith(app.as(ACME).users.get({ email: 'none@acme.test' }), 'not-found');
 
@@ -39,7 +39,7 @@ read('lists the users of an app by its slug', async ({ app }) => {
   await rejectsWith(emails('No Slug'), 'invalid-input');
 });
 
-read('tells of apps and offices only what the caller may see', async ({ app }) => {
+read('returns only apps and admin roles that the caller may see', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
 
   assert.equal((await app.as(ACME).users.get({ email: GRACE })).apps, ['zylTKNVx']);
@@ -48,7 +48,7 @@ read('tells of apps and offices only what the caller may see', async ({ app }) =
   assert.equal((await app.as(ROOT).users.get({ email: ACME })).clientadmin_of, [1]);
 });
 
-create('makes a user with the defaults of a new one', async ({ app }) => {
+create('creates a user with defaults', async ({ app }) => {
   const user = await app.as(ACME).users.create({ email: 'New@Acme.test' });
   const other = await app.as(GLOBEX).users.create({ email: 'new@globex.test' });
 
@@ -61,7 +61,7 @@ create('makes a user with the defaults of a new one', async ({ app }) => {
   assert.equal(user.date_joined, app.clock.now());
 });
 
-create('takes every address that HTML takes, and draws an avatar for each', async ({ app }) => {
+create('accepts every address that HTML accepts, and draws an avatar for each', async ({ app }) => {
   for (const email of ['a%b+c@x.com', "o'hara&sons/x@x.com", '_x@localhost', '%@x.com']) {
     const user = await app.as(ACME).users.create({ email });
     assert.is(user.email, email);
@@ -78,7 +78,7 @@ create('takes every address that HTML takes, and draws an avatar for each', asyn
   ]);
 });
 
-create('owes the mail to set a password, unless told not to', async ({ app }) => {
+create('enqueues the mail to set a password, unless send_email is false', async ({ app }) => {
   await app.as(ACME).users.create({ email: 'mailed@acme.test' });
   await app.as(ACME).users.create({ email: 'unmailed@acme.test', send_email: false });
   const mails = await app.db().selectFrom('outbox_mails').select(['kind', 'recipient']).execute();
@@ -87,7 +87,7 @@ create('owes the mail to set a password, unless told not to', async ({ app }) =>
   assert.not.ok(mails.some((mail) => mail.recipient === 'unmailed@acme.test'));
 });
 
-create('puts the user into the clients of the apps and of the caller’s only office', async ({ app }) => {
+create('adds the user to the clients of the apps and to the caller’s only client', async ({ app }) => {
   const inClient = async (id: number, email: string) =>
     (await app.as(ROOT).clients.users({ id })).some((user) => user.email === email);
   await app.as(ACME).users.create({ email: 'own@acme.test' });
@@ -99,7 +99,7 @@ create('puts the user into the clients of the apps and of the caller’s only of
   assert.ok(await inClient(2, 'named@acme.test'));
 });
 
-create('refuses a user of no client, of a foreign or of an unknown one', async ({ app }) => {
+create('refuses a missing, unknown or foreign client', async ({ app }) => {
   const none = await rejectsWith(app.as(ROOT).users.create({ email: 'x@acme.test' }), 'invalid-input');
   const foreign = app.as(ACME).users.create({ email: 'x@acme.test', client: 2 });
   const unknown = app.as(ROOT).users.create({ email: 'x@acme.test', client: 99 });
@@ -110,7 +110,7 @@ create('refuses a user of no client, of a foreign or of an unknown one', async (
   await rejectsWith(app.as(ROOT).users.get({ email: 'x@acme.test' }), 'not-found');
 });
 
-create('refuses apps of other clients like apps that do not exist', async ({ app }) => {
+create('refuses apps of other clients like unknown apps', async ({ app }) => {
   for (const id of ['Hb7cW2ke', 'AAAAAAAA']) {
     const attempt = app.as(ACME).users.create({ email: 'x@acme.test', apps: ['zylTKNVx', id] });
     assert.equal((await rejectsWith(attempt, 'invalid-input')).fields, {
@@ -119,7 +119,7 @@ create('refuses apps of other clients like apps that do not exist', async ({ app
   }
 });
 
-create('refuses an address that is taken, whatever its case', async ({ app }) => {
+create('refuses a taken address, ignoring case', async ({ app }) => {
   const taken = await rejectsWith(app.as(ACME).users.create({ email: 'ADA@acme.TEST' }), 'user-exists');
   const worse = app.as(ACME).users.create({ email: 'ada@acme.test', apps: ['AAAAAAAA'] });
   const both = await rejectsWith(worse, 'user-exists');
@@ -132,7 +132,7 @@ create('refuses an address that is taken, whatever its case', async ({ app }) =>
   assert.equal(overRest.json().errors, { email: ['A user with this email address already exists.'] });
 });
 
-create('reports only the client when it is not the caller’s', async ({ app }) => {
+create('reports only the client if the caller does not administer it', async ({ app }) => {
   const faultsOf = async (email: string, client: number) => {
     const attempt = app.as(ACME).users.create({ email, client, apps: ['Hb7cW2ke'] });
     return (await rejectsWith(attempt, 'invalid-input')).fields;
@@ -145,7 +145,7 @@ create('reports only the client when it is not the caller’s', async ({ app }) 
   }
 });
 
-create('hides a taken address among other errors, unless the caller sees its user', async ({ app }) => {
+create('reports a taken address with other errors only if the caller may see its user', async ({ app }) => {
   const faultsOf = async (email: string) => {
     const attempt = app.as(ACME).users.create({ email, apps: ['AAAAAAAA'] });
     return (await rejectsWith(attempt, 'invalid-input')).fields;
@@ -156,7 +156,7 @@ create('hides a taken address among other errors, unless the caller sees its use
   assert.equal(Object.keys(taken.fields ?? {}), ['email']);
 });
 
-create('lets one of twenty creations of an address win, and tells the others', async ({ app }) => {
+create('lets one of twenty concurrent creations of an address succeed', async ({ app }) => {
   const attempts = Array.from({ length: 20 }, () =>
     app.send('POST /jb/users/', { as: ACME, payload: { email: 'race@acme.test' } }),
   );
@@ -167,7 +167,7 @@ create('lets one of twenty creations of an address win, and tells the others', a
   assert.equal([...problems], ['urn:steward:problem:user-exists']);
 });
 
-create('gives parallel users of one local part handles of their own', async ({ app }) => {
+create('assigns distinct handles to concurrent users with the same local part', async ({ app }) => {
   const created = await Promise.all(
     Array.from({ length: 10 }, (_, n) => app.as(ACME).users.create({ email: `same@host${n}.test` })),
   );
@@ -175,7 +175,7 @@ create('gives parallel users of one local part handles of their own', async ({ a
   assert.is(new Set(created.map((user) => user.handle)).size, 10);
 });
 
-create('gives handles that meet by their numbers to one each', async ({ app }) => {
+create('assigns distinct handles if numbered bases collide', async ({ app }) => {
   for (let round = 0; round < 4; round += 1) {
     const base = `qz${round}x`;
     await app.as(ACME).users.create({ email: `${base}@h1.test` });
@@ -187,7 +187,7 @@ create('gives handles that meet by their numbers to one each', async ({ app }) =
   }
 });
 
-create('names every fault at once, of the address and of the apps', async ({ app }) => {
+create('reports all errors of address and apps at once', async ({ app }) => {
   const attempt = app.as(ACME).users.create({ email: ADA, apps: ['AAAAAAAA'], client: 1 });
 
   assert.equal(Object.keys((await rejectsWith(attempt, 'user-exists')).fields ?? {}).sort(), [
@@ -202,7 +202,7 @@ create('is refused to members and staff', async ({ app }) => {
   await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'unauthenticated');
 });
 
-update('changes what is given and nothing else', async ({ app }) => {
+update('changes only the given fields', async ({ app }) => {
   const before = await app.as(ACME).users.get({ email: ADA });
   const after = await app.as(ACME).users.update({ email: ADA, first_name: 'Augusta', extra: { a: [1] } });
 
@@ -210,7 +210,7 @@ update('changes what is given and nothing else', async ({ app }) => {
   assert.equal((await app.as(ACME).users.update({ email: ADA, extra: {} })).extra, {});
 });
 
-update('takes exactly the documented part of a whole user echoed back', async ({ app }) => {
+update('accepts a complete user sent back, and applies only the documented fields', async ({ app }) => {
   const shown = (await app.send(`GET /jb/users/${ADA}/`, { as: ACME })).json();
   const echoed = await app.send(`PATCH /jb/users/${ADA}/`, {
     as: ACME,
@@ -221,7 +221,7 @@ update('takes exactly the documented part of a whole user echoed back', async ({
   await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
-update('leaves the apps of other clients alone', async ({ app }) => {
+update('keeps the apps of other clients', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
 
   await app.as(ACME).users.update({ email: GRACE, apps: ['Qm3vR8pa'] });
@@ -230,7 +230,7 @@ update('leaves the apps of other clients alone', async ({ app }) => {
   assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, ['Qm3vR8pa']);
 });
 
-update('loses nothing when admins of two clients set apps at once', async ({ app }) => {
+update('keeps both changes if admins of two clients set apps concurrently', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['Hb7cW2ke', 'zylTKNVx'] });
   for (let round = 0; round < 5; round += 1) {
     await Promise.all([
@@ -242,7 +242,7 @@ update('loses nothing when admins of two clients set apps at once', async ({ app
   }
 });
 
-update('is refused for client admins, to everyone', async ({ app }) => {
+update('refuses to change client admins', async ({ app }) => {
   for (const who of [ROOT, ACME]) {
     const attempt = app.as(who).users.update({ email: ACME, first_name: 'X' });
     assert.is((await rejectsWith(attempt, 'client-admin-locked')).status, 403);
@@ -250,12 +250,12 @@ update('is refused for client admins, to everyone', async ({ app }) => {
   await rejectsWith(app.as(ACME).users.update({ email: GLOBEX, first_name: 'X' }), 'not-found');
 });
 
-update('is refused to members and staff, even of themselves', async ({ app }) => {
+update('refuses members and staff, even for themselves', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
   await rejectsWith(app.as(STAFF).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
 });
 
-update('keeps extra as it was sent, and bounds it', async ({ app }) => {
+update('keeps extra as sent, and limits its size', async ({ app }) => {
   const nested = (depth: number) => JSON.parse(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
   const kept = { ключ: 'значение', 'a.b': { '': [null, 1.5, 'x\0y'] }, z: 1, a: 2 };
   const set = (extra: Record<string, unknown>) => app.as(ACME).users.update({ email: ADA, extra });

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createResponseEncryption } from '../../src/services/idempotency/response-encryption.ts';
 
-const seals = suite('seal of answers');
+const encryption = suite('response encryption');
 
 const seal = createResponseEncryption('a secret key that only tests ever use');
 const other = createResponseEncryption('another secret key');
@@ -12,12 +12,12 @@ const refuses = async (opening: Promise<string>, which?: string): Promise<void> 
   assert.is(outcome.status, 'rejected', which);
 };
 
-seals('opens where it was made for', async () => {
+encryption('opens in the same context', async () => {
   assert.is(await seal.open(await seal.seal(ANSWER, '1 key'), '1 key'), ANSWER);
   assert.is(await seal.open(await seal.seal('', '1 key'), '1 key'), '');
 });
 
-seals('keeps the answer to a bulk in a fraction of its bytes, and a short one in all of them', async () => {
+encryption('compresses bulk responses, and leaves short ones uncompressed', async () => {
   const bulk = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, name: `Zoë ${id}` })));
   const sealed = await seal.seal(bulk, '1 key');
 
@@ -31,14 +31,14 @@ seals('keeps the answer to a bulk in a fraction of its bytes, and a short one in
   );
 });
 
-seals('opens for no other user, key or service', async () => {
+encryption('does not open for another user, key or service', async () => {
   const sealed = await seal.seal(ANSWER, '1 key');
   await refuses(seal.open(sealed, '2 key'));
   await refuses(seal.open(sealed, '1 yek'));
   await refuses(other.open(sealed, '1 key'));
 });
 
-seals('opens for nobody who has altered or cut it', async () => {
+encryption('does not open if altered or truncated', async () => {
   const sealed = await seal.seal(ANSWER, '1 key');
   for (const at of [0, 12, 28, sealed.length - 1]) {
     const altered = Buffer.from(sealed);
@@ -48,17 +48,17 @@ seals('opens for nobody who has altered or cut it', async () => {
   }
 });
 
-seals('shows neither the answer nor that it is the same again', async () => {
+encryption('reveals neither the response nor that two are equal', async () => {
   const [first, second] = [await seal.seal(ANSWER, '1 key'), await seal.seal(ANSWER, '1 key')];
   assert.not.ok(first.includes('token'));
   assert.not.equal(first, second);
 });
 
-seals('tells requests apart by a digest that takes the key to make', () => {
+encryption('fingerprints requests with a keyed digest', () => {
   assert.match(seal.fingerprint('a'), /^[0-9a-f]{64}$/);
   assert.is(seal.fingerprint('a'), seal.fingerprint('a'));
   assert.is.not(seal.fingerprint('a'), seal.fingerprint('b'));
   assert.is.not(seal.fingerprint('a'), other.fingerprint('a'));
 });
 
-seals.run();
+encryption.run();

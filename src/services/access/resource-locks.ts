@@ -8,13 +8,13 @@ import type { Actor } from './actor.ts';
 import { appVisibleTo, clientVisibleTo } from './visibility.ts';
 
 type Deps = { em: SqlEntityManager; clock: Clock };
-/** As the query that shows the resource takes it, and has checked it. */
+/** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
 
 /**
- * Holds back whoever else would write what a query shows, until the transaction ends: each takes the row that all
- * writers of the resource take. What is not there, or not visible to the actor, is not locked. Not `for update`: whoever writes usage, or adds a
- * member, only makes sure that the app or client stays, and need not wait.
+ * Locks the row behind a resource until the end of the transaction, so that its ETag cannot change. Every writer of the
+ * resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key update`
+ * lets other transactions add usage or members, which only reference the row.
  */
 export const createResourceLocks = ({ em, clock }: Deps) => ({
   'users.get': async (actor: Actor, { email }: Key): Promise<void> => {
@@ -42,8 +42,8 @@ export const createResourceLocks = ({ em, clock }: Deps) => ({
       .execute();
   },
   'invitations.pending': async (actor: Actor, { email, client }: Key): Promise<void> => {
-    const sought = { email: String(email), client: client === undefined ? undefined : Number(client) };
-    await lockPending(em, actor, { ...sought, now: clock.now() });
+    const filter = { email: String(email), client: client === undefined ? undefined : Number(client) };
+    await lockPending(em, actor, { ...filter, now: clock.now() });
   },
   'savedFilters.get': async (actor: Actor, { hash }: Key): Promise<void> => {
     await tables(em)

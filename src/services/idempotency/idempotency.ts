@@ -7,18 +7,18 @@ import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { ResponseEncryption } from './response-encryption.ts';
 
-/** For how long a repeat gets the first answer. */
-const KEPT_MS = DAY_MS;
-const PRUNED_AT_ONCE = 10_000;
+/** How long a repeated request gets the stored response. */
+const RETENTION_MS = DAY_MS;
+const PRUNE_BATCH = 10_000;
 
-/** What a caller has named a request by, so that it is done once. */
+/** The `Idempotency-Key` of a request. */
 export type IdempotencyKey = {
   key: string;
-  /** Told when the answer is the first one again. */
+  /** Called when the stored response is returned. */
   onReplay: () => void;
 };
 
-/** What was asked under a key. */
+/** The request that a key was used for. */
 export type IdempotentRequest = {
   once: IdempotencyKey;
   operation: string;
@@ -33,7 +33,7 @@ type Deps = {
   keyedMutex: KeyedMutex;
 };
 
-/** First answers, as text, by user and key. */
+/** Stores responses by user and idempotency key. */
 export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }: Deps) => {
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
@@ -47,23 +47,23 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     const { once } = request;
     if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     if (!hasRolesOf(actor, found)) throw new Problem('forbidden', ROLES_LOST);
-    if (found.answer === null) throw new Error('a key was claimed, and no answer kept');
+    if (found.answer === null) throw new Error('no response stored for a committed idempotency key');
     once.onReplay();
-    return responseEncryption.open(found.answer, placeOf(actor, once));
+    return responseEncryption.open(found.answer, contextOf(actor, once));
   };
 
   const withKeyLock = <T>(actor: Actor, once: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
-    keyedMutex(placeOf(actor, once), work);
+    keyedMutex(contextOf(actor, once), work);
 
   return {
-    /** Repeats that come together wait here: in the database, each would keep a connection from the one at work. */
+    /** Serializes concurrent repeats in memory; waiting in the database would occupy a connection each. */
     inTurn: withKeyLock,
 
     /**
-     * The first answer, or null and the key is claimed by the transaction that this is called in: until it ends,
-     * others who bring the key wait.
-     * @throws Problem `idempotency-key-reused` when the key came with another request before, `forbidden` when the actor
-     * has lost a role since
+     * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
+     * ends, other requests with the key wait.
+     * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has
+     * lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
       const claim = { actor, key: request.once.key, now: clock.now() };
@@ -71,9 +71,9 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
       return found && (await openStored(actor, request, found));
     },
 
-    /** Keeps the answer to what this transaction has claimed. */
+    /** Stores the response of the request that this transaction has claimed. */
     keep: async (actor: Actor, once: IdempotencyKey, answer: string): Promise<void> => {
-      const sealed = await responseEncryption.seal(answer, placeOf(actor, once));
+      const sealed = await responseEncryption.seal(answer, contextOf(actor, once));
       await tables(em)
         .updateTable('idempotent_answers')
         .set({ answer: sealed })
@@ -83,8 +83,8 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
     },
 
     /**
-     * Does a work once, of which only the end is a transaction: what comes before `write` may take as long as it
-     * likes. A repeat, also one at the same time or after a crash, gets the first answer, which must be plain JSON.
+     * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
+     * a concurrent one or one after a crash, gets the stored response, which must be plain JSON.
      * @throws Problem `idempotency-key-reused`, `forbidden`
      */
     once: <T>(
@@ -115,15 +115,15 @@ type Write<T> = (inside: (tx: SqlEntityManager) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Removes answers that are no longer owed to anybody. */
+/** Deletes expired responses. */
 export const pruneAnswers = async (em: SqlEntityManager, now: Date): Promise<void> => {
   for (;;) {
     const removed = await sql`
       delete from idempotent_answers where ctid = any(array(
-        select ctid from idempotent_answers where created_at <= ${expiredAt(now)} limit ${PRUNED_AT_ONCE}))`.execute(
+        select ctid from idempotent_answers where created_at <= ${expiredAt(now)} limit ${PRUNE_BATCH}))`.execute(
       tables(em),
     );
-    if (Number(removed.numAffectedRows ?? 0) < PRUNED_AT_ONCE) return;
+    if (Number(removed.numAffectedRows ?? 0) < PRUNE_BATCH) return;
   }
 };
 
@@ -133,16 +133,16 @@ const ROLES_LOST = {
 };
 
 /**
- * Whether an actor still has the roles that they had when they used a key: the first answer shows what these roles could
- * see. Checked for every operation, because an answer does not say which of the roles it depends on.
+ * Whether the actor still has the roles that they had when they used the key, since the stored response shows what these roles
+ * could see. Checked for every operation, because a response does not record which roles it depends on.
  */
 const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredAnswer): boolean =>
   actor.isSuperuser ||
   (!is_superuser && (actor.isStaff || !is_staff) && admin_of.every((id) => actor.adminOf.includes(id)));
 
-const placeOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
+const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
-const expiredAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS);
+const expiredAt = (now: Date): Date => new Date(now.getTime() - RETENTION_MS);
 
 const storedAnswer = (em: SqlEntityManager, userId: number, key: string, now: Date) =>
   tables(em)
@@ -156,7 +156,7 @@ const storedAnswer = (em: SqlEntityManager, userId: number, key: string, now: Da
 type StoredAnswer = NonNullable<Awaited<ReturnType<typeof storedAnswer>>>;
 type Claim = { actor: Actor; key: string; fingerprint: string; now: Date };
 
-/** Null when the key is free, and ours now. It waits for another who has it and is not done. */
+/** Claims a free key and returns null. Waits for a transaction that holds the key. */
 const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredAnswer | null> => {
   const { actor, key, fingerprint, now } = claim;
   const { id: userId, isSuperuser, isStaff, adminOf } = actor;
@@ -170,7 +170,7 @@ const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredAnswe
     returning 1`.execute(tables(tx));
   if (claimed.rows.length > 0) return null;
   const found = await storedAnswer(tx, userId, key, now);
-  // It was removed, or grew too old, in this very moment: the caller may try again.
+  // Pruned or expired since the insert: the client may retry.
   if (!found) throw new Problem('overloaded');
   return found;
 };

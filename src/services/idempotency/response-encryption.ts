@@ -4,18 +4,18 @@ import { constants, deflate, inflate } from 'node:zlib';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
-/** NIST SP 800-38D §8.2.2: random ones of this length are good for 2³² answers under one key. */
+/** NIST SP 800-38D §8.2.2: random nonces of this length allow 2³² encryptions per key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
- * The answer to a bulk is some MiB, of which a tenth is left. A short one stays as it is: its length must not tell how much
- * of a secret it repeats.
+ * Compression shrinks bulk responses of several MiB to a tenth. Short responses stay uncompressed: a compressed length
+ * reveals repeated secrets.
  */
-const COMPRESSED_FROM_CHARS = 16_384;
-/** The first byte of what `deflate` makes (RFC 1950 §2.2), which no JSON begins with. */
+const MIN_COMPRESSED_CHARS = 16_384;
+/** The first byte of deflated data (RFC 1950 §2.2); JSON never starts with it. */
 const DEFLATED = 0x78;
-/** In threads: 14 MiB of what cannot be made smaller would hold everybody up for 0.4 s. */
-const inThread = {
+/** On the thread pool: 14 MiB of incompressible data would block the event loop for 0.4 s. */
+const zlibAsync = {
   deflate: promisify<Buffer, object, Buffer>(deflate),
   inflate: promisify<Buffer, Buffer>(inflate),
 };
@@ -23,8 +23,8 @@ const inThread = {
 export type ResponseEncryption = ReturnType<typeof createResponseEncryption>;
 
 /**
- * Keeps first answers, some of which hold a token or a link, and what was asked, which may hold a password, from
- * whoever reads the database without the service's key.
+ * Encrypts stored responses, which may contain tokens or links, and fingerprints requests, which may contain passwords, so
+ * that reading the database without the service's key reveals neither.
  */
 export const createResponseEncryption = (secretKey: string) => {
   const keyFor = (purpose: string): Buffer =>
@@ -33,32 +33,32 @@ export const createResponseEncryption = (secretKey: string) => {
   const requestKey = keyFor('requests');
 
   return {
-    /** Hexadecimal, 64 characters: tells whether two requests are the same, and nothing else. */
+    /** 64 hexadecimal characters; equal for equal requests. */
     fingerprint: (request: string): string => createHmac('sha256', requestKey).update(request).digest('hex'),
 
-    /** @param place whom and what the answer is for: elsewhere it does not open */
-    seal: async (answer: string, place: string): Promise<Buffer> => {
+    /** @param context user and key of the response, authenticated with it: other contexts cannot open it */
+    seal: async (response: string, context: string): Promise<Buffer> => {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, answerKey, nonce).setAAD(Buffer.from(place));
-      const sealed = [cipher.update(await deflated(answer)), cipher.final()];
+      const cipher = createCipheriv(CIPHER, answerKey, nonce).setAAD(Buffer.from(context));
+      const sealed = [cipher.update(await compress(response)), cipher.final()];
       return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
     },
 
-    /** @throws Error when the answer was sealed for another place, or by another key */
-    open: async (sealed: Uint8Array, place: string): Promise<string> => {
+    /** @throws Error if the response was sealed for another context, or with another key */
+    open: async (sealed: Uint8Array, context: string): Promise<string> => {
       const nonce = sealed.subarray(0, NONCE_BYTES);
       const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
       const decipher = createDecipheriv(CIPHER, answerKey, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(Buffer.from(place)).setAuthTag(tag);
+      decipher.setAAD(Buffer.from(context)).setAuthTag(tag);
       const opened = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-      decipher.final(); // it has no more bytes in this mode, but the verdict on those
-      return (opened[0] === DEFLATED ? await inThread.inflate(opened) : opened).toString('utf8');
+      decipher.final(); // returns no bytes in GCM mode, but throws if authentication fails
+      return (opened[0] === DEFLATED ? await zlibAsync.inflate(opened) : opened).toString('utf8');
     },
   };
 };
 
-const deflated = async (answer: string): Promise<Buffer> => {
-  const bytes = Buffer.from(answer);
-  if (answer.length < COMPRESSED_FROM_CHARS) return bytes;
-  return inThread.deflate(bytes, { level: constants.Z_BEST_SPEED });
+const compress = async (response: string): Promise<Buffer> => {
+  const bytes = Buffer.from(response);
+  if (response.length < MIN_COMPRESSED_CHARS) return bytes;
+  return zlibAsync.deflate(bytes, { level: constants.Z_BEST_SPEED });
 };

@@ -29,7 +29,7 @@ const count = async (app: TestApp) => {
   return [sessions.length, tokens.length];
 };
 
-pruning('removes what lets nobody in any more, however many there are', async ({ app }) => {
+pruning('deletes all expired credentials in batches', async ({ app }) => {
   await add(app, 13, 2);
   await add(app, 15, 3);
   await add(app, 91, 2_500);
@@ -42,7 +42,7 @@ pruning('removes what lets nobody in any more, however many there are', async ({
   assert.equal(await count(app), [2, 5]);
 });
 
-pruning('removes sessions past their absolute lifetime, by the clock of the database', async ({ app }) => {
+pruning('deletes sessions past their absolute lifetime by the database clock', async ({ app }) => {
   await app.db().deleteFrom('sessions').execute();
   await add(app, 0, 1_500);
   await app
@@ -57,7 +57,7 @@ pruning('removes sessions past their absolute lifetime, by the clock of the data
   assert.is((await count(app))[0], 1);
 });
 
-pruning('removes counts that ended more than an hour ago, and no other', async ({ app }) => {
+pruning('deletes only rate-limit windows that ended more than an hour ago', async ({ app }) => {
   const countsEnding = (minutesAgo: number, many: number) => {
     const expire = Date.now() - minutesAgo * MINUTE_MS;
     const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));

@@ -84,7 +84,7 @@ const addUsers = async (app: TestApp, hashes: Record<string, string>): Promise<v
     .execute();
 };
 
-work('is the same for every address while hashes of other services are in use', async (context) => {
+work('is the same for every address while imported hashes are in use', async (context) => {
   const { app, attempt, work: done } = context;
   await addUsers(app, HASHES);
   await app.as('admin@acme.test').users.update({ email: 'grace@acme.test', is_active: false });
@@ -102,14 +102,14 @@ work('is the same for every address while hashes of other services are in use', 
   }
 });
 
-work('is one hash of our own when there are no others', async ({ attempt, work: done }) => {
+work('is one hash of the current kind if there are no others', async ({ attempt, work: done }) => {
   for (const email of ['nobody@acme.test', 'ada@acme.test', 'idle@acme.test']) {
     await rejectsWith(attempt(email, 'a wrong password'), 'invalid-credentials');
     assert.equal(done, { [OURS]: 1 }, email);
   }
 });
 
-work('is not done by a login that succeeds, and shrinks as hashes are replaced', async (context) => {
+work('is skipped by successful logins, and shrinks as hashes are upgraded', async (context) => {
   const { app, attempt, work: done } = context;
   await addUsers(app, {
     'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
@@ -125,22 +125,19 @@ work('is not done by a login that succeeds, and shrinks as hashes are replaced',
   assert.equal(sorted(done), sorted({ [OURS]: 1, scrypt$16$8$3: 1 }));
 });
 
-work(
-  'is done by a right password that comes past the limit of failures, too',
-  async ({ app, work: done }) => {
-    await addUsers(app, { 'pbkdf2@acme.test': cheap('pbkdf2_sha256') });
-    const attempt = attempts(app, done, {
-      recordSuccess: async () => {
-        throw new Problem('throttled');
-      },
-    });
+work('is also done for a right password beyond the limit of failures', async ({ app, work: done }) => {
+  await addUsers(app, { 'pbkdf2@acme.test': cheap('pbkdf2_sha256') });
+  const attempt = attempts(app, done, {
+    recordSuccess: async () => {
+      throw new Problem('throttled');
+    },
+  });
 
-    await rejectsWith(attempt('ada@acme.test', app.config.demoPassword), 'throttled');
-    assert.equal(sorted(done), sorted({ [OURS]: 1, pbkdf2_sha256: 100 }));
-  },
-);
+  await rejectsWith(attempt('ada@acme.test', app.config.demoPassword), 'throttled');
+  assert.equal(sorted(done), sorted({ [OURS]: 1, pbkdf2_sha256: 100 }));
+});
 
-work('does not count hashes of inactive users, who cannot log in', async ({ app }) => {
+work('ignores hashes of inactive users', async ({ app }) => {
   await addUsers(app, HASHES);
   await app
     .db()

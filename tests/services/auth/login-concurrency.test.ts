@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createLoginConcurrency } from '../../../src/services/auth/login-concurrency.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
 
-const crowd = suite('crowd of logins');
+const concurrency = suite('login concurrency');
 
 /** Work that ends when it is told to, and how much of it has begun. */
 const createWork = () => {
@@ -21,7 +21,7 @@ const createWork = () => {
 /** Lets everything go on that needs no more than that. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-crowd('lets one account have four verified at a time, and the others not wait for it', async () => {
+concurrency('verifies four logins of one account at a time, without delaying other accounts', async () => {
   const { run: within } = createLoginConcurrency();
   const [own, other] = [createWork(), createWork()];
   const all = Array.from({ length: 50 }, (_, n) => within('ada', `10.0.0.${n}`, own.work));
@@ -35,7 +35,7 @@ crowd('lets one account have four verified at a time, and the others not wait fo
   assert.is(own.begun(), 50);
 });
 
-crowd('lets one network have sixteen, whosever accounts they are', async () => {
+concurrency('verifies sixteen logins of one network at a time, for any accounts', async () => {
   const { run: within } = createLoginConcurrency();
   const [own, other] = [createWork(), createWork()];
   const all = Array.from({ length: 50 }, (_, n) => within(`n${n}`, '10.0.0.1', own.work));
@@ -48,7 +48,7 @@ crowd('lets one network have sixteen, whosever accounts they are', async () => {
   await Promise.all([...all, elsewhere]);
 });
 
-crowd('refuses those for whom there is no room to wait, and takes them again later', async () => {
+concurrency('refuses logins while the queue is full, and accepts them later', async () => {
   const { run: within } = createLoginConcurrency();
   const { work, end } = createWork();
   const waiting = Array.from({ length: 204 }, (_, n) => within('ada', `10.0.0.${n}`, work));
@@ -61,7 +61,7 @@ crowd('refuses those for whom there is no room to wait, and takes them again lat
   assert.is(retryAfterSeconds, 1);
 });
 
-crowd('makes room again for work that fails', async () => {
+concurrency('frees a slot after failed work', async () => {
   const { run: within } = createLoginConcurrency();
   const fail = async () => {
     throw new Error('wrong');
@@ -74,4 +74,4 @@ crowd('makes room again for work that fails', async () => {
   assert.is(await within('ada', '10.0.0.1', async () => 'in'), 'in');
 });
 
-crowd.run();
+concurrency.run();

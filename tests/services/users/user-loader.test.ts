@@ -19,7 +19,7 @@ const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
   [ADA, GRACE, EDSGER, ROOT, 'nobody@acme.test'].map((email) => ({ caller, email })),
 );
 
-reading('gives each of many callers at once what they would see alone', async ({ app }) => {
+reading('returns to each of many concurrent callers what they may see', async ({ app }) => {
   const read = async ({ caller, email }: (typeof PAIRS)[number]) => {
     const answer = await app.send(`GET /jb/users/${email}/`, { as: caller });
     return answer.statusCode === 200 ? answer.body : answer.statusCode;
@@ -32,7 +32,7 @@ reading('gives each of many callers at once what they would see alone', async ({
   assert.ok(alone.includes(404) && alone.some((body) => String(body).includes(EDSGER)));
 });
 
-reading('knows every one of many callers at once, and nobody by a token that is none', async ({ app }) => {
+reading('authenticates many concurrent callers, and rejects malformed tokens', async ({ app }) => {
   const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
   const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
   const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
@@ -44,7 +44,7 @@ reading('knows every one of many callers at once, and nobody by a token that is 
   );
 });
 
-reading('sees in a transaction what nobody else does as yet', async ({ app }) => {
+reading('sees uncommitted changes in its own transaction', async ({ app }) => {
   const root = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const names = await app.inTransaction({ requestId: null, address: null }, async ({ users }) => {
@@ -57,7 +57,7 @@ reading('sees in a transaction what nobody else does as yet', async ({ app }) =>
   await rejectsWith(app.openServices().users.get(root, 'nobody@acme.test'), 'not-found');
 });
 
-reading('tells nobody more than that they are nobody, whatever they ask for', async ({ app }) => {
+reading('responds to anonymous callers with unauthenticated for any address', async ({ app }) => {
   const headers = { authorization: `Token ${'0'.repeat(40)}` };
   for (const email of [ADA, 'nobody@acme.test', 'a%00b@acme.test']) {
     assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
@@ -65,7 +65,7 @@ reading('tells nobody more than that they are nobody, whatever they ask for', as
   }
 });
 
-reading('asks the database nothing for somebody who shows no credentials', async ({ app }) => {
+reading('sends no query for a caller without credentials', async ({ app }) => {
   const pool = await app.orm.em.getConnection().getNativeClient();
   let asked = 0;
   const count = () => {
@@ -80,7 +80,7 @@ reading('asks the database nothing for somebody who shows no credentials', async
 });
 
 reading(
-  'begins before the caller is known only for a login that saw all users the last time',
+  'prefetches before authentication only for credentials that could view all users last time',
   async ({ app }) => {
     const { identity } = app.openServices();
     const sees = async (email: string) => {
@@ -99,7 +99,7 @@ reading(
   },
 );
 
-reading('reads no user for a token that is unknown', async ({ app }) => {
+reading('reads no user for an unknown token', async ({ app }) => {
   const headers = { authorization: `Token ${'1'.repeat(40)}` };
   const locker = app.orm.em.fork();
   await locker.begin();
@@ -120,7 +120,7 @@ reading('reads no user for a token that is unknown', async ({ app }) => {
   assert.is(isWaiting, false);
 });
 
-reading('of one request is of the moment, also when it reads twice', async ({ app }) => {
+reading('reads the current row again for a second read of one request', async ({ app }) => {
   const { identity, users } = app.openServices();
   const root = await identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
