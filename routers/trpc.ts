@@ -43,7 +43,7 @@ export type ProcedureMeta = {
     jsonOnly?: boolean;
     /** Serializes the items of a list. */
     items?: ItemWriter;
-    /** Response fields that change without a mutation, and so are not part of the `ETag`. */
+    /** Response fields that change without a mutation. `If-Match` ignores them. */
     volatileFields?: readonly string[];
     /** An endpoint that Steward adds to the documented interface. */
     extension?: boolean;

@@ -20,11 +20,12 @@ export const transformer = {
     deserialize: (payload: unknown): unknown => {
       if (!isJsonObject(payload))
         throw new Problem('malformed-body', { detail: 'The request body must be a superjson value.' });
-      const { json, meta } = payload as unknown as SuperJSONResult; // `json` may be anything; `meta` is checked next
-      if (meta?.values === undefined) return json;
-      refuseOtherTypes(meta.values);
-      const values = { json, meta: { values: meta.values, ...(meta.v !== undefined && { v: meta.v }) } };
-      return superjson.deserialize(values, { inPlace: true });
+      const { json, meta } = payload;
+      if (!isJsonObject(meta) || meta.values === undefined) return json;
+      const { values, v } = meta;
+      refuseOtherTypes(values);
+      const checked = { json, meta: { values, ...(v !== undefined && { v }) } };
+      return superjson.deserialize(checked as SuperJSONResult, { inPlace: true }); // `values` was checked above
     },
   },
   output: superjson,
