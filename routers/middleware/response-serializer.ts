@@ -1,5 +1,4 @@
 import { isOpaque, opaque } from '../../src/lib/json-value.ts';
-import { readOlderAnswer } from './older-answer-text.ts';
 
 /** Keys that no view has: an object with one of them stands for what JSON has no word for. */
 const DATE = '\0date';
@@ -12,8 +11,8 @@ const FREE_FORM = '\0free-form';
 export const answerText = {
   write: (answer: unknown): string => JSON.stringify({ answer }, tagged),
   read: (text: string): unknown => {
-    const kept: { answer?: unknown } = JSON.parse(text);
-    return 'json' in kept ? readOlderAnswer(text) : untagged(kept.answer);
+    const { answer }: { answer?: unknown } = JSON.parse(text);
+    return untagged(answer);
   },
 };
 
