@@ -17,7 +17,7 @@ type Document = {
   components: { responses: Record<string, Answer>; schemas: Record<string, { examples?: unknown[] }> };
 };
 
-/** As it is served. */
+/** The document as it is served. */
 export const openApi = JSON.parse(JSON.stringify(openApiDocument(manifest.version))) as Document; // what the document is made as
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictRequired: false });
@@ -26,7 +26,7 @@ ajv.addSchema(components(openApi.components.schemas));
 
 const compiled = new WeakMap<object, ValidateFunction>();
 
-/** What a value has that its schema does not allow, a line each. */
+/** The validation errors of a value. */
 export const faultsAgainst = (schema: object, value: unknown): string[] => {
   const validate = compiled.get(schema) ?? ajv.compile(absolute(schema));
   compiled.set(schema, validate);
@@ -71,7 +71,7 @@ const resolved = (answer: Answer | undefined): Answer | undefined =>
 
 export type Answered = { statusCode: number; body: string; headers: Record<string, unknown> };
 
-/** What of an answer the document does not say, a line each. */
+/** The ways in which a response differs from the document. */
 export const faultsOfAnswer = (operation: Operation, method: string, answer: Answered): string[] => {
   const documented = resolved(operation.responses[answer.statusCode]);
   if (!documented) return [`${answer.statusCode} is not documented: ${answer.body.slice(0, 200)}`];
@@ -93,7 +93,7 @@ export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
 
 type Asked = { path: string; url: string; body: unknown };
 
-/** What of a request the document does not allow, a line each. */
+/** The ways in which a request differs from the document. */
 export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked): string[] => {
   const { pathname, searchParams } = new URL(url, 'http://steward.test');
   const inPath =
@@ -117,7 +117,7 @@ export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked
 const read = (schema: { type?: string }, text: string): unknown =>
   ['integer', 'number', 'boolean'].includes(schema.type ?? '') ? JSON.parse(text) : text;
 
-/** Throws when an answer of a documented operation is not in the document. Streams that are cut off are not JSON. */
+/** Throws if the response of a documented operation differs from the document. */
 export const refuseUndocumented = (method: string, url: string, answer: Answered): void => {
   const found = operationFor(method, url);
   if (!found) return;

@@ -9,7 +9,7 @@ import { extensionRows, type Step } from './extension-rows.ts';
 import { failureRows } from './failure-rows.ts';
 import { requestWithHugeHeader } from './huge-header.ts';
 
-/** Without a token, and served beside the procedures. */
+/** Public paths that are not procedures. */
 const SERVICE = ['!/healthz', '!/readyz', '/', '/csrf/', '/openapi.json'];
 
 const all = Object.values(openApi.paths).flatMap((operations) =>
@@ -18,7 +18,7 @@ const all = Object.values(openApi.paths).flatMap((operations) =>
 const succeeded = new Set<string>();
 const failed = new Set<string>();
 
-const coverage = suite<{ app: TestApp }>('OpenAPI document, held against every operation');
+const coverage = suite<{ app: TestApp }>('OpenAPI document, validated against every operation');
 
 coverage.before(async (context) => {
   context.app = await startTestApp();
@@ -34,7 +34,7 @@ const operationOf = ({ line }: Step) => {
   return { ...found, url };
 };
 
-/** `send` holds every answer against the document, see tests/support. */
+/** `send` validates every response against the document, see tests/support. */
 const succeeds = async (app: TestApp, step: Step): Promise<void> => {
   const { operation, path, url } = operationOf(step);
   assert.equal(faultsOfRequest(operation, { path, url, body: step.body }), [], step.line);
@@ -43,7 +43,7 @@ const succeeds = async (app: TestApp, step: Step): Promise<void> => {
   succeeded.add(operation.operationId);
 };
 
-coverage('says what succeeds, in request and answer', async ({ app }) => {
+coverage('documents a successful request and response of every operation', async ({ app }) => {
   for (const row of ROWS) await succeeds(app, row);
   for (const row of await extensionRows(app)) await succeeds(app, row);
   for (const path of SERVICE) await succeeds(app, { line: `GET ${path}` });
@@ -54,7 +54,7 @@ coverage('says what succeeds, in request and answer', async ({ app }) => {
   );
 });
 
-coverage('says what fails', async ({ app }) => {
+coverage('documents an error of every operation', async ({ app }) => {
   for (const row of failureRows()) {
     const answer = await app.send(row.line, row);
     assert.ok(answer.statusCode >= 400, row.line);

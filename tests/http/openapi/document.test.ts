@@ -10,18 +10,18 @@ const FILE = join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json')
 
 const document = suite('OpenAPI document');
 
-document('is the one in docs: npm run openapi writes it', async () => {
+document('is the same as docs/openapi.json, which npm run openapi writes', async () => {
   assert.equal(JSON.parse(await readFile(FILE, 'utf8')), openApi);
 });
 
-document('has every path of every procedure, with its slash', () => {
+document('has every REST path of every procedure, with its trailing slash', () => {
   for (const { url, method, procedure } of restEndpoints()) {
     const path = url.replaceAll(/:(\w+)/g, '{$1}');
     assert.is(openApi.paths[path]?.[method.toLowerCase()]?.operationId, procedure);
   }
 });
 
-document('passes the recommended rules of a linter, but for the slashes that paths have', async () => {
+document('passes the recommended lint rules except no-path-trailing-slash', async () => {
   const config = await createConfig({ extends: ['recommended'], rules: { 'no-path-trailing-slash': 'off' } });
   const problems = await lintFromString({ source: JSON.stringify(openApi), absoluteRef: FILE, config });
 
@@ -32,7 +32,7 @@ document('passes the recommended rules of a linter, but for the slashes that pat
   );
 });
 
-document('gives every component an example that is one', () => {
+document('has a valid example for every component', () => {
   for (const [name, schema] of Object.entries(openApi.components.schemas)) {
     if (name === 'Problem') continue;
     assert.is(schema.examples?.length, 1, name);
@@ -40,7 +40,7 @@ document('gives every component an example that is one', () => {
   }
 });
 
-document('leaves no schema without a word', () => {
+document('has no empty schemas', () => {
   const empty = (value: unknown, path: string): string[] => {
     if (typeof value !== 'object' || value === null) return [];
     const inside = Object.entries(value).flatMap(([key, child]) =>

@@ -17,7 +17,7 @@ export type Step = Omit<Row, 'shape' | 'status'>;
 const NEW_PASSWORD = 'Violet-harbor-92-kite';
 const LOGIN = { username: ADA, password: DEMO_PASSWORD };
 
-/** A request that succeeds for every operation that the interface document does not have. */
+/** A successful request for every operation that the interface document does not have. */
 export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...aboutLogins(),
   ...(await aboutPasswords(app)),
@@ -55,7 +55,7 @@ const aboutPasswords = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-/** As a mail would carry it. */
+/** The token of a mailed link. */
 const resetToken = async (app: TestApp): Promise<string> => {
   const db = app.db();
   const user = await db.selectFrom('users').select('id').where('email', '=', GRACE).executeTakeFirstOrThrow();

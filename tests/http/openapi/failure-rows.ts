@@ -2,7 +2,7 @@ import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
 
 type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
 
-/** A request that fails for every procedure: without a login where one is needed, else in a form that nobody can serve. */
+/** A failing request for every procedure: without a login, or for public ones with an unacceptable type or a malformed body. */
 export const failureRows = (): FailureRow[] =>
   restEndpoints().map(({ method, url, isPublic }) => {
     const line = `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;

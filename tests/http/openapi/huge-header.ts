@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Answered } from '../../support/openapi.ts';
 
-/** More than Node takes, which is 16 KiB for all. */
+/** Above Node's limit of 16 KiB for all headers. */
 const HUGE = 'x'.repeat(32 * 1024);
 
-/** Over a socket: what the parser of HTTP refuses never reaches a route. */
+/** Sent over a socket: requests that the HTTP parser rejects never reach a route. */
 export const requestWithHugeHeader = async (server: Server, path: string): Promise<Answered> => {
   const { port } = server.address() as AddressInfo; // it listens on a port
   const sent = request({ port, path, headers: { 'x-huge': HUGE } }).end();
