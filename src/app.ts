@@ -47,37 +47,37 @@ type AppDeps = {
   connection: Connection;
   secretKey: string;
   logger: Logger;
-  /** Absent: that of the database. */
+  /** Default: the clock of the database. */
   clock?: Clock;
-  /** Of the hashes of passwords, where they protect nobody; no setting leads here. */
+  /** Lower cost of password hashes, only for tests. */
   hashCost?: Argon2Cost;
   requestDeadlineMs?: number;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-/** For all that a request asks of the database. */
+/** For all database work of a request. */
 const DEADLINE_MS = 10_000;
-/** For small reads that requests share. No request waits longer. */
+/** For batched reads. */
 const READ_TIMEOUT_MS = 10_000;
-/** Below the usual timeouts of probes. */
+/** Below the usual timeouts of health probes. */
 const READY_TIMEOUT_MS = 2_500;
 
-/** The composition root: the one place where everything is made and wired. The database must be migrated. */
+/** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
   const { config, connection, secretKey, logger, hashCost, requestDeadlineMs = DEADLINE_MS } = deps;
   const orm = await openDatabase(connection, (line) => logger.warn(line));
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
-  const exchanging = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
+  const pipelineOptions = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
   const databaseClock = await createDatabaseClock(pool);
   const { clock = databaseClock } = deps;
   const disk = watchDiskSpace(pool);
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
-  const read = createReads(pool, { ...exchanging, limitMs: READ_TIMEOUT_MS });
+  const read = createReads(pool, { ...pipelineOptions, limitMs: READ_TIMEOUT_MS });
   const links = createSignedLinks({ secretKey, baseUrl: config.baseUrl });
-  const mailing = await createMailModule({ config, connection, em: orm.em, links, clock, logger });
+  const mail = await createMailModule({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
     clock,
     logger,
@@ -89,8 +89,8 @@ export const createApp = async (deps: AppDeps) => {
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     links,
-    mailWriter: mailing.mailWriter,
-    mailRoute: mailing.mailRoute,
+    mailWriter: mail.mailWriter,
+    mailRoute: mail.mailRoute,
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
     lookUpCredential: createCredentialLookup(orm.em.fork(), read),
@@ -102,8 +102,8 @@ export const createApp = async (deps: AppDeps) => {
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     responseEncryption: createResponseEncryption(secretKey),
     keyedMutex: createKeyedMutex(),
-    readRows: createRowReader(pool, exchanging),
-    transact: createTransactions(pool, exchanging),
+    readRows: createRowReader(pool, pipelineOptions),
+    transact: createTransactions(pool, pipelineOptions),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>
@@ -134,10 +134,10 @@ export const createApp = async (deps: AppDeps) => {
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server, requests, () => server.close());
-  const housekeeping = createScheduler({
+  const scheduler = createScheduler({
     logger,
     tasks: {
-      mails: mailing.prune,
+      mails: mail.prune,
       usage: () =>
         maintainUsage({
           em: orm.em.fork(),
@@ -161,19 +161,19 @@ export const createApp = async (deps: AppDeps) => {
     clock,
     openServices,
     inTransaction,
-    mailWorker: mailing.worker,
-    /** Begins what goes on beside the requests: sending mails, removing what is over. */
-    startWork: (): void => {
-      mailing.worker.start();
-      housekeeping.start();
+    mailWorker: mail.worker,
+    /** Starts sending mails and the scheduled tasks. */
+    startBackgroundWork: (): void => {
+      mail.worker.start();
+      scheduler.start();
     },
-    /** The steps before `close`, so that it resets no connection that is in use. */
+    /** The steps before `close`: see `ShutdownSteps`. */
     announceStop: drain.announce,
     holdRequests: drain.hold,
     hasConnections: drain.hasConnections,
-    /** Finishes the requests under way, then lets go of the database. */
+    /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      await Promise.all([drain.close(), mailing.worker.stop(), housekeeping.stop()]);
+      await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop()]);
       databaseClock.stop();
       await orm.close(true);
     },

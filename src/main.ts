@@ -10,39 +10,40 @@ import { logUnhandledRejections } from './server/unhandled-rejections.ts';
 import { runWorker } from './server/workers/worker.ts';
 import { startWorkers } from './server/workers/workers.ts';
 
-/** `lost` resolves with the reason when it can serve no more. */
-type Serving = { stop: () => Promise<void>; lost: Promise<string> };
+/** `lost` resolves with the reason when the service can no longer run. */
+type RunningService = { stop: () => Promise<void>; lost: Promise<string> };
 
 const NEVER = new Promise<never>(() => {});
 
-/** Most of a start is loading this, so it is begun while PostgreSQL, a process of its own, starts. */
-const loadServing = () => import('./server/start-server.ts');
+/** Takes most of a start, so it runs while PostgreSQL starts. */
+const loadServer = () => import('./server/start-server.ts');
 
-/** How long running requests get to finish; past it the process ends all the same. */
+/** The process exits when running requests take longer to finish. */
 const STOP_TIMEOUT_MS = 10_000;
-const ECHO_MS = 1_000;
+/** npm forwards a signal that the terminal or supervisor already sent to the whole process group. */
+const DUPLICATE_SIGNAL_MS = 1_000;
 
-/** Runs the service until it is told to stop: settings → database → migrations → first start → listen. */
+/** Runs the service until a signal: settings → database → migrations → bootstrap → listen. */
 export const serve = async (settings: Config): Promise<void> => {
-  // From the beginning: a container's first process would not hear a signal that it has no handler for.
+  // First of all: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
   if (cluster.isWorker) return runWorker(signal);
   const logger = createLogger(settings.logLevel);
   const { printLine } = createOperatorOutput(logger);
   logUnhandledRejections(logger);
 
-  const isAlone = settings.workers === 1;
-  const place = await openDatabaseHost(settings, isAlone ? { onLaunch: loadServing } : {});
-  const closing = [place.stop];
+  const isSingleProcess = settings.workers === 1;
+  const host = await openDatabaseHost(settings, isSingleProcess ? { onLaunch: loadServer } : {});
+  const closeSteps = [host.stop];
   try {
     const config = await resolvePort(settings);
-    const { stop, lost } = await (isAlone
-      ? serveAlone({ config, place, logger })
-      : startWorkers({ config, ...place }, printLine));
-    closing.push(stop);
-    const ended = Promise.race([lost, place.lost.then(() => reasonOfLoss(settings))]);
+    const { stop, lost } = await (isSingleProcess
+      ? serveInProcess({ config, host, logger })
+      : startWorkers({ config, ...host }, printLine));
+    closeSteps.push(stop);
+    const failed = Promise.race([lost, host.lost.then(() => describeDatabaseLoss(settings))]);
 
-    const reason = await Promise.race([signal, ended]);
+    const reason = await Promise.race([signal, failed]);
     if (reason.startsWith('SIG')) printLine(`Stopping: ${reason}`);
     else {
       logger.fatal(`Stopping: ${reason}`);
@@ -50,30 +51,29 @@ export const serve = async (settings: Config): Promise<void> => {
     }
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
   } finally {
-    for (const close of closing.reverse()) await close();
+    for (const close of closeSteps.reverse()) await close();
   }
 };
 
-/** PostgreSQL ends when it cannot write its log. It may start again once there is room: that is for a supervisor to do. */
-const reasonOfLoss = async ({ dataDir }: Config): Promise<string> =>
+/** PostgreSQL exits when it cannot write its WAL. A supervisor restarts the service once there is space. */
+const describeDatabaseLoss = async ({ dataDir }: Config): Promise<string> =>
   (await hasDiskSpace(dataDir))
-    ? 'the embedded database ended'
-    : `the embedded database ended: DATA_DIR ${dataDir} has no disk space left. Free some, and start the service again.`;
+    ? 'the embedded database exited'
+    : `the embedded database exited: DATA_DIR ${dataDir} is on a full disk. Free space and restart the service.`;
 
-const serveAlone = async (deps: {
+const serveInProcess = async (deps: {
   config: Config;
-  place: DatabaseHost;
+  host: DatabaseHost;
   logger: Logger;
-}): Promise<Serving> => {
-  const { startServer: startServing } = await loadServing();
+}): Promise<RunningService> => {
+  const { startServer: startServing } = await loadServer();
   const steps = await startServing(deps);
   createOperatorOutput(deps.logger).printLine(`Steward listens on ${deps.config.baseUrl}`);
   return { stop: () => shutDownGracefully(steps), lost: NEVER };
 };
 
 /**
- * The first SIGTERM or SIGINT. One that comes later does not wait; one that comes at once is the same again: npm
- * hands on what the terminal or a supervisor has sent to the whole group already.
+ * Resolves with the first SIGTERM or SIGINT. A later one exits immediately, unless it is a duplicate of the first.
  */
 const stopSignal = (): Promise<string> =>
   new Promise((resolve) => {
@@ -81,7 +81,7 @@ const stopSignal = (): Promise<string> =>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
         firstAt ??= Date.now();
-        if (Date.now() - firstAt > ECHO_MS) process.exit(130);
+        if (Date.now() - firstAt > DUPLICATE_SIGNAL_MS) process.exit(130);
         resolve(signal);
       });
     }

@@ -44,6 +44,9 @@ const prepareDatabase = async (
     'insert into bench_django.authtoken_token select $1, now(), id from users where email = $2',
     [token, ROOT],
   );
+  await database.query(
+    'grant usage on schema bench_django to public; grant all on bench_django.authtoken_token to public',
+  );
   const hash = await runPython(HASH, PASSWORD);
   await database.query('update users set password_hash = $1 where email = any($2::varchar[])', [
     hash,

@@ -85,6 +85,10 @@ const WINDOWS_VIEW = `create view bench_peers.counted_windows as
 const createWindowsView = async ({ database }: Environment, cleanup: AsyncDisposableStack): Promise<void> => {
   await database.query('drop schema if exists bench_peers cascade; create schema bench_peers');
   await database.query(WINDOWS_VIEW);
+  // Peers connect with Steward's role, which is no superuser.
+  await database.query(
+    'grant usage on schema bench_peers to public; grant select on bench_peers.counted_windows to public',
+  );
   cleanup.defer(async () => {
     await database.query('drop schema bench_peers cascade');
   });

@@ -5,24 +5,24 @@ import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 
 const HELP = `
-The password is read from ADMIN_PASSWORD. Without it, one who has a password keeps it, and for anybody else one
-is made and shown once.`;
+The password is read from ADMIN_PASSWORD. Without it, an existing password is kept; otherwise a random password is
+generated and shown once.`;
 
 export const addAdminCommands = (program: Command): void => {
   program
     .command('create-admin')
-    .description('make a superuser, or make one of an existing user')
+    .description('Create a superuser, or promote a user')
     .argument('<email>', 'email address')
     .addHelpText('after', HELP)
     .action(async (argument: string) => {
       const config = readConfig(process.env);
       const email = readEmail(argument);
-      const offered = randomBytes(12).toString('base64url');
+      const generated = randomBytes(12).toString('base64url');
 
       const { createAdminAccount: makeAdmin } = await import('./make-admin.ts');
-      const isOfferedSet = await makeAdmin(config, email, offered);
+      const isGeneratedUsed = await makeAdmin(config, email, generated);
       process.stdout.write(`${email} is a superuser.\n`);
-      if (isOfferedSet) process.stdout.write(`Its password, shown this once: ${offered}\n`);
+      if (isGeneratedUsed) process.stdout.write(`Its password, shown this once: ${generated}\n`);
     });
 };
 

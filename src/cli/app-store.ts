@@ -4,8 +4,8 @@ import { readConfig } from '../config/config.ts';
 import { Problem } from '../lib/problems.ts';
 
 /**
- * Does one piece of work with the store that APP_STORE names. Where that fails, the operator is told why, who can act
- * on it, other than callers of the service.
+ * Opens the store of APP_STORE and runs `work`. Unlike callers of the service, the operator can fix the store: errors
+ * include the reason.
  */
 export const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
   const store = await openPackageStore(readConfig(process.env).appStore);
@@ -15,7 +15,7 @@ export const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>)
 };
 
 const withReason = (problem: Problem): Problem => {
-  const reason = problem.cause instanceof Error ? problem.cause.message : 'for no known reason';
+  const reason = problem.cause instanceof Error ? problem.cause.message : 'unknown reason';
   const line = reason.replace(/\s+/g, ' ').trim();
   return new Problem(problem.code, {
     detail: `APP_STORE: the package store cannot be used (${line}).`,

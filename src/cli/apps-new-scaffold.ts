@@ -5,24 +5,26 @@ import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { isSlug } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
 
-/** Shipped beside this file. */
+/** Shipped next to this file. */
 const TEMPLATE = join(import.meta.dirname, 'apps-new-template');
 const PATHS = ['app.yaml', 'README.md', 'stacks/overview/index.html'] as const;
 
 /**
- * Makes a folder that can be packed as it is, and answers the paths in it. What is there already is not touched.
- * @throws Problem `invalid-input` for a name that is no slug, or a folder that is not empty or cannot be made
+ * Creates a folder that can be packed. Existing files are not changed.
+ * @returns the paths in it
+ * @throws Problem `invalid-input` if the name is not a slug, or the folder is not empty or cannot be created
  */
 export const createScaffold = async (slug: string, dir: string): Promise<readonly string[]> => {
-  if (!isSlug(slug)) throw refusal(`The name ${JSON.stringify(slug)} must be 1 to 64 of a-z, 0-9, - and _.`);
-  if (!(await isFree(dir))) throw refusal(`${dir} is there already, and not an empty folder.`);
+  if (!isSlug(slug))
+    throw invalidInput(`The name ${JSON.stringify(slug)} must be 1 to 64 of a-z, 0-9, - and _.`);
+  if (!(await isFree(dir))) throw invalidInput(`${dir} is there already, and not an empty folder.`);
   await ensureDirectory(dir);
   for (const path of PATHS) {
     const file = join(dir, path);
     await ensureDirectory(dirname(file));
     const template = await readFile(join(TEMPLATE, path), 'utf8');
-    // `wx`: what somebody else has made in the meantime is theirs.
-    await writeFile(file, filled(template, { slug, label: labelOf(slug) }), { flag: 'wx' });
+    // `wx` fails if the file was created in the meantime.
+    await writeFile(file, fillTemplate(template, { slug, label: labelOf(slug) }), { flag: 'wx' });
   }
   return PATHS;
 };
@@ -36,13 +38,13 @@ const isFree = async (dir: string): Promise<boolean> => {
   }
 };
 
-/** `sales-by_region` → `Sales by region`. Letters, digits and blanks: nothing that YAML or HTML would read. */
+/** `sales-by_region` → `Sales by region`. Letters, digits and spaces need no escaping in YAML or HTML. */
 const labelOf = (slug: string): string => {
   const words = slug.replaceAll(/[-_]+/g, ' ').trim() || 'App';
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-const filled = (template: string, values: Record<string, string>): string =>
-  template.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
+const fillTemplate = (template: string, values: Record<string, string>): string =>
+  template.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 
-const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
+const invalidInput = (detail: string): Problem => new Problem('invalid-input', { detail });

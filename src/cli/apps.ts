@@ -2,43 +2,43 @@ import type { Command } from 'commander';
 import { Problem } from '../lib/problems.ts';
 import { addNewCommand } from './apps-new.ts';
 
-/** Loaded when a command is run: help need not wait for it. */
+/** Loaded by the commands that need it, to keep `--help` fast. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
 const loadStore = () => import('./app-store.ts');
 
-/** Of what was left out; more than anyone reads in a line. */
+/** Excluded paths listed in the output. */
 const MAX_NAMES = 20;
-const LEFT_OUT_HELP = `
-Left out, wherever they are: .git, .hg, .svn, node_modules, .env and whatever begins so, .DS_Store, Thumbs.db`;
+const EXCLUDED_HELP = `
+Excluded everywhere: .git, .hg, .svn, node_modules, .env and names that start with it, .DS_Store, Thumbs.db`;
 
-const leftOutLine = (paths: readonly string[]): string => {
+const excludedLine = (paths: readonly string[]): string => {
   if (paths.length === 0) return '';
   const names = paths.slice(0, MAX_NAMES).map((path) => JSON.stringify(path));
   const more = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : '';
-  return `Left out: ${names.join(' ')}${more}\n`;
+  return `Excluded: ${names.join(' ')}${more}\n`;
 };
 
 export const addAppCommands = (program: Command): void => {
-  const apps = program.command('apps').description('make, publish and list app packages');
+  const apps = program.command('apps').description('Create, publish and list app packages');
   addNewCommand(apps);
 
   apps
     .command('pack')
-    .description('make {slug}-{version}.tgz of a folder that has an app.yaml')
+    .description('Pack a folder with an app.yaml into {slug}-{version}.tgz')
     .argument('<dir>', 'folder of the app')
-    .option('--out <folder>', 'where to put the package', '.')
-    .addHelpText('after', LEFT_OUT_HELP)
+    .option('--out <folder>', 'output folder', '.')
+    .addHelpText('after', EXCLUDED_HELP)
     .action(async (dir: string, { out }: { out: string }) => {
       const { packDirectory } = await loadPacking();
       const { file, sha256, sizeBytes, leftOut } = await packDirectory(dir, out);
-      process.stderr.write(leftOutLine(leftOut));
+      process.stderr.write(excludedLine(leftOut));
       process.stdout.write(`${file}\n${sizeBytes} bytes, SHA-256 ${sha256}\n`);
     });
 
   apps
     .command('publish')
-    .description('check a package and put it into the store that APP_STORE names')
-    .argument('<file>', 'package made by `steward apps pack`')
+    .description('Validate a package and upload it to the store in APP_STORE')
+    .argument('<file>', 'package created by `steward apps pack`')
     .action(async (file: string) => {
       const { publishPackageFile } = await loadPacking();
       const { withAppStore: inAppStore } = await loadStore();
@@ -51,9 +51,9 @@ export const addAppCommands = (program: Command): void => {
 
   apps
     .command('list')
-    .description('list the packages in the store that APP_STORE names')
-    .argument('[slug]', 'only the versions of this app')
-    .option('--json', 'as a JSON array instead of a table')
+    .description('List the packages in the store in APP_STORE')
+    .argument('[slug]', 'list only the versions of this app')
+    .option('--json', 'print a JSON array instead of a table')
     .action(async (slug: string | undefined, { json = false }: { json?: boolean }) => {
       const { listPackages, formatJson: jsonOf, formatTable: tableOf } = await import('./apps-list.ts');
       const { withAppStore: inAppStore } = await loadStore();

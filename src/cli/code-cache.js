@@ -3,41 +3,40 @@ import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { join, resolve } from 'node:path';
 
-/** A checkout's modules take 10 MB, for each set of options that node is started with. */
+/** Takes 10 MB for each set of Node options. */
 const FOLDER = 'code-cache';
-/** Those that make `DATA_DIR` anyway; others use what is there. */
-const MAKERS = new Set(['serve', 'demo']);
-const OTHERS_MAY_WRITE = 0o022;
+/** The commands that create `DATA_DIR`; others use an existing cache. */
+const CREATING_COMMANDS = new Set(['serve', 'demo']);
+const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Has Node keep what it compiles in `DATA_DIR/code-cache`, which takes more than half off the next start. It must be
- * called before the modules are loaded that are to be kept, and so before the settings are read. What lies there is run:
- * so it is used only where nobody else can write, which the system's folder for temporary files, Node's own choice, cannot
- * promise. Without such a place everything is compiled anew; whatever is wrong with it is told by who needs it.
+ * Enables Node's compile cache in `DATA_DIR/code-cache`, which halves the time of the next start. Must be called before
+ * the modules to cache are loaded, and thus before settings are read. Cached code is executed: the folder must be writable
+ * only by this user, unlike Node's default in the temporary folder. Without such a folder there is no cache.
  * @param {string | undefined} command
  * @param {NodeJS.ProcessEnv} env
  */
 export const enableCodeCache = (command, env) => {
-  // NODE_COMPILE_CACHE has named a place.
+  // Already enabled by NODE_COMPILE_CACHE.
   if (getCompileCacheDir() !== undefined) return;
   const dataDir = resolve(env.DATA_DIR || '.steward');
   const folder = join(dataDir, FOLDER);
   try {
-    if (MAKERS.has(command ?? '')) for (const path of [dataDir, folder]) makePrivate(path);
-    if (isOurs(statSync(dataDir)) && isOurs(lstatSync(folder))) enableCompileCache(folder);
-  } catch (_notUsable) {
-    // A file system that is read-only, or a folder that is not there.
+    if (CREATING_COMMANDS.has(command ?? '')) for (const path of [dataDir, folder]) createPrivate(path);
+    if (isPrivate(statSync(dataDir)) && isPrivate(lstatSync(folder))) enableCompileCache(folder);
+  } catch (_unusable) {
+    // A read-only file system, or a missing folder. A start without a cache is only slower.
   }
 };
 
 /**
- * One at a time: a recursive `mkdir` never ends where a file system refuses a folder with ENOENT, as /proc does.
+ * Not recursive: Node's recursive `mkdir` never returns if the file system fails with ENOENT, as /proc does.
  * @param {string} path
  */
-const makePrivate = (path) => {
+const createPrivate = (path) => {
   if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
 };
 
 /** @param {import('node:fs').Stats} stats */
-const isOurs = (stats) =>
-  stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & OTHERS_MAY_WRITE) === 0;
+const isPrivate = (stats) =>
+  stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & WRITABLE_BY_OTHERS) === 0;

@@ -6,13 +6,13 @@ import { errorCodeOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
 
-/** Exit codes: 1 for what failed, 2 for what was called or set wrongly. */
-const FAILED = 1;
-const MISUSED = 2;
+/** Exit codes. */
+const FAILURE = 1;
+const USAGE_ERROR = 2;
 
-/** Mistakes and failures that an operator can act on get a line each; only bugs of ours get a stack. */
+/** Prints one line per error that the operator can fix, and a stack only for a bug. Sets the exit code. */
 export const reportFailure = (error: unknown): void => {
-  process.exitCode = error instanceof InvalidSettings ? MISUSED : FAILED;
+  process.exitCode = error instanceof InvalidSettings ? USAGE_ERROR : FAILURE;
   process.stderr.write(`${linesOf(error).join('\n')}\n`);
 };
 
@@ -20,7 +20,7 @@ const linesOf = (error: unknown): string[] => {
   if (error instanceof InvalidSettings) return error.lines.map((line) => `Bad setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
   if (!(error instanceof Error)) return [String(error)];
-  if (SELF_EXPLANATORY.some((kind) => error instanceof kind)) return [error.message];
+  if (EXPECTED_ERRORS.some((kind) => error instanceof kind)) return [error.message];
   if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
   if (errorCodeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
   return [fileFailure(error) ?? error.stack ?? error.message];
@@ -38,26 +38,26 @@ const FILE_FAILURES: Record<string, string> = {
   EPERM: 'Permission denied.',
 };
 
-/** Errors of the file system name the file. */
+/** File system errors have a path. */
 const fileFailure = (error: Error): string | null => {
   if (!('path' in error)) return null;
   const reason = FILE_FAILURES[errorCodeOf(error) ?? ''];
   return reason === undefined ? error.message : `${error.path}: ${reason}`;
 };
 
-const SELF_EXPLANATORY = [DataDirInUse, EmbeddedPostgresError, SecretFileError, ListenError];
+const EXPECTED_ERRORS = [DataDirInUse, EmbeddedPostgresError, SecretFileError, ListenError];
 
-/** What the sentence itself has told already is not told again. */
-const fieldLines = ({ message: told, fields = {} }: Problem): string[] =>
+/** Omits messages that the sentence already contains. */
+const fieldLines = ({ message: sentence, fields = {} }: Problem): string[] =>
   Object.entries(fields).flatMap(([field, messages]) =>
-    messages.filter((message) => !told.includes(message)).map((message) => `  ${field}: ${message}`),
+    messages.filter((message) => !sentence.includes(message)).map((message) => `  ${field}: ${message}`),
   );
 
-/** Refused logins (SQLSTATE 28…) and unknown databases (3D000) are no outage, but the operator's all the same. */
+/** Includes rejected logins (SQLSTATE 28…) and unknown databases (3D000). */
 const isDatabaseFailure = (error: Error): boolean =>
   problemOfDatabaseError(error)?.code === 'database-unavailable' ||
   ('code' in error && /^(28|3D)/.test(String(error.code)));
 
-/** A host of several addresses fails at each of them, and says nothing by itself. */
+/** The error for a host with several addresses has no message itself. */
 const reasonOf = (error: Error): string =>
   error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;

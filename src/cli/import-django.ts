@@ -3,8 +3,8 @@ import { readConfig } from '../config/config.ts';
 import { type FieldMapping, USER_FIELDS } from '../integrations/django/fields.ts';
 
 const HELP = `
-FILE is what \`manage.py dumpdata --output FILE\` writes. One faulty record, and nobody is imported; users whose address
-is there already stay as they are. Every field of the user model that has values is imported, mapped or dropped.
+FILE is the output of \`manage.py dumpdata --output FILE\`. One invalid record rejects the whole file; existing users
+are not changed. Every field of the user model that has values must be imported, mapped or dropped.
 
 Examples:
   steward import-django users.json --dry-run
@@ -26,23 +26,23 @@ export type ImportArguments = {
 export const addImportCommands = (program: Command): void => {
   program
     .command('import-django')
-    .description('bring the users of a Django service over, with their passwords')
-    .argument('<file>', 'JSON file made by dumpdata')
-    .option('--client <id>', 'client that they become members of', readId)
-    .option('--model <label>', "the service's user model, if the dump has several", readModel)
+    .description('Import the users of a Django service, with their passwords')
+    .argument('<file>', 'JSON file created by dumpdata')
+    .option('--client <id>', 'add the users to this client', readId)
+    .option('--model <label>', 'user model, if the dump has several', readModel)
     .option(
       '--map <field=source>',
-      'take a field from one of another name, or from app.model.field of a model that refers to users by `user`',
+      'read a field from another field, or from app.model.field of a model that references users by `user`',
       readMapping,
       [],
     )
-    .option('--drop <field>', 'leave out a field of the user model', addTo, [])
+    .option('--drop <field>', 'ignore a field of the user model', append, [])
     .option(
       '--reset-unsupported-passwords',
-      'import users without a password whose hash cannot be verified here',
+      'import users with unsupported password hashes without a password',
     )
-    .option('--dry-run', 'do it all and take it back')
-    .option('--report <file>', 'write what is wrong with the file, or was left out, to a CSV file')
+    .option('--dry-run', 'run the import and roll it back')
+    .option('--report <file>', 'write errors and skipped records to a CSV file')
     .addHelpText('after', HELP)
     .action(async (file: string, options: ImportArguments) => {
       const config = readConfig(process.env);
@@ -51,28 +51,29 @@ export const addImportCommands = (program: Command): void => {
     });
 };
 
-const addTo = (text: string, others: string[]): string[] => [...others, text];
+const append = (text: string, previous: string[]): string[] => [...previous, text];
 
-const readMapping = (text: string, others: FieldMapping[]): FieldMapping[] => {
+const readMapping = (text: string, previous: FieldMapping[]): FieldMapping[] => {
   const [, name, model, field = ''] = /^(\w+)=(?:(\w+\.\w+)\.)?(\w+)$/.exec(text) ?? [];
   if (name === undefined) {
     throw new InvalidArgumentError(
-      'It must be like extra=restrictions or extra=accounts.profile.restrictions.',
+      'Expected a mapping such as extra=restrictions or extra=accounts.profile.restrictions.',
     );
   }
   const target = USER_FIELDS.find((known) => known === name);
-  if (!target) throw new InvalidArgumentError(`A user has no field ${name}, but ${USER_FIELDS.join(', ')}.`);
-  return [...others, { target, source: { model: model?.toLowerCase() ?? null, field } }];
+  if (!target)
+    throw new InvalidArgumentError(`Unknown field ${name}; expected one of ${USER_FIELDS.join(', ')}.`);
+  return [...previous, { target, source: { model: model?.toLowerCase() ?? null, field } }];
 };
 
 const readId = (text: string): number => {
   if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > MAX_ID)
-    throw new InvalidArgumentError('It must be an id.');
+    throw new InvalidArgumentError('Expected an id.');
   return Number(text);
 };
 
-/** Dumps name models in lower case. */
+/** Dumps have lower-case model names. */
 const readModel = (text: string): string => {
-  if (!/^\w+\.\w+$/.test(text)) throw new InvalidArgumentError('It must be like auth.user.');
+  if (!/^\w+\.\w+$/.test(text)) throw new InvalidArgumentError('Expected a model such as auth.user.');
   return text.toLowerCase();
 };

@@ -2,9 +2,9 @@ import { open } from 'node:fs/promises';
 import type { Remark } from '../integrations/django/remark.ts';
 import { csvLine } from '../lib/csv-line.ts';
 
-/** Enough to see what is wrong; the rest is for a file. */
-const SHOWN_FAULTS = 20;
-/** Characters written together. */
+/** Errors printed without --report. */
+const MAX_PRINTED_ERRORS = 20;
+/** Characters per write. */
 const WRITE_SIZE = 64 * 1024;
 const COLUMNS = ['record', 'pk', 'email', 'outcome', 'field', 'message'];
 
@@ -13,7 +13,7 @@ export type ImportReport = {
   close: () => Promise<void>;
 };
 
-/** Every remark, as CSV. An older file is replaced; a new one only its owner may read, since it holds addresses. */
+/** Writes all remarks as CSV. Replaces an existing file; only the owner can read it, because it contains addresses. */
 export const createReportFile = async (path: string): Promise<ImportReport> => {
   const file = await open(path, 'w', 0o600);
   let pending = csvLine(COLUMNS);
@@ -30,18 +30,18 @@ export const createReportFile = async (path: string): Promise<ImportReport> => {
   };
 };
 
-/** The first faults on standard error, and how many more there are. */
+/** Prints the first errors to standard error, and the number of others. */
 export const createErrorList = (): ImportReport => {
-  let faults = 0;
+  let errors = 0;
   return {
     write: async (remark) => {
       if (remark.outcome !== 'faulty') return;
-      faults += 1;
-      if (faults <= SHOWN_FAULTS) process.stderr.write(`${lineOf(remark)}\n`);
+      errors += 1;
+      if (errors <= MAX_PRINTED_ERRORS) process.stderr.write(`${lineOf(remark)}\n`);
     },
     close: async () => {
-      if (faults > SHOWN_FAULTS)
-        process.stderr.write(`${faults - SHOWN_FAULTS} more; --report lists them all.\n`);
+      if (errors > MAX_PRINTED_ERRORS)
+        process.stderr.write(`${errors - MAX_PRINTED_ERRORS} more; use --report to list all.\n`);
     },
   };
 };

@@ -16,7 +16,7 @@ import type { ImportArguments } from './import-django.ts';
 import { createErrorList, createReportFile, type ImportReport } from './import-report.ts';
 import { createProgress, type Progress } from './progress.ts';
 
-/** Imports a dump and tells how it went. Returns whether the file was accepted. */
+/** Imports a dump and prints a summary. @returns whether the file was accepted */
 export const importDjango = async (
   config: Config,
   file: string,
@@ -46,8 +46,8 @@ const statDump = async (dump: FileHandle, report: string | undefined): Promise<S
   const stats = await dump.stat();
   if (stats.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
   if (!stats.isFile()) throw invalid({ file: ['Must be a file, as it is read twice.'] });
-  const older = report === undefined ? null : await nullIfMissing(stat(report));
-  if (older && older.dev === stats.dev && older.ino === stats.ino) {
+  const existing = report === undefined ? null : await nullIfMissing(stat(report));
+  if (existing && existing.dev === stats.dev && existing.ino === stats.ino) {
     throw invalid({ report: ['Must be another file than the one that is imported.'] });
   }
   return stats;
@@ -69,7 +69,7 @@ const importFile = async (
     failureCostMs,
   });
 
-  // It is read twice: once to see what is in it.
+  // The first pass determines the models and fields.
   let bar: Progress = createProgress('Reading (bytes)', 2 * sizeBytes);
   let isReading = true;
   const advance = (count: number, total: number): void => {
@@ -90,7 +90,7 @@ const importFile = async (
       { remark: report.write, advance },
     );
   } catch (error) {
-    // Another import, or somebody who adds a user, was waited for in vain.
+    // A lock timeout: another import or user creation holds the lock.
     const problem = problemOfDatabaseError(error);
     throw problem?.code === 'overloaded' ? problem : error;
   } finally {
@@ -102,7 +102,7 @@ const linesOf = (totals: ImportTotals, { client, dryRun }: ImportArguments): str
   `${totals.read} records read`,
   `${totals.imported} imported`,
   `${totals.existing} already there, left as they are`,
-  `${totals.otherModels} skipped, not of the model ${totals.model ?? 'of users'}`,
+  `${totals.otherModels} skipped: not of the user model${totals.model ? ` ${totals.model}` : ''}`,
   `${totals.faulty} faulty`,
   ...(totals.dropped.length > 0 ? [`Fields not imported: ${totals.dropped.join(', ')}`] : []),
   ...(totals.isRefused ? ['The file was refused: nobody was imported.'] : []),

@@ -5,10 +5,10 @@ import type { FieldErrors } from '../lib/problems.ts';
 import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
 import type { CsvRow } from '../services/invitations/invitation-csv.ts';
 
-/** What a cell may call an app, its id or its slug → its id. */
+/** Maps ids and slugs of apps to ids. */
 export type AppNames = ReadonlyMap<string, string>;
 
-/** Those of one address stand together, the upper line first. */
+/** Groups rows by address; within an address, by line. */
 export const sortByEmail = (rows: readonly CsvRow[]): CsvRow[] =>
   rows
     .map((row) => ({ row, address: addressOf(row) }))
@@ -16,19 +16,19 @@ export const sortByEmail = (rows: readonly CsvRow[]): CsvRow[] =>
     .map(({ row }) => row);
 
 /**
- * Reads rows, one after the other in the order of their addresses, as the API reads elements: by the same schemas,
- * in the same words. What is right in a row with faults is kept, so that the service can add what else is wrong.
+ * Validates rows in the order of their addresses, with the schemas and messages of the API. The valid fields of a row with
+ * errors are kept, so that the service can report further errors.
  */
 export const createElementReader = (client: number, apps: AppNames) => {
   let first: CsvRow | undefined;
 
   return (row: CsvRow): InvitationElement => {
     const faults: FieldErrors = {};
-    const email = judge(faults, 'email', Email, row.cells.email || undefined);
+    const email = validate(faults, 'email', Email, row.cells.email || undefined);
     const item = {
       client,
       initial_apps: readApps(faults, row.cells.apps, apps),
-      is_demo_user: judge(faults, 'is_demo_user', DemoFlag, row.cells.is_demo_user.toLowerCase()),
+      is_demo_user: validate(faults, 'is_demo_user', DemoFlag, row.cells.is_demo_user.toLowerCase()),
       extra: readExtra(faults, row.cells.extra),
     };
     if (email === undefined) return { value: null, faults };
@@ -46,12 +46,12 @@ export const createElementReader = (client: number, apps: AppNames) => {
 
 const addressOf = (row: CsvRow): string => normalizeEmail(row.cells.email);
 
-/** Spreadsheets write it in capitals. */
+/** Lower-cased before: spreadsheets write TRUE. */
 const DemoFlag = z
   .enum(['true', 'false', ''], 'Must be "true" or "false".')
   .transform((text) => (text === '' ? undefined : text === 'true'));
 
-const judge = <T>(
+const validate = <T>(
   faults: FieldErrors,
   column: string,
   schema: z.ZodType<T>,
@@ -62,7 +62,7 @@ const judge = <T>(
   return data;
 };
 
-/** As many as the service tells of one element. */
+/** The service's limit per element. */
 const MAX_UNKNOWN_APPS = 10;
 
 const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] => {
@@ -70,15 +70,15 @@ const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] =
   const unknown = names.filter((name) => !apps.has(name)).slice(0, MAX_UNKNOWN_APPS);
   if (unknown.length > 0) faults.apps = unknown.map((name) => `This client has no app ${name}.`);
   const ids = names.flatMap((name) => apps.get(name) ?? []);
-  return judge(faults, 'apps', AppIds, ids) ?? [];
+  return validate(faults, 'apps', AppIds, ids) ?? [];
 };
 
 const readExtra = (faults: FieldErrors, cell: string): Record<string, unknown> | undefined => {
   if (cell === '') return undefined;
   try {
-    return judge(faults, 'extra', Extra, JSON.parse(cell));
-  } catch (_noJson) {
-    faults.extra = ['Must be an object in JSON, such as {"team": "sales"}.'];
+    return validate(faults, 'extra', Extra, JSON.parse(cell));
+  } catch (_invalidJson) {
+    faults.extra = ['Must be a JSON object, such as {"team": "sales"}.'];
     return undefined;
   }
 };

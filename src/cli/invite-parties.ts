@@ -6,7 +6,7 @@ import { type Actor, administersClient } from '../services/access/actor.ts';
 import { findActorByEmail } from '../services/auth/identity.ts';
 import type { AppNames } from './invite-elements.ts';
 
-/** Who invites, and where to. */
+/** The inviter and the client. */
 export type Parties = { inviter: Actor; client: { id: number; name: string }; apps: AppNames };
 
 /**
@@ -32,16 +32,16 @@ export const findParties = async (
 
 const findInviter = async (em: SqlEntityManager, email: string | undefined): Promise<Actor> => {
   const inviter = await findActorByEmail(em, email && normalizeEmail(email));
-  if (!inviter) throw invalid({ '--as': [nobody(email)] });
+  if (!inviter) throw invalid({ '--as': [noInviter(email)] });
   return inviter;
 };
 
-const nobody = (email: string | undefined): string =>
+const noInviter = (email: string | undefined): string =>
   email === undefined
     ? 'There is no active superuser: name who invites.'
     : `There is no active user ${email}.`;
 
-/** An id is what it is, should it be the slug of another app as well. */
+/** If an id equals the slug of another app, the id wins. */
 const appNames = async (em: SqlEntityManager, clientId: number): Promise<AppNames> => {
   const apps = await tables(em)
     .selectFrom('apps')

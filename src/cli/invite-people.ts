@@ -14,15 +14,15 @@ import { createProgress } from './progress.ts';
 
 export type InviteOptions = {
   clientId: number;
-  /** Email address of who invites. */
+  /** Email address of the inviter. */
   as: string | undefined;
   dryRun: boolean;
   report: string;
 };
 
 /**
- * Invites everybody in a CSV file, and tells how it went. Returns whether the file was accepted; where it was not,
- * nobody was invited.
+ * Invites all people in a CSV file, or none if there are errors, and prints a summary.
+ * @returns whether the file was accepted
  * @throws Problem `invalid-input`
  */
 export const invitePeople = async (
@@ -30,35 +30,35 @@ export const invitePeople = async (
   file: string,
   options: InviteOptions,
 ): Promise<boolean> => {
-  await refuseFiles(file, options.report);
+  await checkFiles(file, options.report);
   const { rows, faults } = await readInvitationCsv(createReadStream(file));
-  if (rows.length === 0 && faults.length > 0) return refuse(faults, options);
+  if (rows.length === 0 && faults.length > 0) return reject(faults, options);
 
-  const { inviter, client, outcome } = await inviteBeside(config, rows, {
+  const { inviter, client, outcome } = await checkOrInvite(config, rows, {
     ...options,
-    isRefused: faults.length > 0,
+    isRejected: faults.length > 0,
   });
   const all = [...faults, ...outcome.faults];
-  if (all.length > 0) return refuse(all, options);
+  if (all.length > 0) return reject(all, options);
   process.stdout.write(`${successLines(outcome, { inviter, client }, options.dryRun).join('\n')}\n`);
   return true;
 };
 
 /** @throws Problem `invalid-input` */
-const refuseFiles = async (file: string, report: string): Promise<void> => {
+const checkFiles = async (file: string, report: string): Promise<void> => {
   const source = await stat(file);
   if (source.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
-  const older = await nullIfMissing(stat(report));
-  if (older && older.dev === source.dev && older.ino === source.ino) {
+  const existing = await nullIfMissing(stat(report));
+  if (existing && existing.dev === source.dev && existing.ino === source.ino) {
     throw invalid({ '--report': ['Must be another file than the one that is read.'] });
   }
 };
 
-/** Rows of a file that is refused already are checked all the same, so that every fault is told at once. */
-const inviteBeside = (
+/** Also checks the rows of a rejected file, to report all errors at once. */
+const checkOrInvite = (
   config: Config,
   rows: readonly CsvRow[],
-  { clientId, as, dryRun, isRefused }: InviteOptions & { isRefused: boolean },
+  { clientId, as, dryRun, isRejected }: InviteOptions & { isRejected: boolean },
 ) =>
   withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);
@@ -69,7 +69,7 @@ const inviteBeside = (
       const outcome = await inviteRows(
         { em: orm.em.fork(), invitationDays: config.invitationDays, now: systemClock.now() },
         rows,
-        { ...parties, dryRun: dryRun || isRefused, advance: bar.advance },
+        { ...parties, dryRun: dryRun || isRejected, advance: bar.advance },
       );
       return { ...parties, outcome };
     } finally {
@@ -78,11 +78,12 @@ const inviteBeside = (
     }
   });
 
-const refuse = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {
+const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {
   const faults = sortByLine(unsorted);
   await writeReport(report, faults);
-  const told = `Nobody ${dryRun ? 'would be' : 'was'} invited. ${report} lists every fault: ${faults.length}.`;
-  process.stderr.write(`${[...summarizeErrors(faults), told].join('\n')}\n`);
+  const count = faults.length === 1 ? '1 error' : `${faults.length} errors`;
+  const summary = `${count}; see ${report}. No one ${dryRun ? 'would be' : 'was'} invited.`;
+  process.stderr.write(`${[...summarizeErrors(faults), summary].join('\n')}\n`);
   return false;
 };
 

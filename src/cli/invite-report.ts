@@ -2,21 +2,21 @@ import { writeFile } from 'node:fs/promises';
 import { csvLine } from '../lib/csv-line.ts';
 import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
 
-/** Enough to see what is wrong; the rest is for the file. */
-const SHOWN_FAULTS = 20;
-/** Cells and messages that quote them may be as long as a whole file. */
+/** Errors printed to the terminal. */
+const MAX_PRINTED_ERRORS = 20;
+/** Cells, and messages that quote them, have no limit. */
 const MAX_CELL_CHARS = 500;
 const MAX_SHOWN_CHARS = 120;
 
-const PLACES: readonly string[] = COLUMNS;
+const COLUMN_ORDER: readonly string[] = COLUMNS;
 
-/** Line by line, and within a line as the columns are told. */
+/** Sorts by line, then by column. */
 export const sortByLine = (faults: readonly CsvFault[]): CsvFault[] => {
-  const place = ({ field }: CsvFault) => PLACES.indexOf(field);
-  return faults.toSorted((a, b) => a.line - b.line || place(a) - place(b));
+  const columnOf = ({ field }: CsvFault) => COLUMN_ORDER.indexOf(field);
+  return faults.toSorted((a, b) => a.line - b.line || columnOf(a) - columnOf(b));
 };
 
-/** Writes every fault, as CSV, into a file for its owner's eyes only: it holds addresses. An older one is replaced. */
+/** Writes all errors as CSV. Replaces an existing file; only the owner can read it, because it contains addresses. */
 export const writeReport = (path: string, faults: readonly CsvFault[]): Promise<void> =>
   writeFile(path, reportLines(faults), { mode: 0o600 });
 
@@ -27,18 +27,18 @@ const reportLines = function* (faults: readonly CsvFault[]) {
   }
 };
 
-/** The first faults, a line each, for a terminal. */
+/** One line for each of the first errors. */
 export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
-  ...faults.slice(0, SHOWN_FAULTS).map(({ line, email, field, message }) =>
+  ...faults.slice(0, MAX_PRINTED_ERRORS).map(({ line, email, field, message }) =>
     [`line ${line}`, email, field, message]
       .filter((part) => part !== '')
       .map(printable)
       .join(': '),
   ),
-  ...(faults.length > SHOWN_FAULTS ? [`… and ${faults.length - SHOWN_FAULTS} more.`] : []),
+  ...(faults.length > MAX_PRINTED_ERRORS ? [`… and ${faults.length - MAX_PRINTED_ERRORS} more.`] : []),
 ];
 
-/** What somebody put into a file must not steer the terminal that shows it, nor turn its text around. */
+/** Replaces control and bidirectional characters, which could manipulate the terminal. */
 export const printable = (text: string): string =>
   clip(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd'), MAX_SHOWN_CHARS);
 

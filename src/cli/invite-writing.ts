@@ -13,14 +13,14 @@ type Deps = { em: SqlEntityManager; invitationDays: number; now: Date };
 type Options = Parties & { dryRun: boolean; advance: (rows: number) => void };
 
 /**
- * Rows for one call of the service, which tells up to 1,000 faults of it: five for each row, and a row has four
- * columns. It bounds the memory of a statement, too.
+ * Rows per call of the service. A call reports up to 1,000 errors: five for each row, which has four columns. This also
+ * bounds the memory of a statement.
  */
 const CHUNK_ROWS = 200;
 
 /**
- * Invites all or none in one transaction; a dry run does the same work and takes it back. The rows go in the order of
- * their addresses, the one in which every bulk locks, so that two of them do not wait for each other.
+ * Invites all or none in one transaction, which a dry run rolls back. Rows are sorted by address, the order in which all
+ * bulk operations lock, to prevent deadlocks.
  * @throws Problem `overloaded`, `database-unavailable`
  */
 export const inviteRows = async (
@@ -49,13 +49,13 @@ export const inviteRows = async (
     await (dryRun || outcome.faults.length > 0 ? tx.rollback() : tx.commit());
     return outcome;
   } catch (error) {
-    // On a lost connection there is nothing to take back, and only the first failure tells why.
+    // After a lost connection the rollback fails too; the first error has the reason.
     await tx.rollback().catch(() => undefined);
     throw problemOfDatabaseError(error) ?? error;
   }
 };
 
-/** One that was pending keeps the date of its first mail. */
+/** A renewed invitation keeps the date of its first mail. */
 const count = (outcome: Outcome, invitations: readonly InvitationRow[], now: Date): void => {
   const made = invitations.filter((row) => row.date_invited.getTime() === now.getTime()).length;
   outcome.made += made;
@@ -64,7 +64,7 @@ const count = (outcome: Outcome, invitations: readonly InvitationRow[], now: Dat
 
 const ITEM_PATH = /^items\.(\d+)\.(.+)$/;
 
-/** What the service tells by index and key of an element, by line and column. */
+/** Maps the paths of the service's errors to lines and columns. */
 const faultsIn = (error: unknown, chunk: readonly CsvRow[]): CsvFault[] => {
   if (!(error instanceof Problem) || !error.fields) throw error;
   return Object.entries(error.fields).flatMap(([path, messages]) => {

@@ -6,7 +6,7 @@ import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createAdmin } from '../services/users/bootstrap.ts';
 
-/** Returns whether the offered password was set: see `createAdmin`. */
+/** @returns whether the generated password was set; see `createAdmin` */
 export const createAdminAccount = (config: Config, email: string, offered: string): Promise<boolean> =>
   withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);

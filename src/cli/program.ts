@@ -9,7 +9,7 @@ import { addOpenApiCommand } from './openapi.ts';
 import { addServiceCommands } from './service.ts';
 import { addUsageCommands } from './usage.ts';
 
-/** Runs the command that the arguments name; what fails is told on standard error, and by the exit code. */
+/** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
 export const runProgram = async (): Promise<void> => {
   const program = new Command('steward')
     .description(`${manifest.description}\nSettings are environment variables: see docs/settings.md.`)

@@ -4,12 +4,11 @@ export type Progress = { advance(by?: number): void; stop(): void };
 
 const FORMAT = '{label} [{bar}] {value}/{total}, {duration_formatted}';
 
-/** Where there is nobody to watch, a bar would only fill a log. */
+/** Without a terminal, a bar would only fill a log. */
 const SILENT: Progress = { advance: () => {}, stop: () => {} };
 
 /**
- * A bar on standard error while something takes long; nothing where that is no terminal. A bar that is not stopped
- * keeps the process alive.
+ * Shows a progress bar on standard error if that is a terminal. A bar that is not stopped keeps the process alive.
  */
 export const createProgress = (
   label: string,
@@ -17,7 +16,7 @@ export const createProgress = (
   stream: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
 ): Progress => {
   if (stream.isTTY !== true) return SILENT;
-  // Without changes to the terminal's own settings, an interrupted command has none to put back.
+  // Does not change terminal settings, which an interrupted command could not restore.
   const bar = new SingleBar({ format: FORMAT, stream, linewrap: true, clearOnComplete: true });
   bar.start(total, 0, { label });
   return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };

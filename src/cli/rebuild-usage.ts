@@ -8,12 +8,13 @@ import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
 import { createProgress } from './progress.ts';
 
 /**
- * One app after the other, each in a transaction of its own; answers how many there were.
- * @throws Problem `not-found` for a slug that is no app's
+ * Rebuilds the usage rollups of all apps or of one, with a transaction per app.
+ * @returns the number of apps
+ * @throws Problem `not-found` if no app has this slug
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
   withDatabaseHost(config, async ({ connection }) => {
-    // Counting a large app takes longer than any request may.
+    // No statement timeout: counting a large app takes long.
     const orm = await openDatabase(connection, undefined, null);
     try {
       const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');

@@ -1,42 +1,41 @@
 import { beforeDeadline, withoutDeadline } from './deadline.ts';
 
-type Waiting<K, V> = { key: K; resolve: (value: V | undefined) => void; reject: (error: unknown) => void };
+type Request<K, V> = { key: K; resolve: (value: V | undefined) => void; reject: (error: unknown) => void };
 
-/** Look-ups under way at a time: one that is slow does not hold up all that come after it. */
-const AT_ONCE = 2;
-/** Keys of one look-up. */
-const MAX_KEYS = 500;
+/** More than one, so that a slow batch does not delay all others. */
+const MAX_CONCURRENT_BATCHES = 2;
+const MAX_BATCH_KEYS = 500;
 
 /**
- * Gathers what is asked for at the same time into one look-up: whoever asks while one is under way is part of the next, so
- * that each answer is as of a moment after its question.
- * @returns what `load` has found for the key, or undefined; it rejects with DeadlineExceeded when that takes too long
+ * Batches lookups that arrive in the same event-loop tick into one call of `load`, like DataLoader but without a cache.
+ * A result is never older than its request: keys that arrive while a batch is running go into the next one.
+ * @returns the loaded value, or undefined; rejects with DeadlineExceeded if the caller's deadline passes
  */
 export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) => {
-  let waiting: Waiting<K, V>[] = [];
-  let underWay = 0;
+  let pending: Request<K, V>[] = [];
+  let running = 0;
 
-  const next = async (): Promise<void> => {
-    const asked = waiting.slice(0, MAX_KEYS);
-    waiting = waiting.slice(MAX_KEYS);
-    if (asked.length === 0) return;
-    underWay += 1;
+  const runBatch = async (): Promise<void> => {
+    const batch = pending.slice(0, MAX_BATCH_KEYS);
+    pending = pending.slice(MAX_BATCH_KEYS);
+    if (batch.length === 0) return;
+    running += 1;
     try {
-      const keys = [...new Set(asked.map(({ key }) => key))];
+      const keys = [...new Set(batch.map(({ key }) => key))];
       const found = await withoutDeadline(() => load(keys));
-      for (const { key, resolve } of asked) resolve(found.get(key));
+      for (const { key, resolve } of batch) resolve(found.get(key));
     } catch (error) {
-      for (const { reject } of asked) reject(error);
+      for (const { reject } of batch) reject(error);
     }
-    underWay -= 1;
-    if (waiting.length > 0) void next();
+    running -= 1;
+    if (pending.length > 0) void runBatch();
   };
 
-  const ask = (key: K): Promise<V | undefined> =>
+  const enqueue = (key: K): Promise<V | undefined> =>
     new Promise((resolve, reject) => {
-      waiting.push({ key, resolve, reject });
-      // After all requests that have come in with this one: they are read in one turn of the event loop.
-      if (underWay < AT_ONCE && waiting.length === 1) setImmediate(next);
+      pending.push({ key, resolve, reject });
+      // Runs after all requests that were received in this event-loop tick.
+      if (running < MAX_CONCURRENT_BATCHES && pending.length === 1) setImmediate(runBatch);
     });
-  return (key: K) => beforeDeadline(ask(key));
+  return (key: K) => beforeDeadline(enqueue(key));
 };

@@ -2,13 +2,13 @@ import { isJsonObject } from './json-value.ts';
 import { Problem } from './problems.ts';
 
 /**
- * JSON that is the same whatever the order of the keys, which whoever sends a request again need not keep.
- * @throws Problem `malformed-body` when it is nested too deeply to be written
+ * Serializes JSON with sorted keys: a client that repeats a request may send them in another order.
+ * @throws Problem `malformed-body` if the value is nested too deeply to be serialized
  */
 export const canonicalJson = (value: unknown): string => {
   try {
     return JSON.stringify(value ?? null, (_key, inner: unknown) =>
-      isJsonObject(inner) ? sorted(inner) : inner,
+      isJsonObject(inner) ? sortKeys(inner) : inner,
     );
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
@@ -16,5 +16,5 @@ export const canonicalJson = (value: unknown): string => {
   }
 };
 
-const sorted = (object: Record<string, unknown>): Record<string, unknown> =>
+const sortKeys = (object: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

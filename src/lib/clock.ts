@@ -1,4 +1,4 @@
-/** The one source of the present moment, so that tests can hold it still. */
+/** The only source of the current time, so that tests can set it. */
 export type Clock = { now(): Date };
 
 export const systemClock: Clock = { now: () => new Date() };

@@ -3,8 +3,8 @@ import type { Logger } from './logger.ts';
 type Output = { isTTY?: boolean; write(text: string): unknown };
 
 /**
- * Lines for the operator. A terminal gets them as plain text. Elsewhere standard output has nothing but the log, one JSON
- * object a line, so they become entries of it; a secret goes to standard error instead, as logs are kept.
+ * Prints lines for the operator: as plain text to a terminal, otherwise as log entries, because standard output then
+ * contains only JSON lines. Secrets go to standard error instead, because logs are stored.
  */
 export const createOperatorOutput = (
   logger: Pick<Logger, 'info'>,

@@ -1,10 +1,10 @@
 /**
- * What spreadsheets take for a formula (OWASP, "CSV Injection"), full-width forms included, and behind whatever is
- * blank or not seen at all: some programs trim their cells.
+ * Matches what spreadsheets evaluate as a formula (OWASP, "CSV Injection"), including full-width forms, and after blank or
+ * invisible characters, which some programs trim.
  */
 const FORMULA = /^([\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
 
-/** One record of CSV (RFC 4180). What a spreadsheet would run as a formula gets an apostrophe, which makes it text. */
+/** A CSV record (RFC 4180). Formulas get a leading apostrophe, which makes them text. */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
 const csvCell = (cell: string): string => {

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The time by which a unit of work must be done, over all its stages. It follows the work through AsyncLocalStorage, so that
- * whatever waits for the database can bound its wait by what is left.
+ * The time by which a unit of work must finish. AsyncLocalStorage passes it along, so that code that waits for the database
+ * can limit its wait to the remaining time.
  */
 export class Deadline {
-  /** By `performance.now()`. */
+  /** In terms of `performance.now()`. */
   #at: number;
 
   constructor(ms: number) {
@@ -20,13 +20,13 @@ export class Deadline {
     this.#at += ms;
   }
 
-  /** For work that may take as long as it needs, such as a stream. From then on each statement has a limit of its own. */
+  /** Removes the deadline, for example for a stream. The limits of single statements remain. */
   lift(): void {
     this.#at = Number.POSITIVE_INFINITY;
   }
 }
 
-/** Work took longer than its deadline allows. */
+/** The work did not finish before its deadline. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 
@@ -39,20 +39,23 @@ const storage = new AsyncLocalStorage<Deadline | null>();
 
 export const withDeadline = <T>(deadline: Deadline, work: () => T): T => storage.run(deadline, work);
 
-/** For work that is shared with others, who may have more time. */
+/** For work shared by several callers with different deadlines. */
 export const withoutDeadline = <T>(work: () => T): T => storage.run(null, work);
 
 export const currentDeadline = (): Deadline | null => storage.getStore() ?? null;
 
-/** Elements of a request that need no deadline yet. */
-const MAX_SMALL = 100;
+/** Requests with more elements have no deadline. */
+const MAX_ELEMENTS_WITH_DEADLINE = 100;
 
-/** Bulk requests may take longer than others: each of their statements has a limit of its own. */
+/** Bulk requests may take longer than others; only their single statements are limited. */
 export const liftBulkDeadline = (elements: number): void => {
-  if (elements > MAX_SMALL) currentDeadline()?.lift();
+  if (elements > MAX_ELEMENTS_WITH_DEADLINE) currentDeadline()?.lift();
 };
 
-/** The longest that a wait may take now, given its own limit (milliseconds; null: none); 0 or less when there is no time. */
+/**
+ * The smaller of the remaining time and the limit of a wait, in milliseconds (null: none).
+ * 0 or less if the deadline has passed.
+ */
 export const boundedWait = (limitMs: number | null): number | null => {
   const remaining = currentDeadline()?.remainingMs ?? Number.POSITIVE_INFINITY;
   if (remaining === Number.POSITIVE_INFINITY) return limitMs;
@@ -60,7 +63,7 @@ export const boundedWait = (limitMs: number | null): number | null => {
 };
 
 /**
- * Waits for work that goes on without us. What it would have answered is dropped.
+ * Waits for work until the deadline. The work itself continues; its result is ignored.
  * @throws DeadlineExceeded
  */
 export const beforeDeadline = <T>(work: Promise<T>): Promise<T> => {

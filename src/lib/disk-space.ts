@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 
-/** A segment of PostgreSQL's write-ahead log: without room for another one, the server ends. */
+/** A WAL segment: PostgreSQL stops if it cannot create another. */
 const NEEDED_BYTES = 16 * 1024 * 1024;
 
 export const hasDiskSpace = async (folder: string): Promise<boolean> => {
-  const room = await statfs(folder).catch((_unknown: unknown) => null);
-  return room === null || room.bavail * room.bsize >= NEEDED_BYTES;
+  const stats = await statfs(folder).catch((_unavailable: unknown) => null);
+  return stats === null || stats.bavail * stats.bsize >= NEEDED_BYTES;
 };

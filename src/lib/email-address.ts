@@ -25,13 +25,13 @@ export const withAsciiDomain = (text: string): string => {
   return ascii === '' ? text : `${text.slice(0, at)}@${ascii}`;
 };
 
-/** The one form in which users' addresses are stored and compared. */
+/** The form in which addresses of users are stored and compared. */
 export const normalizeEmail = (text: string): string => withAsciiDomain(text).toLowerCase();
 
 const hasOtherLetters = (input: unknown): boolean =>
   typeof input === 'string' && /^[^@\s]+@[^@]+$/.test(input) && /^[^@]*[^\0-\x7f]/.test(input);
 
-/** Without the pattern, which only the ASCII form matches; `idn-email` is unknown to most validators. */
+/** Without the pattern, which matches only the ASCII form. Most validators do not know `idn-email`. */
 const EMAIL_JSON = { json: { type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH } };
 
 /** An address, with or without an internationalized domain. The parsed one has an ASCII domain, in the case given. */

@@ -4,23 +4,23 @@ import { errorCodeOf } from './errno.ts';
 import { Problem } from './problems.ts';
 
 /**
- * Makes a folder, and those above it, unless it is there. Node's own recursive `mkdir` never ends where a file system
- * refuses a folder with ENOENT, as /proc does.
- * @param mode of all that are made: `0o777` less the umask unless told
+ * Creates a folder and its parents unless they exist. Node's recursive `mkdir` never returns if the file system fails with
+ * ENOENT, as /proc does.
+ * @param mode of all created folders; the default is `0o777` without the umask
  * @throws Problem `invalid-input`
  */
 export const ensureDirectory = async (dir: string, mode?: number): Promise<void> => {
-  if (dir === '') throw refusal('A folder has no name: it is empty.');
+  if (dir === '') throw invalidInput('A folder has no name: it is empty.');
   if (await isFolder(dir)) return;
   const parent = dirname(dir);
   if (parent !== dir) await ensureDirectory(parent, mode);
   try {
     await mkdir(dir, { mode });
   } catch (error) {
-    // Somebody else may have made it at the same time.
+    // Another process may have created it.
     if (await isFolder(dir)) return;
     const code = errorCodeOf(error) ?? 'unknown';
-    throw refusal(`The folder ${dir} cannot be made: ${REASONS[code] ?? code}.`, error);
+    throw invalidInput(`The folder ${dir} cannot be made: ${REASONS[code] ?? code}.`, error);
   }
 };
 
@@ -38,4 +38,5 @@ const isFolder = (dir: string): Promise<boolean> =>
     () => false,
   );
 
-const refusal = (detail: string, cause?: unknown): Problem => new Problem('invalid-input', { detail, cause });
+const invalidInput = (detail: string, cause?: unknown): Problem =>
+  new Problem('invalid-input', { detail, cause });

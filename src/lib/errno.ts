@@ -2,7 +2,7 @@
 export const errorCodeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** null when the file or folder is not there; every other failure stays one. */
+/** Resolves with null if the file or folder does not exist. */
 export const nullIfMissing = <T>(work: Promise<T>): Promise<T | null> =>
   work.catch((error: unknown) => {
     if (errorCodeOf(error) === 'ENOENT') return null;

@@ -13,11 +13,11 @@ export const firstSuccess = async <Item, Result>(
   { staggerMs, signal }: { staggerMs: number; signal?: AbortSignal },
 ): Promise<Result> => {
   const done = new AbortController();
-  const ended = signal ? AbortSignal.any([done.signal, signal]) : done.signal;
+  const stopSignal = signal ? AbortSignal.any([done.signal, signal]) : done.signal;
   const failures: unknown[] = [];
 
   const startFrom = async ([item, ...later]: readonly [Item, ...Item[]]): Promise<Result> => {
-    const current = attempt(item, ended).then(
+    const current = attempt(item, stopSignal).then(
       (result) => {
         done.abort();
         return result;
@@ -29,12 +29,12 @@ export const firstSuccess = async <Item, Result>(
     );
     const [next, ...rest] = later;
     if (later.length === 0) return current;
-    const isOver = Promise.race([current, sleep(staggerMs, undefined, { signal: ended })]);
-    const following = isOver
+    const failedOrSlow = Promise.race([current, sleep(staggerMs, undefined, { signal: stopSignal })]);
+    const following = failedOrSlow
       .catch(() => {})
       .then(() => {
-        ended.throwIfAborted();
-        return startFrom([next as Item, ...rest]); // there is one
+        stopSignal.throwIfAborted();
+        return startFrom([next as Item, ...rest]); // `later` is not empty
       });
     return Promise.any([current, following]);
   };

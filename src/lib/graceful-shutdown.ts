@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** For how long connections are still accepted: load balancers look at `/readyz` meanwhile, and clients leave. */
-const LEAVE_MS = 1_000;
+/** How long connections are still accepted, so that load balancers see the failing `/readyz`. */
+const DRAIN_MS = 1_000;
 /** Longer than a client takes to connect and send a request. */
 export const HOLD_MS = 250;
 const INTERVAL_MS = 50;
 
-/** How the service stops without resetting connections that are in use. */
+/** The steps of a shutdown that resets no connection in use. */
 export type ShutdownSteps = {
-  /** Connections are still accepted. `/readyz` fails, and responses say `Connection: close`. */
+  /** Still accepts connections; `/readyz` fails and responses have `Connection: close`. */
   announce: () => void;
   /**
-   * Requests wait. The system resets connections that it has accepted and Node has not, so the service must stop listening
-   * while no client connects; and a client that waits for a response does not.
+   * Queues requests. The kernel resets connections that Node has not accepted yet, so the service must stop listening while
+   * no client connects; clients that wait for a response do not connect.
    */
   hold: () => void;
   /**
-   * Stops listening, handles the requests, and ends. The requests begin a little later, because their clients may connect again
-   * at once, and other workers have to be as far as this one.
+   * Stops listening, handles the queued requests, and closes. The requests start after a short delay, because their clients
+   * may reconnect immediately while other workers still listen.
    */
   close: () => Promise<void>;
   hasConnections?: () => Promise<boolean>;
@@ -30,7 +30,7 @@ export const shutDownGracefully = async ({
   hasConnections,
 }: ShutdownSteps): Promise<void> => {
   announce();
-  const end = performance.now() + LEAVE_MS;
+  const end = performance.now() + DRAIN_MS;
   while (performance.now() < end && (await hasConnections?.()) !== false) await sleep(INTERVAL_MS);
   hold();
   await sleep(HOLD_MS);

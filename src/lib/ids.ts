@@ -12,12 +12,12 @@ export const newStackId = (): string => randomBytes(4).toString('hex');
 /** An API token: 40 hexadecimal characters, 160 random bits. */
 export const newToken = (): string => randomBytes(20).toString('hex');
 
-/** What the cookie of a session holds: 43 URL-safe characters, 256 random bits. */
+/** A session cookie: 43 URL-safe characters, 256 random bits. */
 export const newSessionSecret = (): string => randomBytes(32).toString('base64url');
 
 const INVITATION_KEY_BYTES = 24;
 
-/** Keys of invitations, each of 32 URL-safe characters, 192 random bits. Random bytes are fetched for all at once. */
+/** Invitation keys of 32 URL-safe characters, 192 random bits each, cut from one string. */
 export const newInvitationKeys = (count: number): string[] => {
   const text = randomBytes(count * INVITATION_KEY_BYTES).toString('base64url');
   const length = text.length / count;

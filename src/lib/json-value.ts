@@ -1,75 +1,74 @@
 const MAX_BYTES = 65_536;
-/** Far below what `JSON.stringify` (about 3,000) and PostgreSQL (about 12,000) can follow. */
+/** Far below the limits of `JSON.stringify` (about 3,000) and PostgreSQL (about 12,000). */
 const MAX_DEPTH = 500;
-/** 64 KiB of JSON cannot hold more: each value takes at least two characters. */
+/** The most values in 64 KiB of JSON: each takes at least two characters. */
 const MAX_NODES = MAX_BYTES / 2;
 
-/** An object as JSON has it. A `Date`, a `Map` or a `URL` is an object too, and would turn into something else. */
+/** A plain object. JSON would change others, such as `Date`, `Map` or `URL`. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || prototype === OPAQUE;
 };
 
-/** Neither `null` nor `Object.prototype`: serializers that look into plain objects only pass such an object through. */
+/** A prototype other than `null` and `Object.prototype`: serializers do not look into such objects. */
 const OPAQUE: object = Object.create(Object.prototype);
 
-const NO_OBJECT = 'Must be an object.';
+const NOT_AN_OBJECT = 'Must be an object.';
 const TOO_LARGE = 'Must not be larger than 64 KiB.';
 
-/** Why a value cannot be kept as free-form data, or null when it can. */
+/** The reason why a value cannot be stored as free-form data, or null. */
 export const findJsonProblem = (value: unknown): string | null => {
-  if (!isJsonObject(value)) return NO_OBJECT;
-  return reasonAgainstNodes(value) ?? (isTooLarge(JSON.stringify(value)) ? TOO_LARGE : null);
+  if (!isJsonObject(value)) return NOT_AN_OBJECT;
+  return findNodeProblem(value) ?? (isTooLarge(JSON.stringify(value)) ? TOO_LARGE : null);
 };
 
-/** The JSON text of a value that can be kept as free-form data, else the reason why it cannot. */
+/** Serializes free-form data, or returns the reason why it cannot be stored. */
 export const stringifyJsonValue = (value: object): { text: string } | { reason: string } => {
-  const reason = reasonAgainstNodes(value);
+  const reason = findNodeProblem(value);
   if (reason !== null) return { reason };
   const text = JSON.stringify(value);
   return isTooLarge(text) ? { reason: TOO_LARGE } : { text };
 };
 
-/** In UTF-8 a UTF-16 unit takes up to three bytes: most texts need not be measured. */
+/** A UTF-16 unit takes at most three bytes in UTF-8: short strings need no exact count. */
 const isTooLarge = (text: string): boolean =>
   text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES;
 
 /**
- * By recursion, no deeper than is allowed; and by a count that ends whatever contains itself, so that no node has to
- * be remembered. What stands in two places is written twice, as its sender would have written it.
+ * Recursion is limited by depth. The count of nodes also stops at cycles, so visited nodes need not be tracked. A value
+ * referenced twice counts twice, as it is serialized twice.
  */
-const reasonAgainstNodes = (root: object): string | null => {
+const findNodeProblem = (root: object): string | null => {
   let left = MAX_NODES;
-  const reasonAgainstNode = (value: unknown, depth: number): string | null => {
+  const findProblem = (value: unknown, depth: number): string | null => {
     left -= 1;
     if (left < 0) return TOO_LARGE;
     if (isJsonLeaf(value)) return null;
     if (depth > MAX_DEPTH) return `Must not be nested deeper than ${MAX_DEPTH} levels.`;
     if (Array.isArray(value)) {
       for (const child of value) {
-        const reason = reasonAgainstNode(child, depth + 1);
+        const reason = findProblem(child, depth + 1);
         if (reason !== null) return reason;
       }
       return null;
     }
-    if (!isJsonObject(value)) return 'Must hold nothing but JSON values.';
+    if (!isJsonObject(value)) return 'Must contain only JSON values.';
     for (const key in value) {
-      const reason = reasonAgainstNode(value[key], depth + 1);
+      const reason = findProblem(value[key], depth + 1);
       if (reason !== null) return reason;
     }
     return null;
   };
-  return reasonAgainstNode(root, 1);
+  return findProblem(root, 1);
 };
 
 const isJsonLeaf = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value);
 
 /**
- * Marks data as opaque to serializers; its keys and values stay what they are. superjson would note the path of
- * every object inside, which takes seconds for a list of large ones, and throws at a key such as `__proto__`, so
- * that one poisoned user would break every list they are in.
+ * Marks data as opaque to serializers. superjson records the path of every nested object, which takes seconds for long
+ * lists, and throws at a key such as `__proto__`, so that one malicious user would break every list that contains them.
  */
 export const opaque = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
 

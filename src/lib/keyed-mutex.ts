@@ -1,21 +1,21 @@
-/** Lets works of one name happen one after another within this process, and works of other names meanwhile. */
+/** Runs work with the same key one after another within this process. Work with different keys runs concurrently. */
 export type KeyedMutex = ReturnType<typeof createKeyedMutex>;
 
 export const createKeyedMutex = () => {
   const last = new Map<string, Promise<void>>();
 
-  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const before = last.get(name) ?? Promise.resolve();
-    const turn = before.then(work);
-    const over = turn.then(
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const previous = last.get(key) ?? Promise.resolve();
+    const result = previous.then(work);
+    const settled = result.then(
       () => {},
       () => {},
     );
-    last.set(name, over);
+    last.set(key, settled);
     try {
-      return await turn;
+      return await result;
     } finally {
-      if (last.get(name) === over) last.delete(name);
+      if (last.get(key) === settled) last.delete(key);
     }
   };
 };

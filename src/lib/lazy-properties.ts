@@ -1,6 +1,6 @@
 /**
- * Returns a function that creates objects whose properties are computed from its input when they are first read, and kept.
- * For objects of many properties of which few are read.
+ * Returns a factory for objects whose properties are computed from its input on first access, and cached. For objects with
+ * many properties of which few are read.
  */
 export const lazyProperties = <I, V extends object>(
   makers: { readonly [K in keyof V]: (input: I) => V[K] },

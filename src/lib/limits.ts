@@ -1,2 +1,2 @@
-/** The most calls that one tRPC request may carry; clients give it to `httpBatchLink` as `maxItems`. */
+/** Calls per tRPC request; clients pass it to `httpBatchLink` as `maxItems`. */
 export const MAX_BATCH_SIZE = 50;

@@ -4,8 +4,8 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 export type { Logger };
 
 /**
- * JSON lines, on standard output unless told otherwise. What could hold a secret is struck out.
- * @param worker the number of one of several processes, which stands in every line
+ * Logs JSON lines, by default to standard output. Fields that may contain secrets are redacted.
+ * @param worker number of the worker process, added to every line
  */
 export const createLogger = (level: string, destination?: DestinationStream, worker?: number): Logger => {
   const options = {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Any site at all may read. */
+/** Allows every site. */
 export const ANY_ORIGIN = '*';
 
-/** As browsers write it in `Origin`: no path, small letters, the usual port left out. */
+/** The form of the `Origin` header: no path, lower case, no default port. */
 const originOf = (text: string): string | null => {
   if (text === ANY_ORIGIN) return text;
   const url = URL.parse(text);

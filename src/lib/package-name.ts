@@ -7,22 +7,22 @@ export type PackageName = { slug: string; version: string };
 const VERSION_LENGTH = 128;
 const SLUG_FORM = /^[a-z0-9_-]{1,64}$/;
 
-/** Unambiguous: a slug has no dot and a major version no hyphen, so the last hyphen before a dot parts the two. */
+/** Unambiguous: slugs have no dot and major versions no hyphen, so the last hyphen before a dot separates them. */
 const FILE_NAME_FORM = /^([a-z0-9_-]{1,64})-(.+)\.tgz$/;
 
 export const isSlug = (text: string): boolean => SLUG_FORM.test(text);
 
-/** A semantic version in its canonical spelling: no `v`, no blanks; pre-release and build parts may follow. */
+/** A semantic version in canonical form: no `v`, no spaces; pre-release and build parts are allowed. */
 export const isVersion = (text: string): boolean => {
   const parsed = text.length <= VERSION_LENGTH ? semver.parse(text) : null;
   return parsed !== null && text === [parsed.version, parsed.build.join('.')].filter(Boolean).join('+');
 };
 
-/** `{slug}-{version}.tgz`, or null when either breaks its rule and so no package can have that name. */
+/** Returns `{slug}-{version}.tgz`, or null if the slug or the version is invalid. */
 export const packageFileName = (slug: string, version: string): string | null =>
   isSlug(slug) && isVersion(version) ? `${slug}-${version}.tgz` : null;
 
-/** The name under which a package is published. @throws Problem `invalid-package` when it can have none */
+/** Like `packageFileName`. @throws Problem `invalid-package` */
 export const requirePackageFileName = (slug: string, version: string): string => {
   const name = packageFileName(slug, version);
   if (name !== null) return name;

@@ -1,24 +1,24 @@
 /**
- * A sleep that others can end. One that is rung while nobody sleeps ends the next sleep at once, so that nothing is
- * missed between looking and sleeping. Keeps no process alive.
+ * A sleep that can be ended early, like a condition variable with memory: a wake-up between two sleeps ends the next one
+ * immediately, so that none is lost. Does not keep the process alive.
  */
 export const createWakeableSleep = () => {
-  let isRung = false;
+  let isWoken = false;
   let wakeUp = (): void => {};
 
   return {
     wake: (): void => {
-      isRung = true;
+      isWoken = true;
       wakeUp();
     },
 
-    /** Forgets what was rung so far: before looking, not after. */
+    /** Discards earlier wake-ups. Call it before checking for work, not after. */
     reset: (): void => {
-      isRung = false;
+      isWoken = false;
     },
 
     sleep: async (ms: number): Promise<void> => {
-      if (isRung) return;
+      if (isWoken) return;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms).unref();
         wakeUp = () => {

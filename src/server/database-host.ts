@@ -11,29 +11,29 @@ import { loadSecretKey } from '../config/secret-key.ts';
 import { settleTls } from '../db/single-client.ts';
 import { sizePools } from './workers/pool-sizing.ts';
 
-/** The database that the settings name, started if it is the embedded one, and the key that goes with it. */
+/** The configured database, started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
   connection: Connection;
   secretKey: string;
   stop: () => Promise<void>;
-  /** Resolves should the embedded server end by itself. */
+  /** Resolves if the embedded server exits unexpectedly. */
   lost: Promise<unknown>;
 };
 
 const NEVER = new Promise<never>(() => {});
 
-/** How long a command waits for a service that is just starting: a first start takes about 3 s. */
+/** How long a command waits for a service that is starting: a first start takes about 3 s. */
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
-/** @param onLaunch is called while the embedded server, once it is launched, makes itself ready */
+/** @param onLaunch called while the embedded server starts */
 export const openDatabaseHost = async (
   config: Config,
   { onLaunch }: { onLaunch?: () => unknown } = {},
 ): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
-    // The settings were refused unless a key goes with a database of one's own.
+    // `readConfig` requires SECRET_KEY with DATABASE_URL.
     return {
       connection: { ...(await settleTls(config.database)), preparesStatements },
       secretKey: config.secretKey ?? '',
@@ -41,7 +41,7 @@ export const openDatabaseHost = async (
       lost: NEVER,
     };
   }
-  // Before the server starts: a refused key must not leave it running.
+  // Before the server starts: a rejected key must not leave it running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
   const {
     connection: socket,
@@ -57,14 +57,14 @@ export const openDatabaseHost = async (
 };
 
 /**
- * The workplace of a command, which works beside a running service on the service's server. Where it has to start
- * one itself, it is not the one to end it under another command that has joined.
+ * Opens the database for a command. If a service is running, the command uses its server; otherwise it starts one, and
+ * stops it only after other commands have disconnected.
  */
 const openCommandDatabaseHost = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
   if (config.database) return openDatabaseHost(config);
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    // Starting comes first: whoever has the lock is alive, and a killed service's server is waited for to end.
+    // Try to start first: this waits for the server of a killed service, and fails only if the lock's owner is alive.
     const own = await openDatabaseHost(config).catch(orInUse);
     if (!(own instanceof DataDirInUse)) {
       return { ...own, stop: () => waitForAttached(own.connection).finally(own.stop) };
@@ -75,7 +75,7 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
       const connection = { ...joined.connection, preparesStatements: config.preparesStatements };
       return { connection, secretKey, stop: joined.detach, lost: NEVER };
     }
-    // Its owner is starting or stopping.
+    // The owner is starting or stopping.
     if (Date.now() > deadline) throw own;
     await sleep(RETRY_MS);
   }
@@ -87,18 +87,18 @@ const orInUse = (error: unknown): DataDirInUse => {
 };
 
 /**
- * Opens the workplace for one piece of work, beside a running service if need be, and closes it whatever comes of it.
- * @throws DataDirInUse when the service of the embedded database takes no logins
+ * Opens the database, next to a running service if there is one, runs `work`, and closes it.
+ * @throws DataDirInUse if the embedded database accepts no logins
  */
 export const withDatabaseHost = async <T>(
   config: Config,
-  work: (place: DatabaseHost) => Promise<T>,
+  work: (host: DatabaseHost) => Promise<T>,
   { startingPatienceMs = STARTING_PATIENCE_MS } = {},
 ): Promise<T> => {
-  const place = await openCommandDatabaseHost(config, startingPatienceMs);
+  const host = await openCommandDatabaseHost(config, startingPatienceMs);
   try {
-    return await work(place);
+    return await work(host);
   } finally {
-    await place.stop();
+    await host.stop();
   }
 };

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 
-/** HOST and PORT cannot be listened at. The message is one line for the operator. */
+/** The service cannot listen on HOST and PORT. The message is one line for the operator. */
 export class ListenError extends Error {
   constructor(cause: unknown) {
     super(reasonOf(cause), { cause });
@@ -13,8 +13,8 @@ const reasonOf = (cause: unknown): string => {
   const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
   if (code === 'EADDRINUSE')
     return `PORT ${port} is in use by another process. Stop it, or set another PORT.`;
-  if (code === 'EACCES') return `PORT ${port} may not be opened by this user. Set another PORT.`;
-  return `HOST cannot be listened at (${cause instanceof Error ? cause.message : String(cause)}).`;
+  if (code === 'EACCES') return `PORT ${port} is not permitted for this user. Set another PORT.`;
+  return `Cannot listen on HOST (${cause instanceof Error ? cause.message : String(cause)}).`;
 };
 
 /** @throws CannotListen */
@@ -24,8 +24,8 @@ export const wrapListenError = <T>(attempt: Promise<T>): Promise<T> =>
   });
 
 /**
- * Finds out whether the address is free before anything is made that would name it, and for PORT=0, which
- * asks for any free port, which one it is to be: links and the domain of the first site tell it.
+ * Checks that the address is free, before links and the first site's domain are created from it. PORT=0 selects a free
+ * port.
  * @throws CannotListen
  */
 export const resolvePort = async (config: Config): Promise<Config> => {

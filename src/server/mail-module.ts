@@ -19,7 +19,7 @@ type Deps = {
   logger: Logger;
 };
 
-/** Everything that has to do with mail, wired: what services need of it, and the worker that sends. */
+/** Wires the mail components: the writer that services use, and the worker that sends. */
 export const createMailModule = async ({ config, connection, em, links, clock, logger }: Deps) => {
   const { smtpUrl, mailFrom, mailPerMinute: perMinute, invitationDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
@@ -37,12 +37,12 @@ export const createMailModule = async ({ config, connection, em, links, clock, l
     mailWriter,
     mailRoute: { hasServer, perMinute },
     worker,
-    /** Removes what is long over; to be called now and then. */
+    /** Deletes old mails. Call it periodically. */
     prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),
   };
 };
 
-/** Loaded only where there is a mail server: the package takes 15 MB and a tenth of a second. */
+/** Loaded only with a mail server: the package takes 15 MB and 100 ms. */
 const openMailer = async (url: string): Promise<Mailer> => {
   const { createSmtpMailer } = await import('../adapters/smtp/smtp-mailer.ts');
   return createSmtpMailer({ url, connections: MAILS_IN_FLIGHT });

@@ -1,34 +1,34 @@
 import { HOUR_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-const EVERY_MS = HOUR_MS;
+const INTERVAL_MS = HOUR_MS;
 
-type Deps = { tasks: Record<string, () => Promise<void>>; logger: Pick<Logger, 'warn'>; everyMs?: number };
+type Deps = { tasks: Record<string, () => Promise<void>>; logger: Pick<Logger, 'warn'>; intervalMs?: number };
 
-/** Does these tasks at the start and every hour, one after the other. One that fails is tried again an hour later. */
-export const createScheduler = ({ tasks, logger, everyMs = EVERY_MS }: Deps) => {
+/** Runs tasks at the start and every hour, one after another. A failed task is retried an hour later. */
+export const createScheduler = ({ tasks, logger, intervalMs = INTERVAL_MS }: Deps) => {
   let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> = Promise.resolve();
+  let running: Promise<void> = Promise.resolve();
 
-  const round = async (): Promise<void> => {
+  const runTasks = async (): Promise<void> => {
     for (const [task, run] of Object.entries(tasks)) {
-      await run().catch((error: unknown) => logger.warn({ err: error, task }, 'housekeeping failed'));
+      await run().catch((error: unknown) => logger.warn({ err: error, task }, 'scheduled task failed'));
     }
   };
-  const begin = (): void => {
-    underWay = underWay.then(round);
+  const enqueueRun = (): void => {
+    running = running.then(runTasks);
   };
 
   return {
     start: (): void => {
-      begin();
-      timer = setInterval(begin, everyMs).unref();
+      enqueueRun();
+      timer = setInterval(enqueueRun, intervalMs).unref();
     },
 
-    /** Begins nothing more, and waits for what is under way. */
+    /** Starts no more tasks and waits for the running ones. */
     stop: async (): Promise<void> => {
       clearInterval(timer);
-      await underWay;
+      await running;
     },
   };
 };

@@ -10,24 +10,24 @@ import { bootstrap } from '../services/users/bootstrap.ts';
 import type { DatabaseHost } from './database-host.ts';
 import { wrapListenError } from './listen.ts';
 
-type Deps = { config: Config; place: Pick<DatabaseHost, 'connection' | 'secretKey'>; logger: Logger };
+type Deps = { config: Config; host: Pick<DatabaseHost, 'connection' | 'secretKey'>; logger: Logger };
 
-/** Connections that wait to be accepted. With Node's 511, a thousand clients that connect at once wait seconds for a retry. */
+/** With Node's default of 511, a thousand clients that connect at the same time wait seconds for a retry. */
 const BACKLOG = 4096;
 
-/** Migrations → first start → listen. Returns how it is stopped. */
-export const startServer = async ({ config, place, logger }: Deps): Promise<ShutdownSteps> => {
-  await migrateDatabase(place.connection);
-  const app = await createApp({ config, ...place, logger });
+/** Migrates, creates the first superuser or the demo data, and listens. @returns the steps of the shutdown */
+export const startServer = async ({ config, host, logger }: Deps): Promise<ShutdownSteps> => {
+  await migrateDatabase(host.connection);
+  const app = await createApp({ config, ...host, logger });
   try {
-    await (config.demo ? startDemo(app, config, logger) : startFirst(app, config, logger));
+    await (config.demo ? fillDemoWorkspace(app, config, logger) : bootstrapAdmin(app, config, logger));
     const { port, host } = config;
     await wrapListenError(app.server.listen({ port, host, backlog: BACKLOG }));
   } catch (error) {
     await app.close();
     throw error;
   }
-  app.startWork();
+  app.startBackgroundWork();
   return {
     announce: app.announceStop,
     hold: app.holdRequests,
@@ -36,25 +36,25 @@ export const startServer = async ({ config, place, logger }: Deps): Promise<Shut
   };
 };
 
-const startFirst = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {
+const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {
   const { printLine, printSecret } = createOperatorOutput(logger);
   const password = config.adminPassword ?? randomBytes(12).toString('base64url');
   const { adminEmail } = config;
   const domain = new URL(config.baseUrl).host;
   const audit = createAudit(NO_ORIGIN, clock);
   const first = { domain, adminEmail, now: clock.now() };
-  const isMade = await bootstrap(orm.em.fork(), first, audit, () => hasher.hash(password));
-  if (!isMade) return;
+  const isCreated = await bootstrap(orm.em.fork(), first, audit, () => hasher.hash(password));
+  if (!isCreated) return;
   printLine(`Made the first superuser: ${adminEmail}`);
   if (!config.adminPassword) printSecret(`Its password, shown this once: ${password}`);
 };
 
-const startDemo = async (app: App, config: Config, logger: Logger): Promise<void> => {
+const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Promise<void> => {
   const { printLine } = createOperatorOutput(logger);
   const { orm, hasher, clock } = app;
   const password = config.demoPassword;
   const { fillDemo, isEmpty } = await import('../demo/fill.ts');
-  // The packages first: a start that is cut short in between leaves the database empty, and the next one does both.
+  // Packages first: if the start is interrupted in between, the database is still empty and the next start does both.
   if (await isEmpty(orm.em.fork())) await publishDemoPackages(app);
   const isFilled = await fillDemo({
     em: orm.em.fork(),
@@ -68,6 +68,6 @@ const startDemo = async (app: App, config: Config, logger: Logger): Promise<void
   printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
 };
 
-/** Loaded for an empty database alone: packing needs a library for YAML and one for tar. */
+/** Loaded only for an empty database: packing needs libraries for YAML and tar. */
 const publishDemoPackages = async ({ store }: App): Promise<void> =>
   (await import('../demo/packages.ts')).publishDemoPackages(store);

@@ -1,6 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 
-/** A promise that nobody awaited is a bug of ours, and no reason to drop everybody's requests. */
+/** Keeps the process running: an unhandled rejection is a bug, but must not abort all other requests. */
 export const logUnhandledRejections = (logger: Logger): void => {
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
 };

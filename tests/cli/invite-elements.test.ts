@@ -71,7 +71,7 @@ for (const [column, cell, message] of [
   ['apps', 'sales fleet', 'This client has no app fleet.'],
   ['apps', 'sales,churn', 'This client has no app sales,churn.'],
   ['is_demo_user', 'yes', 'Must be "true" or "false".'],
-  ['extra', 'team', 'Must be an object in JSON, such as {"team": "sales"}.'],
+  ['extra', 'team', 'Must be a JSON object, such as {"team": "sales"}.'],
   ['extra', '[]', 'Must be an object.'],
   ['extra', `{"a": "${'x'.repeat(65_536)}"}`, 'Must not be larger than 64 KiB.'],
 ] as const) {

@@ -87,7 +87,7 @@ mistakes('tells on standard error what pack has left out', async () => {
 
   assert.is(code, 0, stderr);
   assert.match(stdout, /^\S+sales-1\.0\.0\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
-  assert.match(stderr, /^Left out: "\.env\.10" .* "\.env\.29" and 3 more\n$/);
+  assert.match(stderr, /^Excluded: "\.env\.10" .* "\.env\.29" and 3 more\n$/);
 });
 
 mistakes('tells the line on which app.yaml is broken', async () => {

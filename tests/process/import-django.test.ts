@@ -70,7 +70,7 @@ command('tells how many it has read, imported and left out', async (context) => 
       '22 records read',
       '5 imported',
       '0 already there, left as they are',
-      '17 skipped, not of the model auth.user',
+      '17 skipped: not of the user model auth.user',
       '0 faulty',
       'Fields not imported: username, groups, user_permissions',
       '1 of those imported need a new password to log in.',
@@ -113,7 +113,7 @@ command('refuses a file with faults, and shows the first 20 of them', async (con
   );
   assert.is(told.length, 21);
   assert.match(told[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
-  assert.is(told.at(-1), '10 more; --report lists them all.');
+  assert.is(told.at(-1), '10 more; use --report to list all.');
   assert.equal(await emails(context), []);
   assert.is((await runCommand(['import-django', file, '--dry-run'], settings)).code, 1);
 });

@@ -81,7 +81,7 @@ invite('refuses a file with faults, shows the first, and reports all of them', a
   const report = (await readFile(context.folder.join('people.report.csv'), 'utf8')).trimEnd().split('\r\n');
   isRefused(outcome, 22);
   assert.match(outcome.stderr, 'line 2: ada@acme.test: email: An active user of this client');
-  assert.match(outcome.stderr, 'Nobody was invited. people.report.csv lists every fault: 32.');
+  assert.match(outcome.stderr, '32 errors; see people.report.csv. No one was invited.');
   assert.is(report.length, 33);
   assert.match(report[32] ?? '', /^33,,,A quoted field starts here and is never closed/);
   assert.equal(await pending(context), before);

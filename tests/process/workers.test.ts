@@ -81,7 +81,7 @@ workers('serve on one port, say in the log who they are, and all end with SIGTER
   assert.is(code, 0, stderr);
   assert.is(stderr, '');
   assert.is(stdout.match(/"msg":"Steward listens on /g)?.length, 1);
-  assert.not.match(stdout, 'takes its place');
+  assert.not.match(stdout, 'starting a replacement');
   assert.equal(pids.filter(isAlive), []);
   assert.equal(await serverProcesses(folder.path), []);
   assert.ok(await isPortFree(service));
@@ -93,7 +93,7 @@ workers('come back when they are killed, while the others go on', async ({ folde
   const [killed = 0, other] = await workersOf(service);
 
   process.kill(killed, 'SIGKILL');
-  await until('it has ended', () => service.output.stdout.includes('takes its place'));
+  await until('it has ended', () => service.output.stdout.includes('starting a replacement'));
   for (let count = 0; count < 20; count += 1) assert.is((await ask(service)).status, 200);
   await until('another is there', async () => (await workersOf(service)).length === WORKERS);
   const pids = await workersOf(service);

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { sizePools } from '../../src/server/workers/pool-sizing.ts';
 import { createRestartPolicy } from '../../src/server/workers/restart-policy.ts';
 
-const EARLY = { livedMs: 100, areOthersListening: false };
+const EARLY = { uptimeMs: 100, areOthersListening: false };
 const restarts = suite('a worker that has ended');
 
 restarts(
@@ -15,7 +15,7 @@ restarts(
       listened();
       pauses.push(pauseAfter(EARLY));
     }
-    const afterHours = pauseAfter({ livedMs: 3_600_000, areOthersListening: false });
+    const afterHours = pauseAfter({ uptimeMs: 3_600_000, areOthersListening: false });
 
     assert.equal(pauses.slice(0, 4), [0, 500, 1000, 2000]);
     assert.is(pauses.at(-1), 30_000);

@@ -1,29 +1,29 @@
-/** A worker that has lived as long did not die of how it was started. */
-const SETTLED_MS = 10_000;
+/** A worker that ran this long did not fail during startup. */
+const STABLE_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** Ends in a row before any worker listens, after which waiting helps no more; at the very start the first tells. */
+/** Consecutive exits without any listening worker before giving up. Before the first worker has listened, one is enough. */
 const MAX_FAILED_STARTS = 8;
 
-type End = { livedMs: number; areOthersListening: boolean };
+type Exit = { uptimeMs: number; areOthersListening: boolean };
 
-/** How long to wait before a worker that has ended is replaced. */
+/** Decides how long to wait before replacing a worker that exited. */
 export const createRestartPolicy = () => {
-  let hasEverListened = false;
+  let hasListened = false;
   let failedStarts = 0;
-  let earlyEnds = 0;
+  let earlyExits = 0;
 
   return {
     listened: (): void => {
-      hasEverListened = true;
+      hasListened = true;
       failedStarts = 0;
     },
-    /** Milliseconds: none at first, and longer with each that ends early; null when none can start any more. */
-    pauseAfter: ({ livedMs, areOthersListening }: End): number | null => {
+    /** The pause in milliseconds, with exponential backoff for early exits; null to give up. */
+    pauseAfter: ({ uptimeMs, areOthersListening }: Exit): number | null => {
       failedStarts += 1;
-      earlyEnds = livedMs < SETTLED_MS ? earlyEnds + 1 : 0;
-      if (!areOthersListening && failedStarts > (hasEverListened ? MAX_FAILED_STARTS : 0)) return null;
-      return earlyEnds < 2 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (earlyEnds - 2));
+      earlyExits = uptimeMs < STABLE_MS ? earlyExits + 1 : 0;
+      if (!areOthersListening && failedStarts > (hasListened ? MAX_FAILED_STARTS : 0)) return null;
+      return earlyExits < 2 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (earlyExits - 2));
     },
   };
 };

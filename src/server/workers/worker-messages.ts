@@ -1,18 +1,18 @@
 import type { Config } from '../../config/config.ts';
 import type { Connection } from '../../config/connection.ts';
 
-/** What a worker is told when it begins: over its channel, since others can see a process's arguments and environment. */
+/** Sent to a worker over IPC: arguments and environments are visible to other processes. */
 export type WorkerConfig = {
-  /** 1 to `WORKERS`; one that comes in another's place has its number. */
+  /** 1 to `WORKERS`; a replacement keeps the number. */
   number: number;
   config: Config;
   connection: Connection;
   secretKey: string;
 };
 
-export type ConfigMessage = { orders: WorkerConfig };
-/** The steps of `StopSteps`. */
+export type ConfigMessage = { config: WorkerConfig };
+/** A step of `ShutdownSteps`. */
 export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 
-/** What a worker tells when it serves. */
-export const LISTENING = 'listens';
+/** Sent by a worker when it listens. */
+export const LISTENING = 'listening';

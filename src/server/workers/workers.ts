@@ -5,22 +5,22 @@ import { createRestartPolicy } from './restart-policy.ts';
 import type { ConfigMessage, StopMessage, WorkerConfig } from './worker-messages.ts';
 import { LISTENING } from './worker-messages.ts';
 
-type Place = Omit<WorkerConfig, 'number'>;
+type SharedConfig = Omit<WorkerConfig, 'number'>;
 type WorkerSlot = { worker: Worker; isListening: boolean; startedAt: number };
 
-/** What one worker of several gets of what the settings mean for all. */
-const shareOf = ({ config, connection, secretKey }: Place): Place => ({
+/** Divides limits of the whole service among the workers. */
+const configPerWorker = ({ config, connection, secretKey }: SharedConfig): SharedConfig => ({
   config: { ...config, argon2Concurrency: Math.ceil(config.argon2Concurrency / config.workers) },
   connection: { ...connection, poolSize: sizePools(config.workers).poolSize },
   secretKey,
 });
 
 /**
- * Runs `WORKERS` processes that share the port, each as the only one would run, and replaces those that end. The first
- * comes before the others: it migrates and makes the first start, and where it cannot, the others could not either.
- * Resolves when it listens, or when it has ended before that; then `lost` has resolved too.
+ * Runs `WORKERS` processes that share the port, and replaces those that exit. The first worker starts before the others:
+ * it migrates and bootstraps the database; if it fails, the others would fail too.
+ * Resolves when it listens, or when it has exited before that; then `lost` has resolved too.
  */
-export const startWorkers = async (place: Place, printLine: (line: string) => void) => {
+export const startWorkers = async (shared: SharedConfig, printLine: (line: string) => void) => {
   const slots = new Map<number, WorkerSlot>();
   const restartTimers = new Map<number, NodeJS.Timeout>();
   const restartPolicy = createRestartPolicy();
@@ -40,21 +40,21 @@ export const startWorkers = async (place: Place, printLine: (line: string) => vo
       hasListened.resolve(true);
     });
     worker.once('exit', () => replace(number, slot));
-    // Of sending to one that has just ended; its end is heard all the same.
+    // Sending to a worker that just exited fails; the `exit` event handles that.
     worker.on('error', () => {});
-    worker.send({ orders: { ...shareOf(place), number } } satisfies ConfigMessage);
+    worker.send({ config: { ...configPerWorker(shared), number } } satisfies ConfigMessage);
   };
 
   const replace = (number: number, { startedAt }: WorkerSlot): void => {
     slots.delete(number);
     if (isStopping) return;
     const areOthersListening = [...slots.values()].some(({ isListening }) => isListening);
-    const pauseMs = restartPolicy.pauseAfter({ livedMs: performance.now() - startedAt, areOthersListening });
+    const pauseMs = restartPolicy.pauseAfter({ uptimeMs: performance.now() - startedAt, areOthersListening });
     if (pauseMs === null) {
       lost.resolve('no worker can start');
       return;
     }
-    printLine(`Worker ${number} ended: another takes its place.`);
+    printLine(`Worker ${number} exited: starting a replacement.`);
     restartTimers.set(
       number,
       setTimeout(() => startWorker(number), pauseMs),
@@ -63,35 +63,35 @@ export const startWorkers = async (place: Place, printLine: (line: string) => vo
 
   startWorker(1);
   if (await Promise.race([hasListened.promise, lost.promise.then(() => false)])) {
-    printLine(`Steward listens on ${place.config.baseUrl}`);
-    for (let number = 2; number <= place.config.workers; number += 1) startWorker(number);
+    printLine(`Steward listens on ${shared.config.baseUrl}`);
+    for (let number = 2; number <= shared.config.workers; number += 1) startWorker(number);
   }
   return {
-    /** Resolves with the reason when none can start any more. */
+    /** Resolves with the reason when no worker can start. */
     lost: lost.promise,
-    /** Tells all to finish what is under way, and waits until they have ended. */
+    /** Stops all workers gracefully. */
     stop: async (): Promise<void> => {
       isStopping = true;
       for (const pause of restartTimers.values()) clearTimeout(pause);
       const workers = [...slots.values()].map(({ worker }) => worker);
-      const ended = Promise.all(workers.map(untilEnded));
-      const tell = (stop: StopMessage['stop']) => {
+      const exited = Promise.all(workers.map(waitForExit));
+      const sendToAll = (stop: StopMessage['stop']) => {
         for (const worker of workers) if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
       };
-      // All at the same time: while one listens, it is handed the connections that others refuse.
+      // At the same time: a worker that still listens gets the connections that others no longer accept.
       await shutDownGracefully({
-        announce: () => tell('announce'),
-        hold: () => tell('hold'),
+        announce: () => sendToAll('announce'),
+        hold: () => sendToAll('hold'),
         close: async () => {
-          tell('close');
-          await ended;
+          sendToAll('close');
+          await exited;
         },
       });
     },
   };
 };
 
-const untilEnded = async (worker: Worker): Promise<void> => {
-  const ended = new Promise((resolve) => worker.once('exit', resolve));
-  if (!worker.isDead()) await ended;
+const waitForExit = async (worker: Worker): Promise<void> => {
+  const exited = new Promise((resolve) => worker.once('exit', resolve));
+  if (!worker.isDead()) await exited;
 };
