@@ -82,7 +82,7 @@ export const chooseEncoding = (acceptEncoding: string): Encoding | 'identity' =>
   return negotiate(header, supported) ?? 'identity';
 };
 
-const REFUSED = /([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
+const REFUSED = /(?<![\w*-])([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
 
 /**
  * Refuses compressed bodies: a few kilobytes can expand to gigabytes.
