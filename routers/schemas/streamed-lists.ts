@@ -15,15 +15,15 @@ export const isWantedAsText = (
   part.limit === undefined;
 
 /** Holds the first item of what was read together against the schema of the items, as is done with lists of objects. */
-export const checkedText = (item: z.ZodType, { chunks: pieces }: JsonStream): JsonStream =>
-  new JsonStream(checkedPieces(item, pieces));
+export const checkedText = (item: z.ZodType, { chunks }: JsonStream): JsonStream =>
+  new JsonStream(checkChunks(item, chunks));
 
-async function* checkedPieces(item: z.ZodType, pieces: AsyncIterable<JsonChunk>): AsyncGenerator<JsonChunk> {
+async function* checkChunks(item: z.ZodType, chunks: AsyncIterable<JsonChunk>): AsyncGenerator<JsonChunk> {
   const dates = datesOf(item);
-  for await (const piece of pieces) {
-    const { text, first } = piece;
+  for await (const chunk of chunks) {
+    const { text, first } = chunk;
     if (first) item.parse(withDates(dates, JSON.parse(text.toString('utf8', first.from, first.to))));
-    yield piece;
+    yield chunk;
   }
 }
 

@@ -35,8 +35,9 @@ export const openDatabase = async (
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
 
 /**
- * Brings a database to the newest schema. The migrator has no lock, so instances that start together take keyedMutex by a lock
- * on a connection of its own. A transaction holds it: a pooler would keep a lock of the session when the client has gone.
+ * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
+ * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
+ * the client.
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');

@@ -152,7 +152,7 @@ care(
 );
 
 care(
-  'mails an address 20 times in an hour at most, also when several admins take keyedMutex at once',
+  'mails an address at most 20 times an hour, also when several admins send at the same time',
   async ({ app }) => {
     const email = 'rushed@new.test';
     const flood = async () => {

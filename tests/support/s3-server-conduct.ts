@@ -59,7 +59,7 @@ const sendHalf = async (context: Context, fault: 'stalls' | 'breaks'): Promise<v
 
 /** Knows the condition, which the package does not, and lets one publisher after the other ask for it. */
 export const heedConditions = ({ store }: S3rver, conduct: Conduct): Middleware => {
-  const keyedMutex = new Map<string, Promise<void>>();
+  const lastRequests = new Map<string, Promise<void>>();
 
   return async (context, next) => {
     const isConditional = context.method === 'PUT' && context.headers['if-none-match'] === '*';
@@ -71,17 +71,17 @@ export const heedConditions = ({ store }: S3rver, conduct: Conduct): Middleware 
       );
     }
     const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(decodeURIComponent(context.path)) ?? [];
-    const turn = (keyedMutex.get(key) ?? Promise.resolve()).then(async () => {
+    const request = (lastRequests.get(key) ?? Promise.resolve()).then(async () => {
       if (!(await store.existsObject(bucket, key))) return next();
       throw new S3Error(
         'PreconditionFailed',
         'At least one of the pre-conditions you specified did not hold',
       );
     });
-    keyedMutex.set(
+    lastRequests.set(
       key,
-      turn.catch(() => {}),
+      request.catch(() => {}),
     );
-    return turn;
+    return request;
   };
 };

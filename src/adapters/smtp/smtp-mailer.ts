@@ -9,7 +9,7 @@ export type SmtpTimeouts = { connection: number; greeting: number; socket: numbe
 const TIMEOUTS_MS: SmtpTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
 /** How long a socket waits for the server's end when it is closed. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** How often a mail moves on to another connection when the one it was given keyedMutex out to be dead, nothing sent. */
+/** How many times a mail is retried on another connection when its connection turns out to be closed before anything was sent. */
 const MAX_REQUEUES = 2;
 
 type Options = { url: string; connections: number; timeoutsMs?: Partial<SmtpTimeouts> };

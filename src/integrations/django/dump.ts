@@ -14,8 +14,8 @@ export type DumpRecord = {
 
 /**
  * The elements of the JSON array that `manage.py dumpdata` writes, one after the other as the file arrives.
- * @param advance is told how many bytes more have arrived
- * @throws Problem `invalid-input` on `file`, at whatever record it keyedMutex out to be no such array
+ * @param advance receives the number of bytes that have arrived since the last call
+ * @throws Problem `invalid-input` on `file`, if it is not such an array; names the record
  */
 export async function* readDump(
   source: Readable,
