@@ -1,7 +1,7 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
-import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { IncompatibleDatabase, problemOfDatabaseError } from '../db/database-errors.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
@@ -45,7 +45,13 @@ const fileFailure = (error: Error): string | null => {
   return reason === undefined ? error.message : `${error.path}: ${reason}`;
 };
 
-const EXPECTED_ERRORS = [DataDirInUse, EmbeddedPostgresError, SecretFileError, ListenError];
+const EXPECTED_ERRORS = [
+  DataDirInUse,
+  EmbeddedPostgresError,
+  SecretFileError,
+  ListenError,
+  IncompatibleDatabase,
+];
 
 /** Omits messages that the sentence already contains. */
 const fieldLines = ({ message: sentence, fields = {} }: Problem): string[] =>

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
+import { IncompatibleDatabase } from './database-errors.ts';
 import { boundConnects, discardIdleAfterLoss, releaseLost } from './pool.ts';
 import { installQueryTimeout } from './query-timeout.ts';
 import { discardReadOnly } from './read-only.ts';
@@ -38,6 +39,7 @@ export type Orm = Awaited<ReturnType<typeof openDatabase>>;
  * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
  * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
  * the client.
+ * @throws IncompatibleDatabase
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');
@@ -78,12 +80,21 @@ const runMigrations = async (connection: Connection): Promise<string[]> => {
 
 const MIGRATIONS_TABLE = 'mikro_orm_migrations';
 
+/**
+ * A newer version may have applied more: its migrations keep this version working.
+ * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending
+ */
 const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
-  const { rows } = await client.query('select to_regclass($1) is not null as exists', [MIGRATIONS_TABLE]);
-  if (!rows[0]?.exists) return false;
-  const names = migrations.map(({ name }) => name);
-  const { rowCount } = await client.query(`select from ${MIGRATIONS_TABLE} where name = any($1)`, [names]);
-  return rowCount === names.length;
+  const { rows: tables } = await client.query('select to_regclass($1) is not null as exists', [
+    MIGRATIONS_TABLE,
+  ]);
+  if (!tables[0]?.exists) return false;
+  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
+  const applied = new Set(rows.map(({ name }) => name));
+  const isComplete = migrations.every(({ name }) => applied.has(name));
+  const unknown = [...applied].find((name) => !migrations.some((known) => known.name === name));
+  if (!isComplete && unknown !== undefined) throw new IncompatibleDatabase(unknown);
+  return isComplete;
 };
 
 /** Whether every migration that this version knows has run, and the server accepts writes. @throws when the database is away */

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { entities } from '../../entities/index.ts';
 import { migrations } from '../../migrations/index.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
-import { BROKEN_CONSTRAINTS } from '../../src/db/database-errors.ts';
+import { BROKEN_CONSTRAINTS, IncompatibleDatabase } from '../../src/db/database-errors.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { writeUsage } from '../../src/services/usage/usage-log.ts';
 import { startTestApp } from '../support/test-app.ts';
@@ -13,7 +13,7 @@ import { logEntry, SALES } from '../support/usage.ts';
 
 const database = suite('database');
 
-database('has by its migrations exactly the schema of the entities, partitions or not', async () => {
+database('has the schema of the entities after all migrations, with and without partitions', async () => {
   const app = await startTestApp();
   const fork = app.orm.em.fork();
   const leapDay = { ...logEntry(0), occurredAt: new Date('2020-02-29T23:59:59.999Z') };
@@ -33,7 +33,7 @@ database('lists every entity file', async () => {
   assert.is(entities.length, files.filter((file) => !notEntities.includes(file)).length);
 });
 
-database('is migrated once by many who start together', async () => {
+database('is migrated once if several instances start at the same time', async () => {
   const { connection, drop } = await createTestDatabase();
   const orm = await openDatabase(connection);
   await orm.em.execute('drop schema public cascade; create schema public');
@@ -48,7 +48,32 @@ database('is migrated once by many who start together', async () => {
   );
 });
 
-database('refuses by itself what no row may say', async () => {
+database('is not migrated if another version has applied unknown migrations', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const orm = await openDatabase(connection);
+  await orm.em.execute(`update mikro_orm_migrations set name = '0001-people' where name like '0001-%'`);
+
+  const error = await migrateDatabase(connection).catch((refusal: unknown) => refusal);
+  await orm.close();
+  await drop();
+
+  assert.instance(error, IncompatibleDatabase);
+  assert.match(String(error), /has migration 0001-people, .* empty database/);
+});
+
+database('works with the migrations of a newer version', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const orm = await openDatabase(connection);
+  await orm.em.execute(`insert into mikro_orm_migrations (name) values ('9999-newer')`);
+
+  const applied = await migrateDatabase(connection);
+  await orm.close();
+  await drop();
+
+  assert.equal(applied, []);
+});
+
+database('rejects invalid rows by its constraints', async () => {
   const app = await startTestApp();
   const refuses = async (statement: string, constraint: RegExp) => {
     const error = await app.orm.em
@@ -77,7 +102,7 @@ database('refuses by itself what no row may say', async () => {
   await app.close();
 });
 
-database('has every constraint that an answer to callers is written for', async () => {
+database('has every constraint that is translated into a field error', async () => {
   const { connection, drop } = await createTestDatabase();
   const orm = await openDatabase(connection);
   const rows: { name: string }[] = await orm.em.execute(`
@@ -92,7 +117,7 @@ database('has every constraint that an answer to callers is written for', async 
   );
 });
 
-database('gives back the times that were put in, to the millisecond', async () => {
+database('stores times with millisecond precision', async () => {
   const app = await startTestApp();
   const at = new Date('2026-03-29T01:30:00.123Z');
   const db = tables(app.orm.em.fork());
