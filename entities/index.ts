@@ -5,7 +5,7 @@ import { AppGrant, type AppGrantSchema } from './app-grant.ts';
 import { AuditEntry, type AuditEntrySchema } from './audit-entry.ts';
 import { Client, type ClientSchema } from './client.ts';
 import { FetchedPackage, type FetchedPackageSchema } from './fetched-package.ts';
-import { IdempotentAnswer, type IdempotentAnswerSchema } from './idempotent-answer.ts';
+import { IdempotentResponse, type IdempotentResponseSchema } from './idempotent-response.ts';
 import { Invitation, type InvitationSchema } from './invitation.ts';
 import { InvitationApp, type InvitationAppSchema } from './invitation-app.ts';
 import { LoadedPackage, type LoadedPackageSchema } from './loaded-package.ts';
@@ -34,7 +34,7 @@ export const entities = [
   Session,
   PasswordLink,
   RateLimit,
-  IdempotentAnswer,
+  IdempotentResponse,
   App,
   AppGrant,
   Stack,
@@ -62,7 +62,7 @@ export type Database = InferKyselyDB<
   | typeof SessionSchema
   | typeof PasswordLinkSchema
   | typeof RateLimitSchema
-  | typeof IdempotentAnswerSchema
+  | typeof IdempotentResponseSchema
   | typeof AppSchema
   | typeof AppGrantSchema
   | typeof StackSchema

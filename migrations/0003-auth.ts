@@ -55,17 +55,17 @@ export class Auth extends Migration {
     this.addSql(`create index rate_limits_expire_index on rate_limits (expire)`);
 
     this.addSql(`
-      create table idempotent_answers (
+      create table idempotent_responses (
         user_id int not null,
         key varchar(255) not null,
         fingerprint varchar(64) not null,
-        answer bytea null,
+        response bytea null,
         created_at timestamptz(3) not null,
         is_superuser boolean not null default false,
         is_staff boolean not null default false,
         admin_of int[] not null default '{}',
         primary key (user_id, key)
       )`);
-    this.addSql(`create index idempotent_answers_created_at_index on idempotent_answers (created_at)`);
+    this.addSql(`create index idempotent_responses_created_at_index on idempotent_responses (created_at)`);
   }
 }

@@ -29,14 +29,13 @@ import { createScheduler } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
 import { createRefusalLimit } from './services/audit/refusals.ts';
 import { createCredentialLookup } from './services/auth/credential-lookup.ts';
-import { pruneCounts, pruneCredentials } from './services/auth/credential-pruning.ts';
 import { createLoginConcurrency } from './services/auth/login-concurrency.ts';
 import { createLoginThrottle } from './services/auth/login-throttle.ts';
 import { createResetThrottle } from './services/auth/reset-throttle.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
-import { pruneAnswers } from './services/idempotency/idempotency.ts';
 import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
+import { pruneCounts, pruneCredentials, pruneResponses } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';
 import { createUsageWriteLimiter } from './services/usage/write-limiter.ts';
@@ -145,7 +144,7 @@ export const createApp = async (deps: AppDeps) => {
           now: clock.now(),
           retentionDays: config.usageRetentionDays,
         }),
-      answers: () => pruneAnswers(orm.em.fork(), clock.now()),
+      responses: () => pruneResponses(orm.em.fork(), clock.now()),
       counts: () => pruneCounts(orm.em.fork()),
       logins: () =>
         pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),

@@ -4,7 +4,7 @@ import type { Actor } from '../../src/services/access/actor.ts';
 import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';
 import type { Services } from '../../src/services/index.ts';
 import type { Context, Precondition } from '../context.ts';
-import { answerText } from './response-serializer.ts';
+import { responseJson } from './response-serializer.ts';
 
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {
@@ -37,14 +37,15 @@ type Call<R extends MiddlewareResult> = {
 export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<R>): Promise<R> => {
   const { ctx, actor, meta, proceed } = call;
   const precondition = ctx.precondition();
-  const once = meta.handlesIdempotency ? null : ctx.idempotencyKey();
+  const idempotencyKey = meta.handlesIdempotency ? null : ctx.idempotencyKey();
   const run = precondition
     ? (services: Services) => proceedIfMatching(call, precondition, services)
     : proceed;
-  if (!once) return precondition ? ctx.inTransaction(run) : proceed(ctx.services);
+  if (!idempotencyKey) return precondition ? ctx.inTransaction(run) : proceed(ctx.services);
 
-  const request = { once, operation: call.path, input: canonicalJson(await call.rawInput()) };
-  return ctx.services.idempotency.inTurn(actor, once, () =>
+  const input = canonicalJson(await call.rawInput());
+  const request = { idempotencyKey, operation: call.path, input };
+  return ctx.services.idempotency.withKeyLock(actor, idempotencyKey, () =>
     ctx.inTransaction((services) => proceedOnce(actor, request, services, run)),
   );
 };
@@ -57,9 +58,9 @@ const proceedOnce = async <R extends MiddlewareResult>(
 ): Promise<R> => {
   const stored = await services.idempotency.claim(actor, request);
   // tRPC reads these members only; the type has more.
-  if (stored !== null) return { ok: true, data: answerText.read(stored) } as R;
+  if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
   const result = throwIfFailed(await run(services));
-  await services.idempotency.keep(actor, request.once, answerText.write(result.data));
+  await services.idempotency.store(actor, request.idempotencyKey, responseJson.stringify(result.data));
   return result;
 };
 

@@ -12,8 +12,8 @@ const call = (app: TestApp, name: string, as: string, key: string, json: object)
 
 responses('are encrypted in the database, with a keyed digest of the request', async ({ app }) => {
   const made = (await post(app, '/jb/tokens/', ADA, 'sealed', { name: 'secret name' })).json();
-  const rows = await app.db().selectFrom('idempotent_answers').selectAll().execute();
-  const bytes = Buffer.concat(rows.map(({ answer }) => answer ?? Buffer.alloc(0)));
+  const rows = await app.db().selectFrom('idempotent_responses').selectAll().execute();
+  const bytes = Buffer.concat(rows.map(({ response }) => response ?? Buffer.alloc(0)));
 
   assert.ok(bytes.length > 0);
   assert.not.ok(bytes.includes(made.token) || bytes.includes('secret name'));
@@ -27,13 +27,13 @@ responses('cannot be decrypted after a row is copied to another user or key', as
   await post(app, '/jb/tokens/', ADA, 'mine', { name: 'mine' });
   const row = await app
     .db()
-    .selectFrom('idempotent_answers')
+    .selectFrom('idempotent_responses')
     .selectAll()
     .where('key', '=', 'mine')
     .executeTakeFirstOrThrow();
   await app
     .db()
-    .insertInto('idempotent_answers')
+    .insertInto('idempotent_responses')
     .values({ ...row, user_id: grace })
     .execute();
 

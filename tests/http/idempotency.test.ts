@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { pruneAnswers } from '../../src/services/idempotency/idempotency.ts';
+import { pruneResponses } from '../../src/services/pruning.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
@@ -110,8 +110,8 @@ idempotency('expires after a day', async ({ app }) => {
   assert.is(await countOf(app), before + 1);
 
   app.clock.advance(DAY_MS);
-  await pruneAnswers(app.orm.em.fork(), app.clock.now());
-  assert.equal(await app.db().selectFrom('idempotent_answers').select('key').execute(), []);
+  await pruneResponses(app.orm.em.fork(), app.clock.now());
+  assert.equal(await app.db().selectFrom('idempotent_responses').select('key').execute(), []);
 });
 
 idempotency.run();

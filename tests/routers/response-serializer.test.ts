@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { answerText } from '../../routers/middleware/response-serializer.ts';
+import { responseJson } from '../../routers/middleware/response-serializer.ts';
 import { isOpaque, opaque } from '../../src/lib/json-value.ts';
 
-const answers = suite('answerText');
+const answers = suite('responseJson');
 
-const again = (answer: unknown): unknown => answerText.read(answerText.write(answer));
+const again = (answer: unknown): unknown => responseJson.parse(responseJson.stringify(answer));
 const date = fc.date({ noInvalidDate: true });
 const leaf = fc.oneof(date, fc.string({ unit: 'binary' }), fc.integer(), fc.boolean(), fc.constant(null));
 const view = fc.dictionary(fc.constantFrom('email', 'at', 'items', 'id'), fc.oneof(leaf, fc.array(leaf)), {

@@ -73,7 +73,7 @@ const responseWithBody = (
 /** Bulk operations respond with an object or an array, like the request. */
 const bodySchema = ({ output, rest, procedure }: Endpoint, { convert }: JsonSchemas): JsonSchema => {
   const schema = responseSchema(output);
-  const name = schema.def.type === 'object' ? `${componentName(procedure)}Answer` : undefined;
+  const name = schema.def.type === 'object' ? `${componentName(procedure)}Response` : undefined;
   const json = convert(schema, 'output', name);
   return rest.many !== undefined && schema.def.type === 'array'
     ? { oneOf: [convert((schema as z.ZodArray<z.ZodType>).element, 'output'), json] } // the type was checked above

@@ -38,9 +38,10 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
    * Verifies the actor's password again and records the time in their session, if they have one.
    * @throws Problem `invalid-input` on `password`, `unauthenticated`, `throttled`, `overloaded`, `idempotency-key-reused`
    */
-  confirm: async (actor: Actor, password: string, once: IdempotencyKey | null): Promise<void> => {
-    const request = once && { once, operation: 'sessions.confirm', input: JSON.stringify([password]) };
-    await idempotency.once<null>(actor, request, async (write) => {
+  confirm: async (actor: Actor, password: string, idempotencyKey: IdempotencyKey | null): Promise<void> => {
+    const input = JSON.stringify([password]);
+    const request = idempotencyKey && { idempotencyKey, operation: 'sessions.confirm', input };
+    await idempotency.runOnce<null>(actor, request, async (write) => {
       const user = await passwordVerification.verify(actor.email, password).catch(rethrowAsWrongPassword);
       return write(async (tx) => {
         // A concurrent password change revokes the session.

@@ -8,8 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import type { ResponseEncryption } from './response-encryption.ts';
 
 /** How long a repeated request gets the stored response. */
-const RETENTION_MS = DAY_MS;
-const PRUNE_BATCH = 10_000;
+export const RETENTION_MS = DAY_MS;
 
 /** The `Idempotency-Key` of a request. */
 export type IdempotencyKey = {
@@ -20,9 +19,9 @@ export type IdempotencyKey = {
 
 /** The request that a key was used for. */
 export type IdempotentRequest = {
-  once: IdempotencyKey;
+  idempotencyKey: IdempotencyKey;
   operation: string;
-  /** As text that is the same whenever the same is meant. */
+  /** Equal for equal inputs. */
   input: string;
 };
 
@@ -34,7 +33,8 @@ type Deps = {
 };
 
 /** Stores responses by user and idempotency key. */
-export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }: Deps) => {
+export const createIdempotency = (deps: Deps) => {
+  const { em, clock, responseEncryption, keyedMutex } = deps;
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
 
@@ -42,22 +42,22 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
   const openStored = async (
     actor: Actor,
     request: IdempotentRequest,
-    found: StoredAnswer,
+    stored: StoredResponse,
   ): Promise<string> => {
-    const { once } = request;
-    if (found.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
-    if (!hasRolesOf(actor, found)) throw new Problem('forbidden', ROLES_LOST);
-    if (found.answer === null) throw new Error('no response stored for a committed idempotency key');
-    once.onReplay();
-    return responseEncryption.open(found.answer, contextOf(actor, once));
+    const { idempotencyKey } = request;
+    if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
+    if (!hasRolesOf(actor, stored)) throw new Problem('forbidden', ROLES_LOST);
+    if (stored.response === null) throw new Error('no response stored for a committed idempotency key');
+    idempotencyKey.onReplay();
+    return responseEncryption.open(stored.response, contextOf(actor, idempotencyKey));
   };
 
-  const withKeyLock = <T>(actor: Actor, once: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
-    keyedMutex(contextOf(actor, once), work);
+  /** Serializes concurrent repeats in memory; waiting in the database would occupy a connection each. */
+  const withKeyLock = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
+    keyedMutex(contextOf(actor, key), work);
 
   return {
-    /** Serializes concurrent repeats in memory; waiting in the database would occupy a connection each. */
-    inTurn: withKeyLock,
+    withKeyLock,
 
     /**
      * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
@@ -66,19 +66,19 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
      * lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-      const claim = { actor, key: request.once.key, now: clock.now() };
-      const found = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
-      return found && (await openStored(actor, request, found));
+      const claim = { actor, key: request.idempotencyKey.key, now: clock.now() };
+      const stored = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
+      return stored && (await openStored(actor, request, stored));
     },
 
     /** Stores the response of the request that this transaction has claimed. */
-    keep: async (actor: Actor, once: IdempotencyKey, answer: string): Promise<void> => {
-      const sealed = await responseEncryption.seal(answer, contextOf(actor, once));
+    store: async (actor: Actor, idempotencyKey: IdempotencyKey, response: string): Promise<void> => {
+      const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
       await tables(em)
-        .updateTable('idempotent_answers')
-        .set({ answer: sealed })
+        .updateTable('idempotent_responses')
+        .set({ response: sealed })
         .where('user_id', '=', actor.id)
-        .where('key', '=', once.key)
+        .where('key', '=', idempotencyKey.key)
         .execute();
     },
 
@@ -87,23 +87,23 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex }:
      * a concurrent one or one after a crash, gets the stored response, which must be plain JSON.
      * @throws Problem `idempotency-key-reused`, `forbidden`
      */
-    once: <T>(
+    runOnce: <T>(
       actor: Actor,
       request: IdempotentRequest | null,
       work: (write: Write<T>) => Promise<T>,
     ): Promise<T> => {
       if (!request) return work((inside) => em.transactional(inside));
-      return withKeyLock(actor, request.once, async () => {
-        const found = await storedAnswer(em, actor.id, request.once.key, clock.now());
-        if (found) return JSON.parse(await openStored(actor, request, found)) as T; // what was kept for the same request
+      return withKeyLock(actor, request.idempotencyKey, async () => {
+        const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, clock.now());
+        if (stored) return JSON.parse(await openStored(actor, request, stored)) as T; // stored for the same request
         return work((inside) =>
           em.transactional(async (tx) => {
-            const claimed = createIdempotency({ em: tx, clock, responseEncryption, keyedMutex });
+            const claimed = createIdempotency({ ...deps, em: tx });
             const first = await claimed.claim(actor, request);
             if (first !== null) return JSON.parse(first) as T; // likewise
-            const answer = await inside(tx);
-            await claimed.keep(actor, request.once, JSON.stringify(answer));
-            return answer;
+            const response = await inside(tx);
+            await claimed.store(actor, request.idempotencyKey, JSON.stringify(response));
+            return response;
           }),
         );
       });
@@ -115,18 +115,6 @@ type Write<T> = (inside: (tx: SqlEntityManager) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Deletes expired responses. */
-export const pruneAnswers = async (em: SqlEntityManager, now: Date): Promise<void> => {
-  for (;;) {
-    const removed = await sql`
-      delete from idempotent_answers where ctid = any(array(
-        select ctid from idempotent_answers where created_at <= ${expiredAt(now)} limit ${PRUNE_BATCH}))`.execute(
-      tables(em),
-    );
-    if (Number(removed.numAffectedRows ?? 0) < PRUNE_BATCH) return;
-  }
-};
-
 const ROLES_LOST = {
   detail:
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
@@ -136,7 +124,7 @@ const ROLES_LOST = {
  * Whether the actor still has the roles that they had when they used the key, since the stored response shows what these roles
  * could see. Checked for every operation, because a response does not record which roles it depends on.
  */
-const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredAnswer): boolean =>
+const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredResponse): boolean =>
   actor.isSuperuser ||
   (!is_superuser && (actor.isStaff || !is_staff) && admin_of.every((id) => actor.adminOf.includes(id)));
 
@@ -144,33 +132,33 @@ const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id
 
 const expiredAt = (now: Date): Date => new Date(now.getTime() - RETENTION_MS);
 
-const storedAnswer = (em: SqlEntityManager, userId: number, key: string, now: Date) =>
+const storedResponse = (em: SqlEntityManager, userId: number, key: string, now: Date) =>
   tables(em)
-    .selectFrom('idempotent_answers')
-    .select(['fingerprint', 'answer', 'is_superuser', 'is_staff', 'admin_of'])
+    .selectFrom('idempotent_responses')
+    .select(['fingerprint', 'response', 'is_superuser', 'is_staff', 'admin_of'])
     .where('user_id', '=', userId)
     .where('key', '=', key)
     .where('created_at', '>', expiredAt(now))
     .executeTakeFirst();
 
-type StoredAnswer = NonNullable<Awaited<ReturnType<typeof storedAnswer>>>;
+type StoredResponse = NonNullable<Awaited<ReturnType<typeof storedResponse>>>;
 type Claim = { actor: Actor; key: string; fingerprint: string; now: Date };
 
 /** Claims a free key and returns null. Waits for a transaction that holds the key. */
-const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredAnswer | null> => {
+const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredResponse | null> => {
   const { actor, key, fingerprint, now } = claim;
   const { id: userId, isSuperuser, isStaff, adminOf } = actor;
   const claimed = await sql`
-    insert into idempotent_answers (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+    insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
     values (${userId}, ${key}, ${fingerprint}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
     on conflict (user_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, answer = null,
+      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null,
         is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
-      where idempotent_answers.created_at <= ${expiredAt(now)}
+      where idempotent_responses.created_at <= ${expiredAt(now)}
     returning 1`.execute(tables(tx));
   if (claimed.rows.length > 0) return null;
-  const found = await storedAnswer(tx, userId, key, now);
+  const stored = await storedResponse(tx, userId, key, now);
   // Pruned or expired since the insert: the client may retry.
-  if (!found) throw new Problem('overloaded');
-  return found;
+  if (!stored) throw new Problem('overloaded');
+  return stored;
 };

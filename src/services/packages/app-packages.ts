@@ -38,10 +38,11 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
     actor: Actor,
     slug: string,
     wanted: string | undefined,
-    once: IdempotencyKey | null,
+    idempotencyKey: IdempotencyKey | null,
   ): Promise<Version> => {
-    const request = once && { once, operation: 'appPackages.fetch', input: JSON.stringify([slug, wanted]) };
-    return idempotency.once(actor, request, async (write) => {
+    const input = JSON.stringify([slug, wanted]);
+    const request = idempotencyKey && { idempotencyKey, operation: 'appPackages.fetch', input };
+    return idempotency.runOnce(actor, request, async (write) => {
       const { inspectPackage } = await loadInspection();
       const version = pickVersion(await store.versions(slug), wanted);
       const stored = version === null ? null : await store.open(slug, version);

@@ -68,10 +68,11 @@ export const createPasswords = (deps: Deps) => {
       actor: Actor,
       current: string,
       next: string,
-      once: IdempotencyKey | null,
+      idempotencyKey: IdempotencyKey | null,
     ): Promise<void> => {
-      const request = once && { once, operation: 'passwords.change', input: JSON.stringify([current, next]) };
-      await idempotency.once<null>(actor, request, async (transact) => {
+      const input = JSON.stringify([current, next]);
+      const request = idempotencyKey && { idempotencyKey, operation: 'passwords.change', input };
+      await idempotency.runOnce<null>(actor, request, async (transact) => {
         const user = await passwordVerification.verify(actor.email, current).catch(rethrowAsWrongPassword);
         return replace(user, { current, next, kept: actor.credential }, transact);
       });

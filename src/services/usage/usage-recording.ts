@@ -47,13 +47,13 @@ export const createUsageRecording = ({
       actor: Actor,
       appId: string,
       reports: UsageReports,
-      once: IdempotencyKey | null,
+      idempotencyKey: IdempotencyKey | null,
     ): Promise<RecordingResult> => {
       await requireViewableApp(em, actor, appId);
       if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
 
       const operation = `usage.record ${appId}`;
-      const request = once && { once, operation, input: requestKey(reports) };
+      const request = idempotencyKey && { idempotencyKey, operation, input: requestKey(reports) };
       const count = reports.times.length;
       const recordBy = async (
         write: typeof writeColumns,
@@ -72,7 +72,7 @@ export const createUsageRecording = ({
         return writers.within(appId, count, () => recordBy(writeAtOnce, em));
       }
       return writers.within(appId, count, () =>
-        idempotency.once<RecordingResult>(actor, request, (write) =>
+        idempotency.runOnce<RecordingResult>(actor, request, (write) =>
           write((tx) => recordBy(writeColumns, tx)),
         ),
       );

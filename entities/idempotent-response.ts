@@ -5,9 +5,9 @@ import { instant } from './columns.ts';
  * The response to the first request with an `Idempotency-Key`. Written in the transaction of the request itself, so that
  * either both are committed or neither is.
  */
-export const IdempotentAnswerSchema = defineEntity({
-  name: 'IdempotentAnswer',
-  tableName: 'idempotent_answers',
+export const IdempotentResponseSchema = defineEntity({
+  name: 'IdempotentResponse',
+  tableName: 'idempotent_responses',
   primaryKeys: ['userId', 'key'],
   indexes: [{ properties: ['createdAt'] }],
   properties: {
@@ -17,7 +17,7 @@ export const IdempotentAnswerSchema = defineEntity({
     /** HMAC-SHA-256 of the operation and its input, in hex: detects a key that is reused for a different request. */
     fingerprint: p.string().length(64),
     /** Encrypted with AES-256-GCM, because it may hold a token or a link. Null only inside the transaction of the request. */
-    answer: p.blob().nullable(),
+    response: p.blob().nullable(),
     createdAt: instant(),
     /** The caller's roles at that time. A caller who has lost one of them does not get the stored response. */
     isSuperuser: p.boolean().default(false),
@@ -26,5 +26,5 @@ export const IdempotentAnswerSchema = defineEntity({
   },
 });
 
-export class IdempotentAnswer extends IdempotentAnswerSchema.class {}
-IdempotentAnswerSchema.setClass(IdempotentAnswer);
+export class IdempotentResponse extends IdempotentResponseSchema.class {}
+IdempotentResponseSchema.setClass(IdempotentResponse);
