@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/logger.ts';
 import { problemOf } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
-provideKeys();
+setCredentials();
 const echoes = suite('an S3 server that repeats what it was sent');
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

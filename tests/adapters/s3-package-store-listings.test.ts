@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { problemOf } from '../support/build-package.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
-provideKeys();
+setCredentials();
 const listings = suite('listings of an S3 server that lists wrongly');
 
 /** A server that answers every list with one package, and then with `more` of the number of the page. */

@@ -8,9 +8,9 @@ import { problemOf, refuses, sha256 } from '../support/build-package.ts';
 import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
 import { makeSources, ONE, openedHash, publishBeforeReader, TWO } from '../support/package-store-rules.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
-provideKeys();
+setCredentials();
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
 const objects = suite<{ server: S3Server; sources: Sources }>('objects of an S3 package store');

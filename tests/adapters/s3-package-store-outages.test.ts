@@ -7,7 +7,7 @@ import { inspectPackage } from '../../src/services/packages/package-inspection.t
 import { packageOf, problemOf, tarEntry } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';
 import { KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
 const outages = suite<{ server: S3Server; sources: Sources }>('an S3 package store that fails');
@@ -18,20 +18,20 @@ const noise = Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(Math.
 const PACKAGE = packageOf([tarEntry({ path: 'noise', body: noise })]);
 
 outages.before(async (context) => {
-  provideKeys();
+  setCredentials();
   context.sources = await makeSources();
   context.server = await startS3Server();
   await storeOn(context.server).publish('sales', '1.0.0', await context.sources.fileOf(PACKAGE));
 });
 outages.before.each(async ({ server }) => {
-  provideKeys();
+  setCredentials();
   await server.restart();
   server.conduct.fault = null;
-  delete server.conduct.strikes;
-  server.struck.length = 0;
+  delete server.conduct.affects;
+  server.failedRequests.length = 0;
 });
 outages.after(async ({ server, sources }) => {
-  provideKeys();
+  setCredentials();
   await server[Symbol.asyncDispose]();
   await sources[Symbol.asyncDispose]();
 });
@@ -78,10 +78,10 @@ outages('is away when only the listing, or only the objects, are denied', async 
   const packages = storeOn(server);
   server.conduct.fault = 'AccessDenied';
 
-  server.conduct.strikes = (_method, path) => path === '/packages/';
+  server.conduct.affects = (_method, path) => path === '/packages/';
   await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
   await problemOf(packages.open('nothing', '1.0.0'), 'package-store-unavailable');
-  server.conduct.strikes = (_method, path) => path !== '/packages/';
+  server.conduct.affects = (_method, path) => path !== '/packages/';
   await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
   assert.is(await packages.open('nothing', '1.0.0'), null);
 });
@@ -92,12 +92,12 @@ outages('is away when it fails again and again, after three tries', async ({ ser
   const { cause } = await problemOf(storeOn(server).versions('sales'), 'package-store-unavailable');
 
   assert.match(String(cause), 'InternalError');
-  assert.is(server.struck.length, 3);
+  assert.is(server.failedRequests.length, 3);
 });
 
 outages('is not away when only the first try fails', async ({ server }) => {
   server.conduct.fault = 'InternalError';
-  server.conduct.strikes = () => server.struck.length < 1;
+  server.conduct.affects = () => server.failedRequests.length < 1;
 
   assert.equal(await storeOn(server).versions('sales'), ['1.0.0']);
 });
@@ -132,7 +132,7 @@ for (const fault of ['breaks', 'stalls'] as const) {
     const { cause } = await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 
     assert.match(String(cause), fault === 'breaks' ? /ECONNRESET|aborted/ : /TimeoutError/);
-    assert.is(server.struck.length, 1);
+    assert.is(server.failedRequests.length, 1);
     assert.ok(stored.body.destroyed);
   });
 }
@@ -177,7 +177,7 @@ const WRONG: [what: string, keys: Record<string, string>, reason: RegExp][] = [
 ];
 for (const [what, keys, reason] of WRONG) {
   outages(`tells of a wrong ${what}, and neither key nor signature`, async ({ server, sources }) => {
-    provideKeys(keys);
+    setCredentials(keys);
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });
 

@@ -6,9 +6,9 @@ import { makeSources, ONE, openedHash, TWO } from '../support/package-store-rule
 import { until } from '../support/poll.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import type { Conduct } from '../support/s3-server-conduct.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
-provideKeys();
+setCredentials();
 const races = suite('publishers in one bucket at the same time');
 
 const isClaim = (request: string): boolean => /^PUT .*\.sha256/.test(request);
@@ -69,7 +69,7 @@ races('may try again when the first one’s claim is not there yet', async () =>
   await using server = await startS3Server();
   const packages = storeOn(server);
   server.conduct.fault = 'ConditionalRequestConflict';
-  server.conduct.strikes = (method) => method === 'PUT';
+  server.conduct.affects = (method) => method === 'PUT';
 
   await problemOf(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), 'package-store-unavailable');
   server.conduct.fault = null;

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import { testPackageStore } from '../support/package-store-rules.ts';
 import { startS3Server } from '../support/s3-server.ts';
-import { provideKeys, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-store.ts';
 
-provideKeys();
+setCredentials();
 
 const CONDITIONS = ['obeyed', 'ignored', 'unknown'] as const;
 /** All before the first suite runs: uvu does not wait for what a file awaits between two. */
@@ -14,7 +14,7 @@ for (const server of servers) {
   const name = `S3 (If-None-Match ${server.conduct.condition})`;
   testPackageStore(name, (use) => {
     // How long twenty publishers may take from their look to their write on a busy machine.
-    const settleMs = use === 'crowded' ? 2000 : 1;
+    const settleMs = use === 'concurrent' ? 2000 : 1;
     return storeOn(server, `stores/${randomUUID()}`, { settleMs });
   });
 }

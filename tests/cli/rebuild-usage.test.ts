@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { rollupFaults } from '../support/recount.ts';
+import { rollupDifferences } from '../support/recount.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import type { TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
@@ -27,15 +27,15 @@ rebuild('counts one app anew, and leaves the others', async ({ app }) => {
   await spoil(app);
   assert.is(await rebuildAllUsage(configOf(app), 'sales'), 1);
 
-  assert.equal(await rollupFaults(app, SALES, today()), []);
-  assert.ok((await rollupFaults(app, CHURN, today())).length > 0);
+  assert.equal(await rollupDifferences(app, SALES, today()), []);
+  assert.ok((await rollupDifferences(app, CHURN, today())).length > 0);
 });
 
 rebuild('counts all apps anew', async ({ app }) => {
   await spoil(app);
   assert.is(await rebuildAllUsage(configOf(app)), 3);
 
-  for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, today()), []);
+  for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
 });
 
 rebuild('names a slug that is no app', async ({ app }) => {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { addressOf } from '../support/listen-address.ts';
-import { findPythonWithRequests } from '../support/python-requests.ts';
+import { findPythonWithRequests } from '../support/programs.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
 
 const examples = appSuite('command-line examples');

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import * as assert from 'uvu/assert';
 import { csvFileName } from '../../src/http/rest/csv.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { everyList, everyRead, fillLists } from '../support/every-read.ts';
+import { fillLists, listEndpoints, readEndpoints } from '../support/every-read.ts';
 import { ADA, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -24,7 +24,7 @@ const cellOf = (value: unknown): string => {
 };
 
 csv('has the content of JSON in every list, with a column for each field', async ({ app }) => {
-  for (const { path } of everyList()) {
+  for (const { path } of listEndpoints()) {
     const items: Record<string, unknown>[] = (await app.send(`GET ${path}`, { as: ROOT })).json();
     const { header, records, headers } = await readCsv(app, path);
 
@@ -80,7 +80,7 @@ csv('works with pagination', async ({ app }) => {
 });
 
 csv('is not available for single objects and failures', async ({ app }) => {
-  const singles = everyRead().filter(({ endpoint }) => endpoint.csv === null);
+  const singles = readEndpoints().filter(({ endpoint }) => endpoint.csv === null);
   assert.ok(singles.length > 8);
   for (const { path } of singles) {
     assert.is((await app.send(`GET ${path}`, { as: ROOT, headers: CSV })).statusCode, 406, path);

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { methodsByPath } from '../../src/http/rest/methods.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { everyRead, fillLists } from '../support/every-read.ts';
+import { fillLists, readEndpoints } from '../support/every-read.ts';
 import { ROOT, type TestApp } from '../support/test-app.ts';
 
 const head = appSuite('HEAD and OPTIONS');
@@ -26,7 +26,7 @@ const sameAsGet = async (app: TestApp, path: string, accept: string) => {
 };
 
 head('has the status and headers of GET for every read, without a body', async ({ app }) => {
-  for (const { path, endpoint } of everyRead()) {
+  for (const { path, endpoint } of readEndpoints()) {
     const got = await sameAsGet(app, path, '*/*');
     assert.is(got.statusCode, 200, path);
     assert.ok(got.headers['content-length'] !== undefined, path);

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { everyList, fillLists } from '../support/every-read.ts';
+import { fillLists, listEndpoints } from '../support/every-read.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 
 const BASE = 'https://steward.test/base';
@@ -49,8 +49,8 @@ const CURSOR_KEYS: Record<string, string> = {
 };
 
 paging('works for every list, and all pages together are the list', async ({ app }) => {
-  assert.ok(everyList().length >= 17);
-  for (const { path, endpoint } of everyList()) {
+  assert.ok(listEndpoints().length >= 17);
+  for (const { path, endpoint } of listEndpoints()) {
     const whole = (await read(app, path)).json();
     const { items, counts } = await followed(app, withKeys(path, 'page_size=1'));
 
@@ -61,7 +61,7 @@ paging('works for every list, and all pages together are the list', async ({ app
 });
 
 paging('continues after the last element of the previous page with a cursor', async ({ app }) => {
-  const lists = everyList().filter(({ endpoint }) => 'cursor' in endpoint.input.shape);
+  const lists = listEndpoints().filter(({ endpoint }) => 'cursor' in endpoint.input.shape);
   assert.ok(lists.length >= 16);
   for (const { path, endpoint } of lists) {
     const whole = (await read(app, path)).json();

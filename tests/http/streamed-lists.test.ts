@@ -5,7 +5,7 @@ import { appWriter } from '../../routers/schemas/apps.ts';
 import { toJson } from '../../src/http/rest/list-responses.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { addUsers, makeOdd } from '../support/many-users.ts';
+import { addUsers, setUnusualValues } from '../support/many-users.ts';
 import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const texts = appSuite('lists as text');
@@ -17,7 +17,7 @@ const LISTING = [ROOT, STAFF, ACME, GLOBEX];
 
 texts.before(async ({ app }) => {
   await addUsers(app, COUNT);
-  for (const email of [ADA, GLOBEX, 'm7@many.test']) await makeOdd(app, email);
+  for (const email of [ADA, GLOBEX, 'm7@many.test']) await setUnusualValues(app, email);
   await sql`
     insert into app_grants (user_id, app_id) select users.id, apps.id from users, apps where email = ${GLOBEX}
     on conflict do nothing`.execute(app.db());

@@ -10,7 +10,7 @@ import { busySessions } from '../support/busy-sessions.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
-import { allOf, FLEET, logEntry, SALES } from '../support/usage.ts';
+import { collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const streams = appSuite('usage streams');
 
@@ -52,7 +52,7 @@ streams('are byte for byte equal to the same entries as one array', async ({ app
     ],
     NOON,
   );
-  const entries = await allOf(await app.as(STAFF).usage.listByApp({ app_id: SALES, window: 120 }));
+  const entries = await collectPages(await app.as(STAFF).usage.listByApp({ app_id: SALES, window: 120 }));
   const response = await read(app, 'application/json', `/jb/apps/${SALES}/usage/?window=120`);
 
   assert.ok(entries.length > 300, 'more than one page');

@@ -10,10 +10,10 @@ import serverManifest from '../../package.json' with { type: 'json' };
 import manifest from '../../packaging/client/package.json' with { type: 'json' };
 import { appSuite } from '../support/app-suite.ts';
 import { browserSuite, fillLogin } from '../support/browser.ts';
-import { CHROMIUM } from '../support/chromium.ts';
 import { compile } from '../support/compile.ts';
 import { installInto, installWorkspace, packWorkspace } from '../support/installed-package.ts';
 import { addressOf } from '../support/listen-address.ts';
+import { CHROMIUM } from '../support/programs.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
 

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
 import { installWorkspace } from '../support/installed-package.ts';
-import { findOlderNode } from '../support/older-node.ts';
+import { findOlderNode } from '../support/programs.ts';
 import { startService } from '../support/service-process.ts';
 
 const run = promisify(execFile);

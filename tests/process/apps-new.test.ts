@@ -5,7 +5,7 @@ import { createScaffold } from '../../src/cli/apps-new-scaffold.ts';
 import { packDirectory, publishPackageFile } from '../../src/services/packages/package-packing.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { fetchPackage, loadPackage } from '../support/published-packages.ts';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
 import { ROOT } from '../support/test-app.ts';
@@ -52,7 +52,7 @@ scaffold('refuses a folder that has something in it, and a file, and leaves them
 
   for (const name of ['full', 'file']) {
     const outcome = await runCommand(['apps', 'new', name], {}, folder.path);
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.is(outcome.stderr, `${name} is there already, and not an empty folder.\n`);
   }
   assert.equal(await readdir(folder.join('full')), ['.keep']);
@@ -64,7 +64,7 @@ scaffold('refuses a name that is no slug, in one line, and makes nothing', async
 
   for (const name of ['My App', '../evil', 'x'.repeat(65), '']) {
     const outcome = await runCommand(['apps', 'new', name], {}, folder.path);
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.match(outcome.stderr, 'must be 1 to 64 of a-z, 0-9, - and _.');
   }
   assert.equal(await readdir(folder.path), []);
@@ -83,7 +83,7 @@ scaffold('says in one line which folder cannot be made, and ends', async () => {
     ['', 'A folder has no name: it is empty.'],
   ] as const) {
     const outcome = await runCommand(['apps', 'new', 'x', '--dir', dir], {}, folder.path);
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.is(outcome.stderr, `${reason}\n`);
   }
   assert.equal(await readdir(folder.path), ['dangling']);

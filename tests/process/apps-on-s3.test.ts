@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { BUCKET, KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings } from '../support/service-process.ts';
@@ -88,7 +88,7 @@ commands('publish refuses other bytes under the same name', async ({ folder, set
 
   const outcome = await runCommand(['apps', 'publish', 'routes-1.9.0.tgz'], settings, folder.path);
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(outcome.stderr, 'routes-1.9.0.tgz is in the store already with other bytes');
 });
 
@@ -110,7 +110,7 @@ commands('name APP_STORE and the reason, in one line, when the store is away', a
   ] as const;
 
   for (const [outcome, reason] of [...outcomes, ...down]) {
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.match(outcome.stderr, /^APP_STORE: the package store cannot be used \(.+\)\.\n$/);
     assert.match(outcome.stderr, reason);
     assert.not.match(outcome.stderr, /a-secret-of-mine|S3RVER/);
@@ -122,7 +122,7 @@ commands('name APP_STORE when nobody has told the keys', async ({ folder, settin
 
   const outcome = await runCommand(['apps', 'list'], { ...keyless, HOME: folder.path });
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(outcome.stderr, /^APP_STORE: .*credentials/);
 });
 

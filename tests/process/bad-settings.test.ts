@@ -1,7 +1,7 @@
 import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
 
@@ -31,7 +31,7 @@ settings('are refused all at once, a line each, without their values', async () 
 
   const outcome = await runCommand(['serve'], bad);
 
-  isRefused(outcome, Object.keys(bad).length, 2);
+  assertRefused(outcome, Object.keys(bad).length, 2);
   for (const name of Object.keys(bad))
     assert.match(outcome.stderr, new RegExp(`^Bad setting ${name}: `, 'm'));
   assert.not.match(outcome.stderr, /-valu?/);
@@ -40,7 +40,7 @@ settings('are refused all at once, a line each, without their values', async () 
 settings('need a key with a database of their own', async () => {
   const outcome = await runCommand(['migrate'], { DATABASE_URL: 'postgres://u:hidden@localhost/x' });
 
-  isRefused(outcome, 1, 2);
+  assertRefused(outcome, 1, 2);
   assert.is(outcome.stderr, 'Bad setting SECRET_KEY: is required with DATABASE_URL\n');
 });
 
@@ -52,7 +52,7 @@ for (const [what, url] of [
   settings(`name DATABASE_URL when the host ${what}`, async () => {
     const outcome = await runCommand(['migrate'], { DATABASE_URL: url, SECRET_KEY });
 
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.match(outcome.stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.\n$/);
     assert.not.match(outcome.stderr, 'hidden');
   });
@@ -64,7 +64,7 @@ settings('name the folder when DATA_DIR is a file, or where no folder can be', a
   for (const DATA_DIR of [folder.join('file'), '/proc/nope']) {
     const outcome = await runCommand(['migrate'], { DATA_DIR });
 
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.match(outcome.stderr, DATA_DIR);
   }
 });
@@ -78,7 +78,7 @@ settings(
 
     const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
 
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.match(outcome.stderr, `${folder.join('secret-key')} has mode 0666`);
     assert.not((await readdir(folder.path)).includes('postgres'));
   },

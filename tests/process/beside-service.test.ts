@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
@@ -56,7 +56,7 @@ beside('two of them do not disturb each other', async ({ folder }) => {
 beside('serve is refused all the same, and the service never noticed', async ({ folder, service }) => {
   const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(outcome.stderr, /^Steward is already running on DATA_DIR .+\n$/);
   assert.is((await service.send('GET !/readyz')).status, 200);
   assert.ok(service.isRunning());

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused, STACK } from '../support/refusals.ts';
+import { assertRefused, STACK } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
 
@@ -58,7 +58,7 @@ mistakes('names the folder that is missing', async () => {
 
   const outcome = await runCommand(['apps', 'pack', folder.join('none')]);
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(outcome.stderr, folder.join('none'));
 });
 
@@ -72,7 +72,7 @@ for (const [out, reason] of [
 
     const outcome = await runCommand(['apps', 'pack', dir, '--out', out], {}, folder.path);
 
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.is(outcome.stderr, `${reason}\n`);
   });
 }
@@ -96,7 +96,7 @@ mistakes('tells the line on which app.yaml is broken', async () => {
 
   const outcome = await runCommand(['apps', 'pack', dir, '--out', folder.path]);
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(outcome.stderr, /app\.yaml is not valid YAML at line \d/);
 });
 
@@ -123,7 +123,7 @@ for (const [what, name, content] of [
 
     const outcome = await runCommand(['apps', 'publish', folder.join(name)], { DATA_DIR: folder.path });
 
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
   });
 }
 

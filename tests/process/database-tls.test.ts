@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { createClient, settleTls } from '../../src/db/single-client.ts';
 import { until } from '../support/poll.ts';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
 import { TEST_CERTIFICATE } from '../support/test-certificate.ts';
@@ -89,7 +89,7 @@ tls('require: a server without TLS is refused, in one line without the password'
   const DATABASE_URL = clear.url('sslmode=require');
   const outcome = await runCommand(['migrate'], { DATABASE_URL, SECRET_KEY });
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.is(
     outcome.stderr,
     'DATABASE_URL: the database cannot be used (The server does not support SSL connections).\n',
@@ -130,7 +130,7 @@ tls('sslrootcert=system: trusts the authorities of the operating system', async 
     SSL_CERT_FILE: encrypted.files.authority,
   });
 
-  isRefused(untrusted, 1);
+  assertRefused(untrusted, 1);
   assert.match(untrusted.stderr, /^DATABASE_URL: the database cannot be used \(.*certificate.*\)\.\n$/);
   assert.is(trusted.code, 0, trusted.stderr);
 });

@@ -43,9 +43,9 @@ killed('leaves neither rows nor files, and fetches it after the next start', asy
   const { token } = await service.logIn('staff@steward.test', 'steward-demo-1');
   const [filesBefore, countsBefore] = [await filesIn(folder.path), await countsOf()];
   s3.conduct.fault = 'stalls';
-  s3.conduct.strikes = (method, path) => method === 'GET' && path.endsWith('.tgz');
+  s3.conduct.affects = (method, path) => method === 'GET' && path.endsWith('.tgz');
   const answer = service.send('POST /app/fetch/sales/', { token, body: {} }).catch((_gone: unknown) => null);
-  await until('the package is half sent', () => s3.struck.length > 0);
+  await until('the package is half sent', () => s3.failedRequests.length > 0);
   await service.kill('SIGKILL');
   s3.conduct.fault = null;
 

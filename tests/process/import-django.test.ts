@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
-import { isRefused, STACK } from '../support/refusals.ts';
+import { assertRefused, STACK } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings } from '../support/service-process.ts';
 
@@ -176,7 +176,7 @@ command('refuses what it cannot work on, in a line or two', async ({ folder, set
     [[RECORDED, '--report', folder.join('none', 'report.csv')], 1, 'report.csv'],
   ] as const) {
     const outcome = await runCommand(['import-django', ...args], settings);
-    isRefused(outcome, lines);
+    assertRefused(outcome, lines);
     assert.match(outcome.stderr, told);
   }
   const { code, stderr } = await runCommand(['import-django', broken, '--drop', 'groups'], settings);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
@@ -79,7 +79,7 @@ invite('refuses a file with faults, shows the first, and reports all of them', a
   ]);
 
   const report = (await readFile(context.folder.join('people.report.csv'), 'utf8')).trimEnd().split('\r\n');
-  isRefused(outcome, 22);
+  assertRefused(outcome, 22);
   assert.match(outcome.stderr, 'line 2: ada@acme.test: email: An active user of this client');
   assert.match(outcome.stderr, '32 errors; see people.report.csv. No one was invited.');
   assert.is(report.length, 33);
@@ -95,7 +95,7 @@ invite('refuses a misspelt column before it asks the database', async (context) 
     'faults.csv',
   ]);
 
-  isRefused(outcome, 2);
+  assertRefused(outcome, 2);
   assert.match(
     outcome.stderr,
     'line 1: app: Unknown column. Known columns: email, apps, is_demo_user, extra.',
@@ -119,7 +119,7 @@ for (const [what, args, reason] of [
   invite(`refuses ${what}`, async (context) => {
     const outcome = await run(context, 'email\neve@guests.test\n', [...args]);
 
-    isRefused(outcome, 2);
+    assertRefused(outcome, 2);
     assert.match(outcome.stderr, reason);
   });
 }
@@ -130,7 +130,7 @@ invite('refuses a file that is not there, and a client that is no id', async (co
   const missing = await runCommand(['invite', 'none.csv', '--client', '1'], settings, context.folder.path);
   const noId = await run(context, 'email\n', ['--client', 'acme']);
 
-  isRefused(missing, 1);
+  assertRefused(missing, 1);
   assert.match(missing.stderr, 'none.csv');
   assert.is(noId.code, 1);
   assert.match(noId.stderr, /^error: option '--client <id>' argument 'acme' is invalid/);

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
-import { emptyOutbox, invite, openWorker, placeOf } from '../support/mail-fixtures.ts';
+import { backendOf, emptyOutbox, invite, openWorker } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -25,7 +25,7 @@ const PLENTY = 50;
 
 stopping('lets what is being sent come to its end, and takes nothing more', async ({ app, smtp }) => {
   await invite(app, PLENTY);
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
   worker.start();
   await until('some are sent', () => smtp.taken.length > 3);
 
@@ -43,7 +43,7 @@ stopping('lets what is being sent come to its end, and takes nothing more', asyn
 stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) => {
   await invite(app, PLENTY);
   smtp.faults.sender = () => 'hang';
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, stopMs: 200 });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, stopMs: 200 });
   worker.start();
   await until('some are being sent', () => smtp.peak() === 5);
 
@@ -63,7 +63,7 @@ stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) =
 });
 
 stopping('does nothing when it was never started, or is stopped twice', async ({ app, smtp }) => {
-  const worker = openWorker({ ...placeOf(app), clock: systemClock }, { smtpUrl: smtp.url });
+  const worker = openWorker({ ...backendOf(app), clock: systemClock }, { smtpUrl: smtp.url });
 
   await worker.stop();
   worker.start();

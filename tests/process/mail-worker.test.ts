@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
-import { emptyOutbox, invite, mailTo, openWorker, placeOf } from '../support/mail-fixtures.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { ACME, ADA, startTestApp, type TestApp } from '../support/test-app.ts';
@@ -26,7 +26,10 @@ workers.after.each(({ smtp }) => smtp.close());
 
 /** With real time, as nobody advances a clock between a failure and what comes of it. */
 const workerOf = ({ app, smtp }: Context, settings: Settings = {}) =>
-  openWorker({ ...placeOf(app), clock: systemClock }, { smtpUrl: smtp.url, pollMs: MINUTES_MS, ...settings });
+  openWorker(
+    { ...backendOf(app), clock: systemClock },
+    { smtpUrl: smtp.url, pollMs: MINUTES_MS, ...settings },
+  );
 
 const isSent = async (app: TestApp, email: string) => (await mailTo(app, email)).sent_at !== null;
 
@@ -41,7 +44,7 @@ const makeDue = (app: TestApp) =>
 workers('sends what is owed, in the name of the client, and counts it', async (context) => {
   const { app, smtp } = context;
   const [email = ''] = await invite(app, 1);
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
 
   await worker.drain();
   await worker.stop();
@@ -65,7 +68,7 @@ workers('sends what is owed, in the name of the client, and counts it', async (c
 
 workers('is woken by a new mail, though it looks by itself only in minutes', async (context) => {
   const { app, smtp } = context;
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
   worker.start();
   await until('it listens', async () => {
     const { rows } = await sql`
@@ -127,7 +130,7 @@ workers('gives up a mail whose recipient is refused, and says why', async (conte
 workers('is woken by somebody who wants a mail tried again', async ({ app, smtp }) => {
   const [email = ''] = await invite(app, 1);
   smtp.faults.recipient = () => ({ status: 550 });
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
   worker.start();
   await until('it is given up', async () => (await mailTo(app, email)).failed_at !== null);
   delete smtp.faults.recipient;
@@ -144,7 +147,7 @@ workers('sends password mails before a thousand invitations', async (context) =>
   await invite(app, 1000);
   await app.as(null).passwords.requestReset({ email: ADA });
 
-  const worker = openWorker(placeOf(app), { smtpUrl: smtp.url });
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
   worker.start();
   await until('some are sent', () => smtp.taken.length >= 20);
   await worker.stop();
@@ -156,7 +159,7 @@ workers('keeps to the bound on mails a minute with another one', async (context)
   const { app, smtp } = context;
   await invite(app, 40);
   const settings = { smtpUrl: smtp.url, perMinute: 12 };
-  const pair = [openWorker(placeOf(app), settings), openWorker(placeOf(app), settings)];
+  const pair = [openWorker(backendOf(app), settings), openWorker(backendOf(app), settings)];
   const drainBoth = () => Promise.all(pair.map((worker) => worker.drain()));
 
   await drainBoth();
@@ -174,7 +177,7 @@ workers('without a mail server sends nothing, and makes password mails ready to 
   const [email = ''] = await invite(app, 1);
   await app.db().deleteFrom('rate_limits').execute();
   await app.as(null).passwords.requestReset({ email: ADA });
-  const worker = openWorker(placeOf(app));
+  const worker = openWorker(backendOf(app));
 
   worker.start();
   await until('the link is made', async () => (await mailTo(app, ADA)).password_link_id !== null);

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageOf } from '../support/build-package.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
-import { isRefused } from '../support/refusals.ts';
+import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 
@@ -22,7 +22,7 @@ messages('a missing file gets one line that names it, from every command that re
     [['apps', 'publish', 'sales-1.0.0.tgz'], 'sales-1.0.0.tgz cannot be read.\n'],
   ] as const) {
     const outcome = await runCommand([...args], settings, folder.path);
-    isRefused(outcome, 1);
+    assertRefused(outcome, 1);
     assert.is(outcome.stderr, line);
   }
 });
@@ -31,7 +31,7 @@ messages('apps list fails for an app that the store does not have', async () => 
   await using folder = await makeScratchFolder();
   const outcome = await runCommand(['apps', 'list', 'unknown'], { APP_STORE: `file:${folder.path}` });
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.is(outcome.stderr, 'The store has no package of an app unknown.\n');
 });
 
@@ -59,7 +59,7 @@ messages('migrate says which privileges a role lacks', async () => {
 
   const outcome = await runCommand(['migrate'], settings);
 
-  isRefused(outcome, 1);
+  assertRefused(outcome, 1);
   assert.match(
     outcome.stderr,
     /^DATABASE_URL: .*permission denied for schema public\. The role needs USAGE and CREATE/,

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { until } from '../support/poll.ts';
-import { rollupFaults } from '../support/recount.ts';
+import { rollupDifferences } from '../support/recount.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
@@ -72,7 +72,8 @@ const inspect = async (dataDir: string) => {
     .groupBy('action')
     .execute();
   const faults = [];
-  for (const appId of [SALES, CHURN]) faults.push(...(await rollupFaults({ db }, appId, dayOf(new Date()))));
+  for (const appId of [SALES, CHURN])
+    faults.push(...(await rollupDifferences({ db }, appId, dayOf(new Date()))));
   await orm.close(true);
   await stop();
   return { counts: new Map(rows.map(({ action, count }) => [action, count])), faults };

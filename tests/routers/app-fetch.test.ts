@@ -6,7 +6,7 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { fetchPackage, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { crowd } from '../support/run-concurrently.ts';
+import { runConcurrently } from '../support/run-concurrently.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const fetching = appSuite('appPackages.fetch');
@@ -115,7 +115,7 @@ fetching(
     const services = await Promise.all(stores.map((store) => staffPackages(app, store)));
 
     const fetches = services.map((service) => () => service.fetch('duel'));
-    const outcomes = await crowd(app, 'fetched_packages', fetches);
+    const outcomes = await runConcurrently(app, 'fetched_packages', fetches);
 
     const refused = outcomes.flatMap((outcome) =>
       outcome.status === 'rejected' ? [outcome.reason.code] : [],
@@ -126,12 +126,12 @@ fetching(
 );
 
 fetching('is not led astray by fetches of one slug at the same time', async ({ app }) => {
-  for (const version of ['1.0.0', '2.0.0', '3.0.0']) await publish(app, { slug: 'crowd', version });
+  for (const version of ['1.0.0', '2.0.0', '3.0.0']) await publish(app, { slug: 'sales-plan', version });
 
   const wanted = ['1.0.0', '2.0.0', '3.0.0', undefined, '3.0.0', '3.0.0'];
-  const fetches = wanted.map((version) => () => fetchPackage(app, 'crowd', version));
-  await crowd(app, 'fetched_packages', fetches);
-  const rows = await versionsIn(app, 'crowd');
+  const fetches = wanted.map((version) => () => fetchPackage(app, 'sales-plan', version));
+  await runConcurrently(app, 'fetched_packages', fetches);
+  const rows = await versionsIn(app, 'sales-plan');
 
   assert.equal([...new Set(rows)].sort(), ['1.0.0', '2.0.0', '3.0.0']);
   assert.ok(rows.every((version, index) => version !== rows[index - 1]));

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { crowd } from '../support/run-concurrently.ts';
+import { runConcurrently } from '../support/run-concurrently.ts';
 import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const loading = appSuite('appPackages.load');
@@ -77,7 +77,7 @@ loading(
     await publish(app, { slug: 'routes', version: '1.0.0', label: 'Routes', stacks: { map: 'Map' } });
     await fetchPackage(app, 'routes');
     const loads = [1, 2, 3].map(() => () => loadPackage(app, 'routes'));
-    const outcomes = await crowd(app, 'fetched_packages', loads);
+    const outcomes = await runConcurrently(app, 'fetched_packages', loads);
     const { id } = await appOf(app, 'routes');
     const made = (await app.as(ROOT).clients.apps({ id: 1 })).find((shown) => shown.id === id);
     const [version] = await app.as(ROOT).apps.versions({ app_id: id });

@@ -4,10 +4,10 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';
-import { provideKeys } from '../support/s3-store.ts';
+import { setCredentials } from '../support/s3-store.ts';
 import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-provideKeys();
+setCredentials();
 const server = await startS3Server();
 const onS3 = appSuite('app packages on S3', {
   APP_STORE: `s3://${BUCKET}/apps`,
@@ -33,7 +33,7 @@ onS3.after(() => server[Symbol.asyncDispose]());
 onS3.before.each(async () => {
   await server.restart();
   server.conduct.fault = null;
-  delete server.conduct.strikes;
+  delete server.conduct.affects;
 });
 
 onS3('are fetched and loaded', async ({ app }) => {
@@ -58,7 +58,7 @@ const outages: Record<string, () => Promise<void>> = {
   },
   'denies the bytes': async () => {
     server.conduct.fault = 'AccessDenied';
-    server.conduct.strikes = (_method, path) => path.endsWith('.tgz');
+    server.conduct.affects = (_method, path) => path.endsWith('.tgz');
   },
   'answers 500': async () => {
     server.conduct.fault = 'InternalError';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mail-fixtures.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../support/mail-fixtures.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;
@@ -50,7 +50,7 @@ for (const { where, settings, isMailed } of [
 
   links(`of a password are for ${isMailed ? 'nobody' : 'superusers'}`, async ({ app }) => {
     await app.as(null).passwords.requestReset({ email: ADA });
-    await openOutbox(placeOf(app)).createLinks();
+    await outboxOf(app).createLinks();
 
     for (const who of [ACME, STAFF]) showsNone(await readBy(app, who, ADA));
     const forms = await readBy(app, ROOT, ADA);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../support/mail-fixtures.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../support/mail-fixtures.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
@@ -12,7 +12,6 @@ mails.before.each(async ({ app }) => {
   await app.db().deleteFrom('rate_limits').execute();
 });
 
-const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const recipientsFor = async (app: TestApp, who: string, filter = {}) =>
   (await app.as(who).mail.list(filter)).map((mail) => mail.recipient);
 

@@ -3,13 +3,13 @@ import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
-import { allOf, CHURN, FLEET, SALES } from '../support/usage.ts';
+import { CHURN, collectPages, FLEET, SALES } from '../support/usage.ts';
 
 const usage = appSuite('reading usage');
 
 usage('lists the last 30 days of an app, newest first, or another window', async ({ app }) => {
   const times = async (window?: number) =>
-    (await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
+    (await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
       row.timestamp.getTime(),
     );
   const oldest = (days: number) => app.clock.now().getTime() - days * DAY_MS;
@@ -36,7 +36,7 @@ usage('takes whole days from 1 to 3650', async ({ app }) => {
 usage('answers what a user did last in an app, or with a window all of it', async ({ app }) => {
   const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
   assert.ok(Symbol.asyncIterator in window);
-  const all = await allOf(window);
+  const all = await collectPages(window);
   const latest = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES });
 
   assert.ok(all.length > 100);

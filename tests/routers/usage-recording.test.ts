@@ -2,11 +2,11 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { rollupFaults } from '../support/recount.ts';
+import { rollupDifferences } from '../support/recount.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
-import { allOf, SALES } from '../support/usage.ts';
+import { collectPages, SALES } from '../support/usage.ts';
 
 const recording = appSuite('usage.record');
 
@@ -14,7 +14,7 @@ const PATH = `POST /jb/apps/${SALES}/usage/`;
 const report = (more: object = {}) => ({ email: ADA, action: 'STACK_ACCESS', ...more });
 const ago = (ms: number) => new Date(NOON.getTime() - ms);
 const countOf = async (app: TestApp): Promise<number> =>
-  (await allOf(await app.as(ROOT).usage.listByApp({ app_id: SALES, window: 3650 }))).length;
+  (await collectPages(await app.as(ROOT).usage.listByApp({ app_id: SALES, window: 3650 }))).length;
 /** Sends these, which must change nothing, and answers the faults by index and field. */
 const refused = async (app: TestApp, payload: object): Promise<Record<string, unknown>> => {
   const before = await countOf(app);
@@ -25,7 +25,7 @@ const refused = async (app: TestApp, payload: object): Promise<Record<string, un
 };
 
 recording.after.each(async ({ app }) => {
-  assert.equal(await rollupFaults(app, SALES, dayOf(NOON)), []);
+  assert.equal(await rollupDifferences(app, SALES, dayOf(NOON)), []);
 });
 
 recording('takes one entry or an array of them', async ({ app }) => {

@@ -4,13 +4,13 @@ import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
-import { allOf, FLEET, logEntry, SALES } from '../support/usage.ts';
+import { collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const charts = appSuite('charts of usage');
 
 charts('show every day up to today, the oldest first, with its actions and people', async ({ app }) => {
   const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
-  const log = await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
+  const log = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
 
   assert.equal(
     series.map(({ day }) => day),
@@ -82,7 +82,7 @@ charts('are for those who oversee the app', async ({ app }) => {
 charts('the log is leafed through by pages that neither repeat nor miss an entry', async ({ app }) => {
   const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
   await writeUsage(app.orm.em.fork(), SALES, same, NOON);
-  const all = await allOf(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
+  const all = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
   const leafed: unknown[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await app.as(ACME).usage.list({ app_id: SALES, limit: 3 * 100 + 1, cursor });

@@ -1,7 +1,7 @@
 import { suite, type Test } from 'uvu';
 import { startTestApp, type TestApp } from './test-app.ts';
 
-/** A suite whose tests share one app over a fresh demo workspace, made before the first and closed after the last. */
+/** A suite whose tests share one app with a new demo workspace. */
 export const appSuite = (
   name: string,
   settings: Record<string, string> = {},
@@ -13,7 +13,7 @@ export const appSuite = (
   });
   tests.after(async (context) => {
     await context.app.close();
-    // The file stays loaded, and would keep it.
+    // The runner keeps the module loaded, and the context would keep the app in memory.
     Object.assign(context, { app: undefined });
   });
   return tests;

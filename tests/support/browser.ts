@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CHROMIUM } from './chromium.ts';
+import { CHROMIUM } from './programs.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 
 const HOSTS = ['localhost:8000', 'globex.localhost:8000'];

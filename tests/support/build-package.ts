@@ -10,7 +10,7 @@ export const END = Buffer.alloc(1024);
 
 type Entry = HeaderData & { path: string; body?: string | Buffer };
 
-/** One entry of a tar stream as told, however wrong: nothing is checked, corrected or left out. */
+/** One entry of a tar stream, written exactly as described, so that tests can build invalid ones. */
 export const tarEntry = ({ body = '', ...data }: Entry): Buffer => {
   const content = Buffer.from(body);
   const header = new Header({ type: 'File', mode: 0o644, size: content.length, ...data });
@@ -19,7 +19,7 @@ export const tarEntry = ({ body = '', ...data }: Entry): Buffer => {
   return Buffer.concat([header.block ?? Buffer.alloc(0), content, padding]);
 };
 
-/** A pax header, of the entry behind it or of all that follow. */
+/** A pax header for the next entry, or for all that follow. */
 export const paxHeader = (data: HeaderData, isGlobal = false): Buffer => new Pax(data, isGlobal).encode();
 
 export const manifestText = (lines: Record<string, string> = {}): string =>
@@ -30,21 +30,21 @@ export const manifestText = (lines: Record<string, string> = {}): string =>
 export const manifestEntry = (lines?: Record<string, string>): Buffer =>
   tarEntry({ path: 'app.yaml', body: manifestText(lines) });
 
-/** The gzipped archive of some entries, with a good manifest before them unless told otherwise. */
+/** The gzipped archive of some entries, preceded by a valid manifest unless another one is given. */
 export const packageOf = (entries: Buffer[] = [], manifest: Buffer = manifestEntry()): Buffer =>
   gzipSync(Buffer.concat([manifest, ...entries, END]));
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** What a store would open: the bytes in pieces of 1000, so that none coincides with a block. */
+/** A package as a store opens it. Its chunks of 1,000 bytes never coincide with the blocks of tar. */
 export const stored = (bytes: Buffer, claims: Partial<StoredPackage> = {}): StoredPackage => {
-  const pieces = function* () {
+  const chunks = function* () {
     for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000);
   };
-  return { body: Readable.from(pieces()), sizeBytes: bytes.length, sha256: sha256(bytes), ...claims };
+  return { body: Readable.from(chunks()), sizeBytes: bytes.length, sha256: sha256(bytes), ...claims };
 };
 
-/** The Problem a promise is rejected with; fails when it is fulfilled, or rejected with anything else. */
+/** The Problem that a promise is rejected with. Fails if it is fulfilled or rejected with anything else. */
 export const problemOf = async (
   attempt: Promise<unknown>,
   code: ProblemCode = 'invalid-package',
@@ -56,7 +56,7 @@ export const problemOf = async (
   return outcome.reason;
 };
 
-/** Holds where a refusal names what is wrong. */
+/** Asserts that the package is refused with a message that matches. */
 export const refuses = async (attempt: Promise<unknown>, detail: RegExp): Promise<void> => {
   assert.match((await problemOf(attempt)).message, detail);
 };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { TestApp } from './test-app.ts';
 
-/** How many sessions of the app's database are at a statement or in a transaction. */
+/** How many sessions of the app's database are running a statement or are in a transaction. */
 export const busySessions = async (app: TestApp): Promise<number> => {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from pg_stat_activity

@@ -1,7 +1,7 @@
 import { sha256 } from './build-package.ts';
 import { ONE, TWO } from './package-store-rules.ts';
 
-/** What may stand in the checksum file of `sales-1.0.0.tgz`, whose bytes are those of ONE, and what may not. */
+/** Valid and invalid contents of the checksum file of `sales-1.0.0.tgz`, which contains the bytes of ONE. */
 export const CHECKSUM_FORMS: [what: string, text: string, isValid: boolean][] = [
   ['text mode', `${sha256(ONE)}  sales-1.0.0.tgz\n`, true],
   ['binary mode', `${sha256(ONE)} *sales-1.0.0.tgz\n`, true],

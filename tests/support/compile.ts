@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 
-/** What the compiler says of one file, a line an error, and how much it had to work out for that. */
+/** Type-checks one file: the errors, one per line, and the number of type instantiations. */
 export const compile = (cwd: string, file: string, options: string[]) =>
   new Promise<{ errors: string[]; instantiations: number }>((resolve) => {
     const all = ['--ignoreConfig', '--noEmit', '--strict', '--extendedDiagnostics', ...options, file];

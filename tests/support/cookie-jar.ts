@@ -3,7 +3,7 @@ import type { TestApp } from './test-app.ts';
 
 type Sent = { payload?: InjectOptions['payload']; headers?: Record<string, string> };
 
-/** A browser's script: keeps cookies, and sends the CSRF token of its cookie unless told another. */
+/** Sends requests as a browser script does: keeps cookies, and sends the CSRF token of its cookie by default. */
 export const createScript = (app: TestApp) => {
   const cookies = new Map<string, string>();
   const send = async (line: string, { payload, headers }: Sent = {}) => {

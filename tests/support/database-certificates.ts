@@ -1,6 +1,6 @@
 /**
- * Certificates for the TLS of a PostgreSQL server of tests, valid from 2020 to 2120: of an authority, of the server localhost, and
- * of the client steward. Made with OpenSSL.
+ * Certificates for a PostgreSQL test server with TLS, valid from 2020 to 2120: a certificate authority, the server `localhost`
+ * and the client `steward`. Made with OpenSSL.
  */
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBaDCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAaMRgwFgYDVQQDDA9TdGV3YXJk

@@ -1,6 +1,6 @@
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 
-/** Owns the embedded database of the folder named by its argument, until it is killed. */
+/** Runs the embedded database of the folder in its argument until it is killed. */
 const [dataDir = ''] = process.argv.slice(2);
 const { connection, stop } = await startEmbeddedPostgres({ dataDir });
 process.once('SIGTERM', () => void stop());

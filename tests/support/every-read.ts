@@ -5,15 +5,15 @@ import { SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';
 const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1', email: ADA };
-/** An address in a path is that of a user but here. */
+/** For the path whose email address is an invitation's, not a user's. */
 const INVITED = 'one@guest.test';
-/** Keys that a read asks for. */
+/** Required query parameters. */
 const queries: Record<string, string> = {
   'passwords.previewExpiry': 'days=90',
   'usage.series': `app_id=${SALES}`,
 };
 
-/** Gives the superuser at least two of everything that there are lists of. */
+/** Adds rows so that the superuser's lists have at least two items each. */
 export const fillLists = async (app: TestApp): Promise<void> => {
   const root = app.as(ROOT);
   for (const hash of ['h1', 'h2'])
@@ -30,8 +30,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (let count = 0; count < 2; count += 1) await app.send('POST /session/', { payload });
 };
 
-/** Every path that can be read, with something to read behind it. */
-export const everyRead = (): { endpoint: Endpoint; path: string }[] =>
+/** Every GET endpoint with a path to existing data. */
+export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
   restEndpoints()
     .filter(({ method }) => method === 'GET')
     .map((endpoint) => {
@@ -43,8 +43,8 @@ export const everyRead = (): { endpoint: Endpoint; path: string }[] =>
       return { endpoint, path: query === undefined ? path : `${path}?${query}` };
     });
 
-/** Lists that are answered as one array. The log of usage is streamed, and has a listing by pages of its own. */
-export const everyList = () =>
-  everyRead().filter(
+/** Every endpoint that returns one array. The usage log is streamed and paged differently. */
+export const listEndpoints = () =>
+  readEndpoints().filter(
     ({ endpoint }) => endpoint.csv !== null && !endpoint.procedure.startsWith('usage.listBy'),
   );

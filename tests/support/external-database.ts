@@ -6,8 +6,8 @@ import type { Settings } from './service-process.ts';
 import { administer } from './test-server.ts';
 
 /**
- * A PostgreSQL server that belongs to no service. Each start of it gets a socket directory of its own; services
- * are told a link to that, so that a restart is one to them, too.
+ * A PostgreSQL server that no service owns. Each start uses a new socket directory. Services connect through a link to it, so
+ * that they reach the restarted server too.
  */
 export const startExternalDatabase = async () => {
   const folder = await makeScratchFolder();

@@ -11,8 +11,8 @@ export const inspect = (bytes: Buffer, claims = {}) =>
 /** Inspects a good package with one more entry. */
 export const inspectEntry = (entry: OddEntry) => inspect(packageOf([tarEntry(entry)]));
 
-/** A stored package's stream that tells how much of it was read. */
-export const counted = (bytes: Buffer) => {
+/** A package stream that counts the bytes read from it. */
+export const countBytes = (bytes: Buffer) => {
   let readBytes = 0;
   const stream = stored(bytes).body.map((chunk: Buffer) => {
     readBytes += chunk.length;

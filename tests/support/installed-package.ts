@@ -11,7 +11,7 @@ const NPM = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=erro
 export const installInto = (folder: string, ...packages: string[]) =>
   run('npm', ['install', ...NPM, ...packages], { cwd: folder });
 
-/** One workspace as `npm pack` makes it, in a new folder. */
+/** Packs one workspace with `npm pack` into a new folder. */
 export const packWorkspace = async (path: '.' | 'packaging/client') => {
   const folder = await makeScratchFolder();
   try {
@@ -27,7 +27,7 @@ export const packWorkspace = async (path: '.' | 'packaging/client') => {
   }
 };
 
-/** The packed workspace, installed with these packages in a folder that has nothing else. */
+/** Packs the workspace and installs it with these packages in an empty folder. */
 export const installWorkspace = async (path: '.' | 'packaging/client', ...packages: string[]) => {
   const packed = await packWorkspace(path);
   try {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-/** Loaded by `--import`: writes down, at the end of the process, which packages it has loaded, as JSON. */
+/** Loaded with `--import`: when the process ends, writes the names of all loaded packages to a file, as JSON. */
 export const LOADED_VARIABLE = 'STEWARD_TEST_LOADED';
 
 const PACKAGE = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;

@@ -2,8 +2,8 @@ import type { MailContext } from '../../src/services/mail/mail-context.ts';
 
 const NOON = new Date('2026-11-21T12:00:00.000Z');
 
-/** An invitation as its mail knows it, with whatever a test wants to be different. */
-export const invitationFacts = (changes: Partial<MailContext> = {}): MailContext => ({
+/** The mail context of an invitation. */
+export const invitationContext = (changes: Partial<MailContext> = {}): MailContext => ({
   id: 7,
   kind: 'invitation',
   recipient: 'ada@guest.test',
@@ -34,12 +34,12 @@ export const invitationFacts = (changes: Partial<MailContext> = {}): MailContext
   ...changes,
 });
 
-/** A password mail of the same client. */
-export const passwordFacts = (
+/** The mail context of a password mail of the same client. */
+export const passwordContext = (
   kind: 'password-setup' | 'password-reset' | 'password-changed',
   changes: Partial<MailContext> = {},
 ): MailContext =>
-  invitationFacts({
+  invitationContext({
     kind,
     client_id: null,
     invitation_id: null,

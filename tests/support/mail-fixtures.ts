@@ -22,10 +22,10 @@ export const testWriter = createMailWriter({
   invitationDays: INVITATION_DAYS,
 });
 
-type Place = { em: SqlEntityManager; clock: Clock };
+type Backend = { em: SqlEntityManager; clock: Clock };
 type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
 
-export const openOutbox = ({ em, clock }: Place, settings: OutboxSettings = {}) =>
+const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
   createOutbox({ em, clock, writer: testWriter, invitationDays: INVITATION_DAYS, perMinute: 0, ...settings });
 
 type WorkerSettings = OutboxSettings & {
@@ -39,21 +39,21 @@ type WorkerSettings = OutboxSettings & {
   log?: string[];
 };
 
-/** A worker as the service has it, over a place of the test's choice. Not started. */
-export const openWorker = (place: Place & { connection: Connection }, settings: WorkerSettings = {}) => {
+/** A mail worker as the service creates it, not started yet. */
+export const openWorker = (backend: Backend & { connection: Connection }, settings: WorkerSettings = {}) => {
   const { smtpUrl: url, timeoutsMs = {}, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
   const logger = createLogger('debug', { write: (line) => log.push(line) });
   return createMailWorker({
-    outbox: openOutbox(place, rest),
+    outbox: openOutbox(backend, rest),
     mailer: url ? createSmtpMailer({ url, connections: MAILS_IN_FLIGHT, timeoutsMs }) : null,
     listen: (onHeard) =>
       listenToDatabase({
-        connection: place.connection,
+        connection: backend.connection,
         channel: MAIL_CHANNEL,
         onHeard,
         warn: (line) => logger.warn(line),
       }),
-    clock: place.clock,
+    clock: backend.clock,
     logger,
     ...(pollMs !== undefined && { pollMs }),
     ...(retryMs !== undefined && { retryMs }),
@@ -61,15 +61,18 @@ export const openWorker = (place: Place & { connection: Connection }, settings: 
   });
 };
 
-/** The app's own place: its database and its clock. */
-export const placeOf = ({ orm, clock, connection }: TestApp) => ({ em: orm.em, clock, connection });
+/** The database and the clock of the app. */
+export const backendOf = ({ orm, clock, connection }: TestApp) => ({ em: orm.em, clock, connection });
 
-/** Said here, as whoever has a worker without the service need not load the service for it. */
+/** Not imported from `test-app.ts`, so that a worker process does not load the whole service. */
 const INVITER = 'admin@acme.test';
+
+/** The outbox of the app, with the settings of the test. */
+export const outboxOf = (app: TestApp, settings: OutboxSettings = {}) => openOutbox(backendOf(app), settings);
 
 let invited = 0;
 
-/** Invites new people to the first demo client, and answers their addresses. */
+/** Invites new people to the first demo client and returns their addresses. */
 export const invite = async (app: TestApp, count: number): Promise<string[]> => {
   const emails = Array.from({ length: count }, () => `guest-${++invited}@guest.test`);
   const items = emails.map((email) => ({ email, client: 1, initial_apps: ['zylTKNVx'] }));
@@ -85,5 +88,5 @@ export const mailTo = (app: TestApp, recipient: string) =>
     .where('recipient', '=', recipient)
     .executeTakeFirstOrThrow();
 
-/** Ends whatever earlier tests left in the outbox. */
+/** Deletes the mails of earlier tests. */
 export const emptyOutbox = (app: TestApp) => app.db().deleteFrom('outbox_mails').execute();

@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openWorker } from './mail-fixtures.ts';
 
-/** Sends what is owed until it is killed, or told to stop. Its argument says, as JSON, from where to where. */
+/** A mail worker that runs until SIGTERM. Its argument is JSON: the database connection and the worker's settings. */
 const { connection, ...settings } = JSON.parse(process.argv[2] ?? '{}');
 const orm = await openDatabase(connection);
 const worker = openWorker({ em: orm.em, clock: systemClock, connection }, settings);

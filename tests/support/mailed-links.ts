@@ -2,7 +2,7 @@ import { ACME, type TestApp } from './test-app.ts';
 
 type Invited = { email: string; client?: number; apps?: string[]; by?: string };
 
-/** Invites somebody, and answers the path of the link that they are mailed. */
+/** Invites a person and returns the path of the mailed link. */
 export const inviteByLink = async (app: TestApp, invited: Invited): Promise<{ id: number; path: string }> => {
   const { email, client = 1, apps = [], by = ACME } = invited;
   const { id } = await app.as(by).clients.invite({ id: client, email, initial_apps: apps });
@@ -10,7 +10,7 @@ export const inviteByLink = async (app: TestApp, invited: Invited): Promise<{ id
   return { id, path: pathOf(url) };
 };
 
-/** The path of the link that the newest mail about a password has for this user, once the mails are made out. */
+/** Sends pending mails and returns the path of the user's newest password link. */
 export const mailedPasswordPath = async (app: TestApp, email: string): Promise<string> => {
   await app.mailWorker.drain();
   const { id, user_id, created_at } = await app

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { TestApp } from './test-app.ts';
 import { NOON } from './test-clock.ts';
 
-/** What texts and free-form data may hold and few do. */
+/** Unusual but valid content of texts and free-form data. */
 const ODD_TEXT = `"Ünï\\"\n\t\b\f\r\u0001\u001f\u007f\u2028😀</script>`;
 const ODD_EXTRA = {
   'a"b': ['\u0000', '\ud83d', '\ud83d\ude00', 1e21, -0.5, 1.7976931348623157e308, null, true],
@@ -11,7 +11,7 @@ const ODD_EXTRA = {
   '': [[], {}],
 };
 
-/** Adds users to a client, and to its apps, in no order of ids: `m1@many.test` to `m{count}@many.test`. */
+/** Adds the users `m1@many.test` to `m{count}@many.test` to a client and its apps. */
 export const addUsers = async (app: TestApp, count: number, client = 1): Promise<void> => {
   const db = app.db();
   await sql`
@@ -29,8 +29,8 @@ export const addUsers = async (app: TestApp, count: number, client = 1): Promise
   );
 };
 
-/** Makes one user as odd as the database lets them be. */
-export const makeOdd = async (app: TestApp, email: string): Promise<void> => {
+/** Gives a user the most unusual values that the database allows. */
+export const setUnusualValues = async (app: TestApp, email: string): Promise<void> => {
   await sql`
     update users set first_name = ${ODD_TEXT}, last_name = '', extra = ${JSON.stringify(ODD_EXTRA)}::json,
       profile_avatar = ${`https://x.test/${ODD_TEXT}`}, is_demo_user = true, last_login = '9999-12-31T23:59:59.999Z',

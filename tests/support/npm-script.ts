@@ -1,8 +1,8 @@
 import manifest from '../../package.json' with { type: 'json' };
 
 /**
- * The environment and the options of node with which `npm start` and `npm run demo` start the service. They hold back
- * habits that cost more memory than the work itself: see docs/architecture.md.
+ * The environment and the Node options with which `npm start` and `npm run demo` start the service. They limit memory use: see
+ * docs/architecture.md.
  */
 export const npmScript = (name: 'start' | 'demo') => {
   const script = manifest.scripts[name];

@@ -17,7 +17,7 @@ type Document = {
   components: { responses: Record<string, Answer>; schemas: Record<string, { examples?: unknown[] }> };
 };
 
-/** The document as it is served. */
+/** The document as the service serves it. */
 export const openApi = JSON.parse(JSON.stringify(openApiDocument(manifest.version))) as Document; // what the document is made as
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictRequired: false });
@@ -27,14 +27,14 @@ ajv.addSchema(components(openApi.components.schemas));
 const compiled = new WeakMap<object, ValidateFunction>();
 
 /** The validation errors of a value. */
-export const faultsAgainst = (schema: object, value: unknown): string[] => {
+export const validationErrors = (schema: object, value: unknown): string[] => {
   const validate = compiled.get(schema) ?? ajv.compile(absolute(schema));
   compiled.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 };
 
-/** A validator knows no OpenAPI: components are definitions of a schema of their own. */
+/** JSON Schema validators do not know OpenAPI components, so a separate schema defines them. */
 function components(schemas: object): object {
   return { $id: 'components', $defs: absolute(schemas) };
 }
@@ -69,32 +69,32 @@ export const operationFor = (
 const resolved = (answer: Answer | undefined): Answer | undefined =>
   answer?.$ref === undefined ? answer : openApi.components.responses[answer.$ref.split('/').at(-1) ?? ''];
 
-export type Answered = { statusCode: number; body: string; headers: Record<string, unknown> };
+export type ReceivedResponse = { statusCode: number; body: string; headers: Record<string, unknown> };
 
 /** The ways in which a response differs from the document. */
-export const faultsOfAnswer = (operation: Operation, method: string, answer: Answered): string[] => {
+export const responseErrors = (operation: Operation, method: string, answer: ReceivedResponse): string[] => {
   const documented = resolved(operation.responses[answer.statusCode]);
   if (!documented) return [`${answer.statusCode} is not documented: ${answer.body.slice(0, 200)}`];
-  // A creation has a `Location`, and may be answered by that alone.
+  // With `Prefer: return=minimal`, a creation has a `Location` but no body.
   const isBare = method === 'HEAD' || !documented.content || answer.headers.location !== undefined;
   if (answer.body === '' && isBare) return [];
   if (!documented.content) return [`a body with ${answer.statusCode}: ${answer.body.slice(0, 200)}`];
   const form = String(answer.headers['content-type']).replace(/;.*$/, '');
   const media = documented.content[form];
   if (!media) return [`${form} is not documented for ${answer.statusCode}`];
-  // The test that asked for it compares it with what is not compressed.
+  // Tests that request compression compare the result with the uncompressed response.
   if (answer.headers['content-encoding'] !== undefined) return [];
-  return faultsAgainst(media.schema, /json$/.test(form) ? JSON.parse(answer.body) : answer.body);
+  return validationErrors(media.schema, /json$/.test(form) ? JSON.parse(answer.body) : answer.body);
 };
 
-/** Those of the path and the query. */
+/** The parameters of the path and the query. */
 export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
   parameters.filter((parameter) => 'name' in parameter);
 
 type Asked = { path: string; url: string; body: unknown };
 
 /** The ways in which a request differs from the document. */
-export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked): string[] => {
+export const requestErrors = (operation: Operation, { path, url, body }: Asked): string[] => {
   const { pathname, searchParams } = new URL(url, 'http://steward.test');
   const inPath =
     new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathname)?.groups ?? {};
@@ -106,11 +106,11 @@ export const faultsOfRequest = (operation: Operation, { path, url, body }: Asked
     const text = parameter.in === 'path' ? inPath[parameter.name] : searchParams.get(parameter.name);
     if (text === undefined || text === null)
       return parameter.required ? [`${parameter.name} is missing`] : [];
-    return faultsAgainst(parameter.schema, read(parameter.schema, decodeURIComponent(text)));
+    return validationErrors(parameter.schema, read(parameter.schema, decodeURIComponent(text)));
   });
   const schema = operation.requestBody?.content['application/json']?.schema;
   const bodyFaults =
-    schema && (body !== undefined || operation.requestBody?.required) ? faultsAgainst(schema, body) : [];
+    schema && (body !== undefined || operation.requestBody?.required) ? validationErrors(schema, body) : [];
   return [...unknown.map((key) => `${key} is no parameter`), ...parameterFaults, ...bodyFaults];
 };
 
@@ -118,10 +118,10 @@ const read = (schema: { type?: string }, text: string): unknown =>
   ['integer', 'number', 'boolean'].includes(schema.type ?? '') ? JSON.parse(text) : text;
 
 /** Throws if the response of a documented operation differs from the document. */
-export const refuseUndocumented = (method: string, url: string, answer: Answered): void => {
+export const assertDocumented = (method: string, url: string, answer: ReceivedResponse): void => {
   const found = operationFor(method, url);
   if (!found) return;
-  const faults = faultsOfAnswer(found.operation, method, answer);
+  const faults = responseErrors(found.operation, method, answer);
   if (faults.length > 0)
     throw new Error(`${method} ${found.path} answers what is not documented: ${faults.join('; ')}`);
 };

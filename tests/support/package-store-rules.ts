@@ -10,10 +10,10 @@ import { makeScratchFolder } from './scratch-folder.ts';
 export const ONE = Buffer.from('one');
 export const TWO = Buffer.from('two');
 
-/** Files to be published. Whoever made them disposes of them. */
+/** Source files to publish. The caller disposes of them. */
 export const makeSources = async () => {
   const folder = await makeScratchFolder();
-  /** A path where nothing is yet. */
+  /** A path at which no file exists. */
   const fresh = (): string => folder.join(randomUUID());
   return {
     fresh,
@@ -26,35 +26,35 @@ export const makeSources = async () => {
   };
 };
 
-/** The hash that 1.0.0 of `sales` is opened with, or null. */
+/** The hash of `sales` 1.0.0, or null if the store does not have it. */
 export const openedHash = async (packages: PackageStore): Promise<string | null> => {
   const opened = await packages.open('sales', '1.0.0');
   opened?.body.destroy();
   return opened?.sha256 ?? null;
 };
 
-/** Publishes 3 MB while a reader looks again and again, and answers how often it did. */
+/** Publishes a file while a reader polls, and returns the number of polls. */
 export const publishBeforeReader = async (packages: PackageStore, file: string): Promise<number> => {
   let isDone = false;
-  let looks = 0;
+  let polls = 0;
   const publishing = packages.publish('sales', '1.0.0', file).finally(() => {
     isDone = true;
   });
   while (!isDone) {
-    looks += 1;
+    polls += 1;
     const listed = await packages.versions('sales');
     const opened = await packages.open('sales', '1.0.0');
     if (listed.length > 0) assert.ok(opened);
     if (opened) assert.is(sha256(await buffer(opened.body)), opened.sha256);
   }
   await publishing;
-  return looks;
+  return polls;
 };
 
-/** Makes an empty store, or one for many publishers at the same time. */
-type CreateStore = (use?: 'crowded') => PackageStore | Promise<PackageStore>;
+/** Makes an empty store; `concurrent` if many publishers use it at the same time. */
+type CreateStore = (use?: 'concurrent') => PackageStore | Promise<PackageStore>;
 
-/** What every package store keeps to. */
+/** The contract of every package store. */
 export const testPackageStore = (name: string, createStore: CreateStore) => {
   const store = suite<{ sources: Awaited<ReturnType<typeof makeSources>> }>(`${name} package store`);
   store.before(async (context) => {
@@ -83,17 +83,20 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     for (const one of opened) assert.equal(one && (await buffer(one.body)), ONE);
   });
 
-  store('lists the versions of a slug and of no other that begins like it', async ({ sources }) => {
-    const packages = await createStore();
-    const file = await sources.fileOf(ONE);
-    for (const version of ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5'])
-      await packages.publish('a', version, file);
-    await packages.publish('a-1', '3.0.0', file);
+  store(
+    'lists the versions of a slug, not those of a longer one with the same prefix',
+    async ({ sources }) => {
+      const packages = await createStore();
+      const file = await sources.fileOf(ONE);
+      for (const version of ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5'])
+        await packages.publish('a', version, file);
+      await packages.publish('a-1', '3.0.0', file);
 
-    assert.equal((await packages.versions('a')).sort(), ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5']);
-    assert.equal(await packages.versions('a-1'), ['3.0.0']);
-    assert.equal(await packages.versions('b'), []);
-  });
+      assert.equal((await packages.versions('a')).sort(), ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5']);
+      assert.equal(await packages.versions('a-1'), ['3.0.0']);
+      assert.equal(await packages.versions('b'), []);
+    },
+  );
 
   store('lists every package', async ({ sources }) => {
     const packages = await createStore();
@@ -112,7 +115,7 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.equal(listed.map(key).sort(), named.map(key).sort());
   });
 
-  store('has nothing before the first publish', async () => {
+  store('is empty before the first publish', async () => {
     const packages = await createStore();
 
     assert.equal(await packages.list(), []);
@@ -120,7 +123,7 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.is(await packages.open('sales', '1.0.0'), null);
   });
 
-  store('has nothing under a name that breaks the rule', async ({ sources }) => {
+  store('refuses to publish under an invalid name, and finds nothing there', async ({ sources }) => {
     const packages = await createStore();
 
     assert.equal(await packages.versions('../sales'), []);
@@ -131,7 +134,7 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     await refuses(packages.publish('sales', 'v1.0.0', file), /cannot name a package/);
   });
 
-  store('takes the same bytes again, says that they are not new, and refuses others', async ({ sources }) => {
+  store('accepts the same bytes again as not new, and refuses different ones', async ({ sources }) => {
     const packages = await createStore();
     const first = await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
@@ -145,22 +148,22 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.equal(opened && (await buffer(opened.body)), ONE);
   });
 
-  store('lets exactly one of many different publishers win', async ({ sources }) => {
-    const packages = await createStore('crowded');
+  store('lets exactly one of 20 concurrent publishers of different bytes win', async ({ sources }) => {
+    const packages = await createStore('concurrent');
     const contents = Array.from({ length: 20 }, (_, i) => Buffer.from(`content ${i}`));
     const files = await Promise.all(contents.map(sources.fileOf));
 
     const outcomes = await Promise.allSettled(files.map((file) => packages.publish('sales', '1.0.0', file)));
 
-    const told = outcomes.map((one) => (one.status === 'fulfilled' ? 'won' : one.reason.code));
+    const results = outcomes.map((one) => (one.status === 'fulfilled' ? 'won' : one.reason.code));
     const winner = outcomes.find((one) => one.status === 'fulfilled')?.value.sha256;
     const opened = await packages.open('sales', '1.0.0');
-    assert.equal(told.sort(), [...Array(19).fill('invalid-package'), 'won']);
+    assert.equal(results.sort(), [...Array(19).fill('invalid-package'), 'won']);
     assert.is(opened?.sha256, winner);
     assert.is(opened && sha256(await buffer(opened.body)), winner);
   });
 
-  store('lets all of many publishers of the same bytes win', async ({ sources }) => {
+  store('lets 20 concurrent publishers of the same bytes all succeed', async ({ sources }) => {
     const packages = await createStore();
     const file = await sources.fileOf(ONE);
 
@@ -172,7 +175,7 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.is(await openedHash(packages), sha256(ONE));
   });
 
-  store('does not blame itself for a source file that is missing', async ({ sources }) => {
+  store('reports a missing source file as ENOENT, not as a failure of the store', async ({ sources }) => {
     const packages = await createStore();
 
     const [outcome] = await Promise.allSettled([packages.publish('sales', '1.0.0', sources.fresh())]);

@@ -1,25 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { Client } from 'pg';
 import type { Connection } from '../../src/config/connection.ts';
-import { PGBOUNCER } from './pgbouncer-path.ts';
+import { freePort } from './free-port.ts';
 import { until } from './poll.ts';
+import { PGBOUNCER } from './programs.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 
 const IMPATIENT = { connectionTimeoutMillis: 2_000 };
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return address !== null && typeof address === 'object' ? address.port : 0;
-};
-
-/** Debian's PgBouncer in transaction mode, with few connections to the server, so that clients share them. */
+/** Debian's PgBouncer in transaction mode, with so few server connections that clients must share them. */
 export const startPgBouncer = async ({ host, port: serverPort, user, password }: Connection) => {
   const folder = await makeScratchFolder();
   const port = await freePort();
@@ -40,7 +31,7 @@ max_client_conn = 500
 ignore_startup_parameters = options
 `,
   );
-  // It refuses to run as root, and only the owner of the socket may connect to it.
+  // PgBouncer refuses to run as root, and only the owner of the socket may connect to the server.
   const { uid, gid } = await stat(host);
   if (process.getuid?.() === 0)
     for (const file of ['.', 'users.txt', 'pgbouncer.ini']) await chown(folder.join(file), uid, gid);

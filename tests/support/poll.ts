@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const INTERVAL_MS = 25;
 
-/** Asks again and again until the answer is true; fails, saying what was waited for, at the deadline. */
+/** Polls until `isSo` returns true. At the deadline it fails with `what`. */
 export const until = async (
   what: string,
   isSo: () => boolean | Promise<boolean>,

@@ -1,7 +1,7 @@
-/** What test files of one process share, and the next one would find changed. */
+/** State that the test files of one process share: a change would affect the next file. */
 export type ProcessState = Map<string, unknown>;
 
-/** Whatever of these a file replaces, it has to put back. */
+/** A test file must restore what it replaces in these objects. */
 const OBJECTS: [name: string, object: object][] = [
   ['process.env', process.env],
   ['process.stdout', process.stdout],
@@ -15,12 +15,12 @@ const OBJECTS: [name: string, object: object][] = [
   ['Array.prototype', Array.prototype],
 ];
 
-/** What libraries leave: MikroORM's schema generator counts there. */
+/** MikroORM's schema generator keeps a counter there. */
 const LEFT_BY_LIBRARIES = new Set(['globalThis.idx']);
-/** Pino's, which is there as long as one of its loggers. */
+/** Pino's listener stays as long as one of its loggers exists. */
 const isPinos = (listener: { name: string }): boolean => listener.name === 'onExit';
 
-/** Fields that streams keep their own books in. */
+/** Internal fields of streams. */
 const isBookkeeping = (key: string | symbol): boolean => typeof key === 'string' && key.startsWith('_');
 
 export const readProcessState = (): ProcessState => {
@@ -31,7 +31,7 @@ export const readProcessState = (): ProcessState => {
   for (const [name, object] of OBJECTS)
     for (const key of Reflect.ownKeys(object)) {
       const property = Reflect.getOwnPropertyDescriptor(object, key);
-      // Getters are Node's own, for what it loads when it is first asked for.
+      // Getters belong to Node, which loads the value on first use.
       if (property && 'value' in property && !isBookkeeping(key))
         state.set(`${name}.${String(key)}`, property.value);
     }
@@ -41,11 +41,11 @@ export const readProcessState = (): ProcessState => {
   return state;
 };
 
-/** The state before a file was loaded, along with the globals of libraries that it has brought. */
+/** The state before a file was loaded, and the globals of the libraries that it loaded. */
 export const withLibraries = (before: ProcessState): ProcessState =>
   new Map([...[...readProcessState()].filter(([name]) => name.startsWith('globalThis.')), ...before]);
 
-/** The names of what is not as it was. */
+/** The names of everything that changed. */
 export const changesSince = (before: ProcessState): string[] => {
   const now = readProcessState();
   const names = new Set([...before.keys(), ...now.keys()]);

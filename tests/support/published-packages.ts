@@ -15,11 +15,11 @@ type Content = {
   stacks?: Record<string, string>;
   client?: number;
   help_html?: string;
-  /** A file of the package beside its app.yaml. */
+  /** Content of a second file in the package. */
   note?: string;
 };
 
-/** Publishes a package of this content. */
+/** Publishes a package with this content. */
 export const publish = async ({ store }: { store: PackageStore }, { note = '', ...content }: Content) => {
   const { slug, version, label = slug, stacks = {}, ...more } = content;
   const list = Object.entries(stacks).map(([stack, name]) => ({ slug: stack, label: name }));
@@ -30,7 +30,7 @@ export const publish = async ({ store }: { store: PackageStore }, { note = '', .
     file,
     packageOf([tarEntry({ path: 'note', body: note })], tarEntry({ path: 'app.yaml', body })),
   );
-  // Awaited here: the folder goes when this function returns.
+  // `return await`, because the folder is removed when this function returns.
   return await store.publish(slug, version, file);
 };
 
@@ -46,7 +46,7 @@ export const install = async (app: TestApp, content: Content): Promise<void> => 
   await loadPackage(app, content.slug);
 };
 
-/** The service alone, for one of the staff, over a store or a logger of one's own. */
+/** The app package service as a staff user, with a store or log of the test. */
 export const staffPackages = async (
   app: TestApp,
   { store = app.store, log = [] }: { store?: PackageStore; log?: string[] },

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { addressOf } from './listen-address.ts';
 import type { TestApp } from './test-app.ts';
 
 export type RawResponse = { status: number; head: string; body: string };
 
-/** Sends bytes to the service as they are, on a connection that stays open, and returns the response to them. */
-export const sendBytes = async ({ server }: TestApp, bytes: string): Promise<RawResponse> => {
-  if (!server.server.listening) await server.listen({ port: 0, host: '127.0.0.1' });
-  const socket = connect(Number(new URL(server.listeningOrigin).port), '127.0.0.1');
+/** Sends bytes to the service unchanged, on a connection that stays open, and returns the response. */
+export const sendBytes = async (app: TestApp, bytes: string): Promise<RawResponse> => {
+  const socket = connect(Number(new URL(await addressOf(app)).port), '127.0.0.1');
   try {
     await once(socket, 'connect');
     socket.write(bytes);
@@ -23,7 +23,7 @@ export const sendBytes = async ({ server }: TestApp, bytes: string): Promise<Raw
   }
 };
 
-/** A complete response, or null while some of it is missing. */
+/** A response, or null while it is incomplete. */
 const parse = (text: string): RawResponse | null => {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return null;
@@ -37,7 +37,7 @@ const parse = (text: string): RawResponse | null => {
   return Buffer.byteLength(body) >= length ? { status, head, body } : null;
 };
 
-/** Of ASCII bodies. */
+/** The content of a chunked ASCII body. */
 const joinChunks = (body: string): string => {
   const [, size = '0', rest = ''] = /^([0-9a-f]+)\r\n(.*)$/is.exec(body) ?? [];
   const length = Number.parseInt(size, 16);

@@ -2,7 +2,7 @@ import type { Send } from '../../src/client.ts';
 
 export type RecordedRequest = { method: string; path: string; headers: Headers; body: string };
 
-/** A `fetch` that writes down what is sent, and keeps cookies as a browser does. */
+/** A `fetch` that records requests, and keeps cookies as a browser does. */
 export const createRecordedFetch = () => {
   const requests: RecordedRequest[] = [];
   const cookies = new Map<string, string>();

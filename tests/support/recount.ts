@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { TestApp } from './test-app.ts';
 
 /**
- * Where the rollups of an app differ from what its log says, told by plain counting that has nothing of how they are
- * kept: empty when they are right. `today` is the day up to which windows count.
+ * Compares the rollups of an app with a plain count of its log, independent of how they are maintained. Returns the
+ * differences. `today` is the last day of the windows.
  */
-export const rollupFaults = async (
+export const rollupDifferences = async (
   app: Pick<TestApp, 'db'>,
   appId: string,
   today: string,
@@ -31,7 +31,7 @@ export const rollupFaults = async (
       left join log on log.day <= ${today}::date and log.day > ${today}::date - span
       group by span
     )
-    select 'person' as kind, to_json(a) as told, to_json(b) as counted
+    select 'person' as kind, to_json(a) as rollup, to_json(b) as counted
     from (select email, day, actions from usage_days where app_id = ${appId}) a
     full join people b on a.email = b.email and a.day = b.day where a.actions is distinct from b.actions
     union all

@@ -1,4 +1,4 @@
-/** What may precede a regular expression, and no division. */
+/** After these tokens, a slash begins a regular expression and not a division. */
 const BEFORE_REGEX = /(?:^|[=(,:;[!&|?{}+>]|\b(?:return|case|of|in))$/;
 
 const COMMENT_OR_SPACE = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|\s+/y;
@@ -28,7 +28,7 @@ export const regexLiterals = (source: string): RegExp[] => {
     at += 1;
   };
 
-  /** Up to the brace that closes it, or the end. */
+  /** Scans up to the closing brace, or to the end. */
   const scanCode = (): void => {
     let before = '';
     let depth = 0;

@@ -11,7 +11,7 @@ const outcomeOf = async (promise: Promise<unknown>): Promise<string> => {
 
 const test = suite('rejectsWith');
 
-test('answers the problem', async () => {
+test('returns the problem', async () => {
   const problem = notFound('user');
 
   assert.is(await rejectsWith(Promise.reject(problem), 'not-found'), problem);
@@ -38,7 +38,7 @@ test('fails on success', async () => {
   assert.match(await outcomeOf(checked), 'it succeeded');
 });
 
-test('passes any other error on', async () => {
+test('rethrows any other error', async () => {
   const checked = rejectsWith(Promise.reject(new Error('a bug')), 'not-found');
 
   assert.is(await outcomeOf(checked), 'a bug');

@@ -7,7 +7,7 @@ const problemIn = (error: unknown): Problem | undefined => {
   return undefined;
 };
 
-/** Asserts that the promise fails with the problem `code`, and answers it for a closer look. */
+/** Asserts that the promise fails with the problem `code`, and returns the problem. */
 export const rejectsWith = async (promise: Promise<unknown>, code: ProblemCode): Promise<Problem> => {
   const [outcome] = await Promise.allSettled([promise]);
   if (outcome.status === 'fulfilled') assert.unreachable(`expected the problem ${code}, but it succeeded`);

@@ -4,7 +4,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Sends requests to a listening service, over real sockets. */
 export const createRestClient = (address: string) => {
-  /** Sends `'GET /jb/sites/'` under `/api/v1`; a path behind a `!` is taken as it is. */
+  /** Sends `'GET /jb/sites/'` under `/api/v1`. A path that starts with `!` gets no prefix. */
   const send = async (line: string, { token, body, headers }: RestOptions = {}) => {
     const [method = '', path = ''] = line.split(' ');
     const response = await fetch(address + (path.startsWith('!') ? path.slice(1) : `/api/v1${path}`), {
@@ -29,7 +29,7 @@ export const createRestClient = (address: string) => {
   return {
     send,
 
-    /** The answer to a login, and its token if it has one. */
+    /** The response to a login, and its token on success. */
     logIn: async (username: string, password: string) => {
       const answer = await send('POST /api-token-auth/', { body: { username, password } });
       return { ...answer, token: String(answer.json?.token) };

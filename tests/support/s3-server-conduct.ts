@@ -3,12 +3,12 @@ import type S3rver from '@20minutes/s3rver';
 import type { Context, Middleware } from '@20minutes/s3rver';
 import S3Error from '@20minutes/s3rver/lib/models/error.js';
 
-/** What the server makes of `If-None-Match: *`: obeys it as S3 does, does as if it were not there, or refuses it. */
+/** How the server handles `If-None-Match: *`: obeys it like S3, ignores it, or refuses it as not implemented. */
 export type Condition = 'obeyed' | 'ignored' | 'unknown';
 
 /**
- * How it fails. `hangs` takes a request and never answers; `stalls` and `breaks` send half of an object's bytes and then
- * nothing more, or close the connection; the others are codes of S3.
+ * How it fails. `hangs` never responds; `stalls` and `breaks` send half of an object, then nothing more or the end of the
+ * connection; the others are error codes of S3.
  */
 export type Fault =
   | 'hangs'
@@ -21,29 +21,29 @@ export type Fault =
 export type Conduct = {
   condition: Condition;
   fault: Fault | null;
-  /** Which requests the fault strikes; all, if absent. */
-  strikes?: (method: string, path: string) => boolean;
-  /** Each request is answered only after this. */
+  /** Selects the requests that fail. Default: all. */
+  affects?: (method: string, path: string) => boolean;
+  /** Runs before each response. */
   before?: (method: string, path: string) => Promise<void>;
 };
 
-/** Of codes that the package does not know. */
+/** Statuses of error codes that the package does not know. */
 const STATUS: Record<string, { status: number }> = { ConditionalRequestConflict: { status: 409 } };
 
-/** Does what the conduct tells of faults, and writes down which requests they struck. */
-export const misbehave =
-  (conduct: Conduct, struck: string[]): Middleware =>
+/** Injects the faults, and records the requests that failed. */
+export const injectFaults =
+  (conduct: Conduct, failedRequests: string[]): Middleware =>
   async (context, next) => {
-    const { fault, strikes = () => true } = conduct;
-    if (fault === null || !strikes(context.method, context.path)) return next();
-    struck.push(`${context.method} ${context.path}`);
+    const { fault, affects = () => true } = conduct;
+    if (fault === null || !affects(context.method, context.path)) return next();
+    failedRequests.push(`${context.method} ${context.path}`);
     if (fault === 'hangs') {
       context.respond = false;
     } else if (fault === 'stalls' || fault === 'breaks') {
       await next();
       await sendHalf(context, fault);
     } else {
-      throw Object.assign(new S3Error(fault, `The server has been told to answer ${fault}.`), STATUS[fault]);
+      throw Object.assign(new S3Error(fault, `The test configured the fault ${fault}.`), STATUS[fault]);
     }
   };
 
@@ -57,8 +57,8 @@ const sendHalf = async (context: Context, fault: 'stalls' | 'breaks'): Promise<v
   });
 };
 
-/** Knows the condition, which the package does not, and lets one publisher after the other ask for it. */
-export const heedConditions = ({ store }: S3rver, conduct: Conduct): Middleware => {
+/** Adds conditional writes, which the package lacks. Those of the same key run one after another. */
+export const supportConditions = ({ store }: S3rver, conduct: Conduct): Middleware => {
   const lastRequests = new Map<string, Promise<void>>();
 
   return async (context, next) => {

@@ -6,8 +6,8 @@ const BUCKET_FORM = /^\/([^/]+)\/$/;
 const authenticate = createAuthentication();
 
 /**
- * Lists a bucket as S3 does, where the package falls short: it verifies the signature of `/bucket/` as if it were
- * `/bucket`, and enciphers what asks for the next page by DES, which OpenSSL no longer has.
+ * Lists a bucket as S3 does. This works around two bugs of the package: it verifies the signature of `/bucket/` as if it were
+ * `/bucket`, and it encrypts continuation tokens with DES, which OpenSSL no longer supports.
  */
 export const listByPages =
   ({ store }: S3rver): Middleware =>
@@ -27,10 +27,10 @@ export const listByPages =
       return { ...page, isTruncated: false };
     };
     await next();
-    if (isTruncated) tellNextPage(context);
+    if (isTruncated) setNextPage(context);
   };
 
-/** By the one way of writing a bucket's path that the package verifies right; then it need not do so again. */
+/** Rewrites the path to the only form that the package verifies correctly, then skips its own verification. */
 const verify = async (context: Context, bucket: string): Promise<void> => {
   context.params = { bucket };
   context.state.vhost = true;
@@ -39,8 +39,8 @@ const verify = async (context: Context, bucket: string): Promise<void> => {
   delete context.headers.authorization;
 };
 
-const tellNextPage = ({ body }: Context): void => {
-  const { ListBucketResult: page } = body as { ListBucketResult: Page }; // what the package answers a list with
+const setNextPage = ({ body }: Context): void => {
+  const { ListBucketResult: page } = body as { ListBucketResult: Page }; // the package's response to a list request
   page.IsTruncated = true;
   page.NextContinuationToken = encode(page.Contents.at(-1)?.Key ?? '');
 };

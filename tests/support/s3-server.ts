@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import S3rver, { type Middleware } from '@20minutes/s3rver';
-import { type Conduct, heedConditions, misbehave } from './s3-server-conduct.ts';
+import { type Conduct, injectFaults, supportConditions } from './s3-server-conduct.ts';
 import { listByPages } from './s3-server-lists.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 
@@ -10,27 +10,32 @@ export const BUCKET = 'packages';
 
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
 
-/** An S3 server on loopback, as strict as S3 itself until told otherwise. Disposing of it closes and empties it. */
+/** An S3 server on loopback, by default as strict as S3. Disposing it stops the server and deletes its data. */
 export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fault: null }) => {
   const folder = await makeScratchFolder();
   const bucketDir = folder.join(BUCKET);
   await mkdir(bucketDir);
   const options = { address: '127.0.0.1', silent: true, directory: folder.path, vhostBuckets: false };
   const requests: string[] = [];
-  const struck: string[] = [];
+  const failedRequests: string[] = [];
 
   const run = async (port: number) => {
     const server = new S3rver({ ...options, port, configureBuckets: [] });
-    // Or it would complain of requests that a stop has cut off.
+    // Otherwise it logs errors of requests that a stop has aborted.
     server.logger.silent = true;
-    putWhole(server);
+    makeWritesAtomic(server);
     const record: Middleware = async (context, next) => {
       requests.push(`${context.method} ${context.req.url}`);
       await conduct.before?.(context.method, context.path);
       return next();
     };
-    // Before the router, the last one: behind what writes errors as XML.
-    const ours = [record, misbehave(conduct, struck), heedConditions(server, conduct), listByPages(server)];
+    // Before the router, which is the last one, and after the middleware that writes errors as XML.
+    const ours = [
+      record,
+      injectFaults(conduct, failedRequests),
+      supportConditions(server, conduct),
+      listByPages(server),
+    ];
     server.middleware.splice(-1, 0, ...ours);
     const address = await server.run();
     return { server, port: address.port };
@@ -54,16 +59,16 @@ export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fa
     conduct,
     /** Every request since the start, as `GET /bucket/key?query`. */
     requests,
-    /** Those that the fault has struck. */
-    struck,
-    /** Where an object's bytes lie on disk. */
+    /** The requests that a fault has affected. */
+    failedRequests,
+    /** The path of an object's bytes on disk. */
     fileOf: (key: string): string => join(bucketDir, `${key}._S3rver_object`),
     keys: async (): Promise<string[]> => {
       const names = await readdir(bucketDir, { recursive: true });
       return names.flatMap((name) => /^(.*)\._S3rver_object$/.exec(name)?.[1] ?? []).sort();
     },
     stop,
-    /** Listens again where it did, with what it had. */
+    /** Listens again on the same port, with the same objects. */
     restart: async (): Promise<void> => {
       running ??= await run(port);
     },
@@ -74,8 +79,8 @@ export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fa
   };
 };
 
-/** An object is there whole or not at all, as in S3; the package writes it where readers see it grow. */
-const putWhole = ({ store }: S3rver): void => {
+/** Makes writes atomic as in S3. The package itself lets readers see an object while it is written. */
+const makeWritesAtomic = ({ store }: S3rver): void => {
   const put = store.putContent.bind(store);
   let count = 0;
   store.putContent = async (path, content) => {
@@ -85,6 +90,6 @@ const putWhole = ({ store }: S3rver): void => {
     await rename(draft, path);
     return written;
   };
-  // The content type and the like, which readers would find half written, too.
+  // Metadata such as the content type, which is not written atomically either.
   store.putMetadata = async () => {};
 };

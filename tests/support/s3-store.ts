@@ -3,12 +3,12 @@ import { createS3PackageStore } from '../../src/adapters/package-store/s3-packag
 import { AWS_ENVIRONMENT } from './aws-environment.ts';
 import { BUCKET } from './s3-server.ts';
 
-/** Those that the server knows are there in every run; whoever provides others has to provide them again. */
-export const provideKeys = (keys: Record<string, string> = {}): void => {
+/** Sets credentials in the environment. A test that sets others must call this again to restore the defaults. */
+export const setCredentials = (keys: Record<string, string> = {}): void => {
   Object.assign(process.env, { ...AWS_ENVIRONMENT, ...keys });
 };
 
-/** Long enough for a busy machine, where nothing is to fail. */
+/** Long enough that nothing times out on a busy machine. */
 const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
 
 export const storeOn = (

@@ -1,4 +1,4 @@
-/** What the tests use of a package that has no types of its own. */
+/** Types for the package `@20minutes/s3rver`, which has none, as far as the tests use it. */
 declare module '@20minutes/s3rver' {
   import type { IncomingMessage, Server, ServerResponse } from 'node:http';
   import type { Readable } from 'node:stream';
@@ -20,13 +20,13 @@ declare module '@20minutes/s3rver' {
     state: { vhost?: boolean };
     store: Store;
     mountPath?: string;
-    /** An object's bytes, or what is to be sent as XML. */
+    /** An object's bytes, or the data of an XML response. */
     body: unknown;
     respond: boolean;
   };
   export type Middleware = (context: Context, next: () => Promise<void>) => Promise<void>;
 
-  /** The answer to ListObjectsV2. */
+  /** The response to ListObjectsV2. */
   export type Page = { Contents: { Key: string }[]; IsTruncated: boolean; NextContinuationToken?: string };
 
   export default class S3rver {

@@ -19,10 +19,10 @@ type Schema = {
   required?: string[];
 };
 
-/** Longer ones tell nothing new. */
+/** Longer texts would not find more bugs. */
 const MAX_TEXT = 40;
 const MAX_ITEMS = 3;
-/** What names something in the demo workspace, so that requests get further than to 404. */
+/** Ids and names of the demo workspace, so that not all requests end with 404. */
 const NAMES = fc.constantFrom(
   '1',
   '2',
@@ -67,7 +67,7 @@ const textsOf = ({ format, pattern, minLength = 0, maxLength = MAX_TEXT }: Schem
   if (format === 'email') return fc.oneof(NAMES, fc.emailAddress());
   if (format === 'date-time')
     return fc.date({ noInvalidDate: true, min: new Date(0) }).map((date) => date.toISOString());
-  // Patterns that look ahead cannot be turned round.
+  // fast-check cannot generate text for patterns with a negative lookahead.
   if (pattern && !pattern.includes('(?!')) return fc.oneof(NAMES, fc.stringMatching(new RegExp(pattern)));
   return fc.oneof(
     NAMES,
@@ -76,4 +76,4 @@ const textsOf = ({ format, pattern, minLength = 0, maxLength = MAX_TEXT }: Schem
 };
 
 const componentOf = (ref: string): Schema =>
-  openApi.components.schemas[ref.split('/').at(-1) ?? ''] as Schema; // a schema by its place
+  openApi.components.schemas[ref.split('/').at(-1) ?? ''] as Schema; // the document has only schemas here

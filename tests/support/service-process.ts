@@ -9,16 +9,16 @@ export type Settings = Record<string, string>;
 /** How a command ended. */
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
-/** What runs a command: this Node and the CLI of this checkout, unless others are named. */
+/** What runs a command. Default: this Node and the CLI of this checkout. */
 export type Program = { launcher?: string[]; cli?: string };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
-/** An entry of the log, as standard output is not a terminal. */
+/** The log is JSON, because standard output is not a terminal. */
 const LISTENS = /"msg":"Steward listens on ([^"]+)"/;
 /** A first start takes about 3 s on an idle machine. */
 const START_TIMEOUT_MS = 60_000;
 
-/** Nothing of the test's own environment but what a program needs to run: a setting left over there would be obeyed. */
+/** Passes on only what a program needs to run: the service would obey any setting in the test's environment. */
 const environment = (settings: Settings): NodeJS.ProcessEnv => {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return {
@@ -65,7 +65,7 @@ export const runCommand = async (
   program?: Program,
 ): Promise<Outcome> => spawnCommand(args, settings, cwd, [], program).ended;
 
-/** Resolves with the address once the service tells it; fails with what it wrote should it end before. */
+/** Resolves with the address that the service logs. If it ends before, fails with its output. */
 const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }): Promise<string> =>
   new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${why}\n${read.stdout}${read.stderr}`));
@@ -80,7 +80,7 @@ const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }
     });
   });
 
-/** Polls `/readyz` on a known port: a service that logs only warnings does not say where it listens. */
+/** Polls `/readyz` on a known port, because a service that logs only warnings does not log its address. */
 const untilReady = async (child: ChildProcess, port: string): Promise<string> => {
   const address = `http://localhost:${port}`;
   const end = performance.now() + START_TIMEOUT_MS;
@@ -94,7 +94,7 @@ const untilReady = async (child: ChildProcess, port: string): Promise<string> =>
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
-/** Starts `steward serve` or `steward demo` and waits until it listens. Disposing of it kills it if need be. */
+/** Starts `steward serve` or `steward demo` and waits until it listens. Disposing it kills the process. */
 export const startService = async (
   command: 'serve' | 'demo',
   settings: Settings,
@@ -119,11 +119,11 @@ export const startService = async (
     address,
     pid: child.pid ?? 0,
     startMs: Math.round(performance.now() - started),
-    /** What it has written so far. */
+    /** Its output so far. */
     output: read,
     ended,
     isRunning: (): boolean => child.exitCode === null && child.signalCode === null,
-    /** Sends the signal and waits for the end. */
+    /** Sends the signal and waits for the process to end. */
     kill,
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await kill('SIGKILL');

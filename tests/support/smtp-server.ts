@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import PostalMime from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 
-/** A mail as the server got it. */
+/** A mail as the server received it. */
 export type TakenMail = { from: string; to: string[]; raw: string };
 
-/** An answer of this status, no answer at all, or the end of the connection. */
+/** A response with this status, no response, or a closed connection. */
 export type Fault = { status: number; text?: string } | 'hang' | 'die' | undefined;
 type Stage = 'connect' | 'login' | 'sender' | 'recipient' | 'message';
-/** What goes wrong, by stage. Tests change it while the server runs; `address` is that of the stage. */
+/** Faults by stage. Tests change them while the server runs; `address` is that of the stage. */
 export type Faults = Partial<Record<Stage, (address: string) => Fault>>;
 
 type Answer = (error?: Error | null) => void;
@@ -16,7 +16,7 @@ type Answer = (error?: Error | null) => void;
 class Refusal extends Error {
   readonly responseCode: number;
 
-  constructor({ status, text = 'as the test wants it' }: { status: number; text?: string }) {
+  constructor({ status, text = 'refused by the test' }: { status: number; text?: string }) {
     super(text);
     this.responseCode = status;
   }
@@ -29,7 +29,7 @@ export const parseMail = (mail: TakenMail) => PostalMime.parse(Buffer.from(mail.
 
 export type TestSmtpServer = Awaited<ReturnType<typeof startSmtpServer>>;
 
-/** A real SMTP server on loopback that keeps what it is given, and misbehaves as told. */
+/** A real SMTP server on loopback that keeps the mails and fails as `faults` says. */
 export const startSmtpServer = async (options: SMTPServerOptions = {}) => {
   const taken: TakenMail[] = [];
   const faults: Faults = {};
@@ -67,15 +67,15 @@ export const startSmtpServer = async (options: SMTPServerOptions = {}) => {
       const from = mailFrom ? mailFrom.address : '';
       void readAll(stream).then((raw) => {
         const fault = faults.message?.(to[0] ?? '');
-        // What dies or hangs here has been taken, and only its answer is missing.
+        // With `die` and `hang` the mail was accepted, and only the response is missing.
         if (fault === undefined || fault === 'die' || fault === 'hang') taken.push({ from, to, raw });
         answerWith(fault, session, callback);
-        // Clients are killed in the middle of a mail, too.
+        // Some tests kill the client in the middle of a mail.
       }, callback);
     },
     ...options,
   });
-  // Clients that are killed or give up are what these tests are about.
+  // Expected: tests kill clients, or let them time out.
   server.on('error', () => {});
   const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -89,7 +89,7 @@ export const startSmtpServer = async (options: SMTPServerOptions = {}) => {
     url: `smtp://127.0.0.1:${port}`,
     taken,
     faults,
-    /** The most connections there were at the same time. */
+    /** The highest number of simultaneous connections. */
     peak: () => peak,
     recipients: (): string[] => taken.flatMap(({ to }) => to),
     close,

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Loaded by `--import`: `@steward/client` is then that of this checkout, which need not have been built. */
+/** Loaded with `--import`: resolves `@steward/client` to the source of this checkout, without a build. */
 export const CLIENT_SOURCE = join(import.meta.dirname, '../../src/client.ts');
 
 registerHooks({

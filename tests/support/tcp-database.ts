@@ -23,7 +23,7 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
   const folder = await makeScratchFolder();
   await chmod(folder.path, 0o755);
   const dataDir = folder.join('data');
-  // The first start makes the cluster, and so the user that reads the files.
+  // The first start creates the cluster, whose owner must be able to read the files.
   const first = await startEmbeddedPostgres({ dataDir, postgresSettings: { fsync: 'off' } });
   await first.stop();
   const { uid, gid } = await stat(join(dataDir, 'postgres'));
@@ -64,13 +64,13 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
 
   return {
     port,
-    /** By its Unix socket. */
+    /** Through the Unix socket. */
     connection: server.connection,
     files,
-    /** By TCP. */
+    /** Through TCP. */
     url: (parameters = '', hosts = `localhost:${port}`): string =>
       `postgres://${user}:${password}@${hosts}/${database}?${parameters}`,
-    /** Makes the server refuse to write, in open sessions too, as a standby does. */
+    /** Makes the server refuse writes like a standby, in open sessions too. */
     setReadOnly: (isReadOnly: boolean): Promise<void> =>
       administer(
         { ...server.connection, user: SUPERUSER },

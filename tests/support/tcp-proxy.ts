@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * Forwards TCP connections to a PostgreSQL socket directory. `dropPackets` makes it a black hole: connections stay open, and
- * nothing gets through. Those from before stay dead when it forwards again.
+ * Forwards TCP connections to a PostgreSQL socket directory. After `dropPackets`, connections stay open but no data gets
+ * through; `forwardPackets` affects only new connections.
  */
 export const startTcpProxy = async (socketDirectory: string) => {
   const sockets = new Set<Socket>();

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { createCaller } from '../../routers/index.ts';
 import type { Argon2Cost } from '../../src/adapters/hashing/argon2-hash.ts';
@@ -11,14 +8,15 @@ import { newToken } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { tokenDigest } from '../../src/services/auth/identity.ts';
-import { refuseUndocumented } from './openapi.ts';
+import { assertDocumented } from './openapi.ts';
+import { makeScratchFolder } from './scratch-folder.ts';
 import { createTestClock } from './test-clock.ts';
 import { createTestDatabase } from './test-database.ts';
 import { CHEAP_HASH } from './test-server.ts';
 
 export { DEMO_PASSWORD } from './test-server.ts';
 
-/** Callers in-process have no cookies. */
+/** In-process callers have no cookies. */
 const NO_BROWSER = {
   userAgent: 'tests',
   session: null,
@@ -39,14 +37,14 @@ type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {
 };
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
-/** The whole service over a database of its own, filled with the demo workspace, not listening. */
+/** The whole service with a new database and the demo workspace, not listening. */
 export const startTestApp = async (
   settings: Record<string, string> = {},
   { requestDeadlineMs = DEADLINE_MS } = {},
 ) => {
   const database = await createTestDatabase('demo');
-  const packagesDir = await mkdtemp(join(tmpdir(), 'steward-test-'));
-  const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent', ...settings });
+  const packages = await makeScratchFolder();
+  const config = readConfig({ APP_STORE: `file:${packages.path}`, LOG_LEVEL: 'silent', ...settings });
   const clock = createTestClock();
   const logger = createLogger(config.logLevel);
   const deps = {
@@ -62,7 +60,7 @@ export const startTestApp = async (
   const em = () => app.orm.em.fork();
 
   const tokens = new Map<string, Promise<string>>();
-  /** A token as a login would give it, without the work that a password is. */
+  /** A token as a login returns it, without the cost of hashing a password. */
   const tokenOf = (email: string): Promise<string> => {
     const token = tokens.get(email) ?? addToken(email);
     tokens.set(email, token);
@@ -88,15 +86,15 @@ export const startTestApp = async (
     ...app,
     config,
     clock,
-    packagesDir,
+    packagesDir: packages.path,
     connection: database.connection,
     tokenOf,
-    /** Another instance over the same database, on which passwords may be dear; whoever starts it closes it. */
+    /** Another instance on the same database. The caller closes it. */
     startTwin: (hashCost: Argon2Cost = CHEAP_HASH) => createApp({ ...deps, hashCost }),
-    /** The tables of the database, for what only they can tell. */
+    /** Queries the tables, for state that no endpoint shows. */
     db: () => tables(em()),
 
-    /** Calls procedures in-process; null is somebody without credentials. */
+    /** Calls procedures in-process; null sends no credentials. */
     as: (email: string | null) =>
       createCaller({
         openServices: () => app.openServices(IN_PROCESS),
@@ -114,14 +112,14 @@ export const startTestApp = async (
       }),
 
     /**
-     * Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the person named. Whatever is answered has to be in
-     * the OpenAPI document.
+     * Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the user `as`. Fails if the OpenAPI document does not
+     * describe the response.
      */
     send: async (line: string, { as, headers, ...options }: Request = {}) => {
-      const [method, path] = line.split(' ') as [InjectOptions['method'] & string, string]; // the tests write both
+      const [method, path] = line.split(' ') as [InjectOptions['method'] & string, string]; // tests always pass both
       const authorization = as && { authorization: `Token ${await tokenOf(as)}` };
       const url = path.startsWith('!') ? path.slice(1) : `/api/v1${path}`;
-      const answer = await app.server.inject({
+      const response = await app.server.inject({
         ...options,
         method,
         url,
@@ -129,14 +127,14 @@ export const startTestApp = async (
           Object.entries({ ...authorization, ...headers }).filter(([, value]) => value !== undefined),
         ),
       });
-      refuseUndocumented(method, url, answer);
-      return answer;
+      assertDocumented(method, url, response);
+      return response;
     },
 
     close: async (): Promise<void> => {
       await app.close();
       await database.drop();
-      await rm(packagesDir, { recursive: true, force: true });
+      await packages[Symbol.asyncDispose]();
     },
   };
 };

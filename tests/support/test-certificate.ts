@@ -1,4 +1,4 @@
-/** A certificate for localhost, signed by itself, and its key: for servers of tests only, valid from 2020 to 2120. */
+/** A self-signed certificate for localhost and its key, only for test servers, valid from 2020 to 2120. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBZTCCAQqgAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM

@@ -1,7 +1,7 @@
-/** A noon at which the demo workspace was filled, for every test. */
+/** The time of all tests, at which the demo workspace was filled. */
 export const NOON = new Date('2026-11-21T12:00:00.000Z');
 
-/** Stands still at that noon until a test moves it. */
+/** A clock that stands still at NOON until a test advances it. */
 export const createTestClock = () => {
   let at = NOON.getTime();
   return {

@@ -12,7 +12,7 @@ const readServer = (): TestServer => {
   throw new Error(`This test needs the runner's database. Run it by: node tests/run.ts ${file}`);
 };
 
-/** Makes a migrated database of its own for a test file, empty or with the demo workspace (some 50 ms). */
+/** Makes a migrated database for a test file, empty or with the demo workspace. Takes about 50 ms. */
 export const createTestDatabase = async (content: 'empty' | 'demo' = 'empty'): Promise<TestDatabase> => {
   const { connection, template, strategy, pooler } = readServer();
   const database = `${template}_${randomBytes(6).toString('hex')}`;

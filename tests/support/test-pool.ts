@@ -2,8 +2,8 @@ import pg from 'pg';
 import type { Connection } from '../../src/config/connection.ts';
 
 /**
- * A pool for a test that needs no more of the service. Its connections may be lost at any time: `end` does not wait until the
- * server has heard of it, so that dropping the database cuts some of them off.
+ * A connection pool for a test that needs no service. `end` does not wait until the server has closed the connections, so
+ * dropping the database afterwards may terminate some of them.
  */
 export const createTestPool = (connection: Connection, options: { max?: number } = {}): pg.Pool => {
   const pool = new pg.Pool({ ...connection, ...options });

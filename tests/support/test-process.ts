@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeScratchFolder } from './scratch-folder.ts';
 import type { Report } from './test-worker.ts';
 import type { Ending } from './uvu-totals.ts';
 
@@ -10,14 +10,14 @@ export type TestProcessOptions = { env: NodeJS.ProcessEnv; timeoutMs: number; si
 
 export type TestProcess = Awaited<ReturnType<typeof startTestProcess>>;
 
-type Told = Omit<Ending, 'output' | 'timedOut'>;
+type Reported = Omit<Ending, 'output' | 'timedOut'>;
 
-/** Files stay loaded, with much of what they have made. */
+/** Test files stay loaded with much of their data, so that the heap grows. */
 const FULL_HEAP_BYTES = 500 * 1024 * 1024;
 
 const WORKER = join(import.meta.dirname, 'test-worker.ts');
 
-/** Ends the process and whatever it has started in its group. */
+/** Kills the process and all processes that it started in its group. */
 const killGroup = ({ pid }: ChildProcess): void => {
   if (pid === undefined) return;
   try {
@@ -28,14 +28,14 @@ const killGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-/** A file, so that all that was written is there once the process says that it has done: a pipe may lag behind. */
+/** A file and not a pipe: it holds all output when the process reports that it is done. A pipe may lag behind. */
 const openOutput = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'steward-output-'));
-  const file: FileHandle = await open(join(folder, 'output'), 'w+');
+  const folder = await makeScratchFolder();
+  const file = await open(folder.join('output'), 'w+');
   let position = 0;
   return {
     fd: file.fd,
-    /** What was written since the last call. */
+    /** The output since the last call. */
     next: async (): Promise<string> => {
       const { size } = await file.stat();
       const { buffer } = await file.read({ buffer: Buffer.alloc(size - position), position });
@@ -44,12 +44,12 @@ const openOutput = async () => {
     },
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await file.close();
-      await rm(folder, { recursive: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 };
 
-/** Starts a process, in a group of its own, that runs one test file after the other. */
+/** Starts a process, in a new process group, that runs one test file after another. */
 export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOptions) => {
   const output = await openOutput();
   const child = spawn(process.execPath, [WORKER], {
@@ -62,29 +62,29 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
   const abort = () => killGroup(child);
   signal.addEventListener('abort', abort, { once: true });
 
-  /** Resolves once the file has done, or the process with it. */
-  const follow = (file: string): Promise<Told> =>
+  /** Runs a file, and resolves when it is done or the process has ended. */
+  const follow = (file: string): Promise<Reported> =>
     new Promise((resolve) => {
-      const told: Told = { changed: [] };
+      const reported: Reported = { changed: [] };
       const finish = () => {
         child.off('message', listen);
-        resolve(told);
+        resolve(reported);
       };
       const listen = (report: Report): void => {
         if ('totals' in report) {
-          told.totals = report.totals;
+          reported.totals = report.totals;
         } else {
-          told.changed = report.changed;
+          reported.changed = report.changed;
           heapBytes = report.heapBytes;
           finish();
         }
       };
       child.on('message', listen);
       ended.then((status) => {
-        told.status = status;
+        reported.status = status;
         finish();
       });
-      // That it cannot be told means that it has ended, which is told already.
+      // Sending fails only if the process has ended, which is handled above.
       child.send(file, () => undefined);
     });
 
@@ -99,9 +99,9 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
       clearTimeout(timer);
       return { ...ending, timedOut, output: await output.next() };
     },
-    /** Whether another process had better take the next file. */
+    /** Whether the next file should run in a new process. */
     isFull: (): boolean => heapBytes > FULL_HEAP_BYTES,
-    /** Tells it that there are no more files. @throws when it ends badly */
+    /** Ends the process after the last file. @throws if its exit status is not 0 */
     end: async (): Promise<void> => {
       if (child.connected) child.disconnect();
       const timer = setTimeout(abort, timeoutMs);

@@ -10,33 +10,33 @@ import { settleTls } from '../../src/db/single-client.ts';
 import { NOON } from './test-clock.ts';
 
 /**
- * A server that may make databases, the ones they are copied from (`{template}_demo` has the demo workspace), and what
- * else to say of copying them.
+ * A server on which databases can be created, the template that they are copied from (`{template}_demo` has the demo
+ * workspace), and the options of the copy.
  */
 export type TestServer = {
   connection: Connection;
   template: string;
   strategy: string;
-  /** What tests connect to instead, where a connection pooler is between. */
+  /** The connection pooler that tests connect to, if there is one. */
   pooler?: Partial<Connection>;
 };
 
 export const DEMO_PASSWORD = 'steward-demo-1';
 
-/** The least that argon2 can do: most tests want to log in, and not to wait for it. */
+/** The lowest cost of argon2, so that logins in tests are fast. */
 export const CHEAP_HASH = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 
-/** Carries the server, as JSON, from the runner to the test files. */
+/** The environment variable that passes the server, as JSON, from the runner to the test files. */
 export const SERVER_VARIABLE = 'STEWARD_TEST_SERVER';
 
 type Owned = { connection: Connection; strategy: string; stop(): Promise<void> };
 
-/** Dropping a database looks through all buffers, and each backend begins with a table of them: 0.1 s of sys a file. */
+/** With few buffers, dropping databases and starting backends is faster: it saves 0.1 s of CPU per test file. */
 const SETTINGS = { fsync: 'off', shared_buffers: '32MB' };
-/** Half as dear as going through the log, where buffers are few; PostgreSQL 14 has no word for it. */
+/** With few buffers, half the cost of copying through the WAL. PostgreSQL 14 does not have this option. */
 const STRATEGY = 'strategy file_copy';
 
-/** Files in memory save a quarter of what copying costs; containers often have too few of it. */
+/** Files in memory make copies a quarter cheaper. In containers this file system is often too small. */
 const MEMORY_FOLDER = '/dev/shm';
 const ROOMY_BYTES = 4 * 1024 ** 3;
 
@@ -64,7 +64,7 @@ const openServer = async (): Promise<Owned> => {
     : startEmbedded();
 };
 
-/** Runs statements on the server, outside of any database under test. */
+/** Runs statements on the server, outside any database under test. */
 export const administer = async (connection: Connection, ...statements: string[]): Promise<void> => {
   const client = new Client(connection);
   await client.connect();
@@ -76,15 +76,15 @@ export const administer = async (connection: Connection, ...statements: string[]
 };
 
 /**
- * Statements that drop a database. Not `with (force)`: that fails while an autovacuum worker is in the database, which only a
- * superuser may terminate. A plain drop cancels the worker, and waits 5 s for the sessions terminated here.
+ * Statements that drop a database. Not `with (force)`: that fails while an autovacuum worker uses the database, which only a
+ * superuser may terminate. A plain drop cancels the worker, and waits up to 5 s for the sessions terminated here.
  */
 export const dropStatements = (database: string): [string, string] => [
   `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and usename = current_user`,
   `drop database if exists ${database}`,
 ];
 
-/** The rows of one statement, on a connection of its own. */
+/** Runs one statement on a new connection and returns its rows. */
 export const queryOnce = async (
   connection: Connection,
   statement: string,
@@ -99,7 +99,7 @@ export const queryOnce = async (
 };
 
 const makeTemplate = async (connection: Connection): Promise<string> => {
-  // Loaded here, as a run that finds its server ready needs none of it.
+  // Loaded here, because a run with an existing server does not need it.
   const { migrateDatabase } = await import('../../src/db/database.ts');
   const template = `steward_template_${randomBytes(4).toString('hex')}`;
   await administer(connection, `create database ${template}`);
@@ -109,7 +109,7 @@ const makeTemplate = async (connection: Connection): Promise<string> => {
   return template;
 };
 
-/** Once for all tests: it takes longer than all else that a test file has to wait for. */
+/** Runs once for all tests, because filling the demo workspace is slow. */
 const fillTemplate = async (connection: Connection): Promise<void> => {
   const { openDatabase } = await import('../../src/db/database.ts');
   const { createPasswordHasher } = await import('../../src/adapters/hashing/password-hasher.ts');
@@ -123,7 +123,7 @@ const fillTemplate = async (connection: Connection): Promise<void> => {
   }
 };
 
-/** Drops the template and whatever copies crashed files have left. */
+/** Drops the template, and the copies left by test files that crashed. */
 const dropDatabases = async (connection: Connection, template: string): Promise<void> => {
   const client = new Client(connection);
   await client.connect();
@@ -138,13 +138,13 @@ const dropDatabases = async (connection: Connection, template: string): Promise<
   }
 };
 
-/** `TEST_POOLER_PORT`: the port of a pooler of that server, which keeps no prepared statements. */
+/** `TEST_POOLER_PORT`: the port of a pooler for that server, without prepared statements. */
 const pooled = (): Pick<TestServer, 'pooler'> => {
   const port = Number(process.env.TEST_POOLER_PORT ?? 0);
   return port === 0 ? {} : { pooler: { host: '127.0.0.1', port, preparesStatements: false } };
 };
 
-/** The server for a whole run: that of TEST_DATABASE_URL, else an embedded one that is gone afterwards. */
+/** The server for a whole run: that of TEST_DATABASE_URL, or an embedded one that is removed afterwards. */
 export const startTestServer = async (): Promise<{ variable: string; stop(): Promise<void> }> => {
   const ready = process.env[SERVER_VARIABLE];
   if (ready) return { variable: ready, stop: async () => undefined };

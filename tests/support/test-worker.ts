@@ -2,20 +2,20 @@ import { pathToFileURL } from 'node:url';
 import { changesSince, readProcessState, withLibraries } from './process-state.ts';
 import type { Totals } from './uvu-totals.ts';
 
-/** What it tells: the totals once all suites of the file have run, then that nothing of the file goes on any more. */
+/** Sent to the runner: the totals once all suites of a file have run, then the state once the file has no more open handles. */
 export type Report = { totals: Totals } | { changed: string[]; heapBytes: number };
 
-/** What uvu queues for each suite: runs it and tells its errors, and how many passed, were left out, were there. */
+/** uvu queues one such function per suite. It runs the suite and returns the errors and counts. */
 type QueuedSuite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>;
 
-/** uvu leaves it to us to run what is queued. */
+/** Makes uvu queue suites instead of running them. */
 const queueSuites = (): QueuedSuite[] => {
   const suites: QueuedSuite[] = [];
   Object.assign(globalThis, { UVU_DEFER: true, UVU_QUEUE: [suites] });
   return suites;
 };
 
-// It looks for who runs it when it is loaded, and listens for the end of the process once and for all.
+// Loaded after that: uvu reads these globals on load, and adds a listener for the end of the process.
 queueSuites();
 await import('uvu');
 let state = readProcessState();
@@ -37,24 +37,24 @@ const runFile = async (file: string): Promise<Totals> => {
   return totals;
 };
 
-const tell = (report: Report): void => {
+const send = (report: Report): void => {
   process.send?.(report);
 };
 
 process.on('message', (file: string) => {
   isAtWork = true;
-  // From here on only what the file has opened keeps the process going.
+  // From here on, only handles that the file opened keep the process running.
   process.channel?.unref();
   runFile(file).then(
-    (totals) => tell({ totals }),
+    (totals) => send({ totals }),
     (error) => console.error(error),
   );
 });
 
-/** A process of its own would end now: the file has closed what it opened, or waits for what never comes. */
+/** A separate process would end now: the file has closed all handles, or awaits a promise that never settles. */
 process.on('beforeExit', () => {
   if (!isAtWork) return;
   isAtWork = false;
   process.channel?.ref();
-  tell({ changed: changesSince(state), heapBytes: process.memoryUsage().heapUsed });
+  send({ changed: changesSince(state), heapBytes: process.memoryUsage().heapUsed });
 });

@@ -7,7 +7,7 @@ export const SALES = 'zylTKNVx';
 export const CHURN = 'Qm3vR8pa';
 export const FLEET = 'Hb7cW2ke';
 
-/** An entry as the log keeps it, so many days before the noon of all tests. */
+/** A usage entry as the log stores it, `daysAgo` days before NOON. */
 export const logEntry = (
   daysAgo: number,
   email = 'w@x.test',
@@ -23,6 +23,6 @@ export const logEntry = (
   occurredAt: new Date(NOON.getTime() - daysAgo * DAY_MS),
 });
 
-/** All that a streamed list holds. */
-export const allOf = async <T>(pages: AsyncIterable<T[]>): Promise<T[]> =>
+/** All items of a streamed list. */
+export const collectPages = async <T>(pages: AsyncIterable<T[]>): Promise<T[]> =>
   (await Array.fromAsync(pages)).flat();

@@ -2,11 +2,11 @@ export type Totals = { total: number; passed: number; skipped: number };
 
 /** How the run of a test file ended. */
 export type Ending = {
-  /** Absent when its suites never came to their end. */
+  /** Absent if its suites did not finish. */
   totals?: Totals;
-  /** What of the process the file has left changed. */
+  /** Names of the process state that the file did not restore. */
   changed: string[];
-  /** Of the process, when that ended before the file had done; null after a signal. */
+  /** Exit status of the process if it ended before the file was done; null after a signal. */
   status?: number | null;
   timedOut: boolean;
   output: string;
@@ -24,8 +24,8 @@ const faultsIn = (totals: Totals): string[] => {
 };
 
 /**
- * Whether a file really passed. uvu alone reports success after a throwing `before`, a missing `.run()`,
- * an early `process.exit()` and a forgotten `.only`.
+ * Whether a file passed. uvu alone reports success after a throwing `before`, a missing `.run()`, an early `process.exit()`
+ * and a forgotten `.only`.
  */
 export const judge = ({ totals, changed, status, timedOut }: Ending): Verdict => {
   const faults = totals ? faultsIn(totals) : ['ended without a summary'];

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../../src/demo/packages.ts';
-import { faultsOfAnswer, faultsOfRequest, openApi, operationFor } from '../../support/openapi.ts';
+import { openApi, operationFor, requestErrors, responseErrors } from '../../support/openapi.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRow } from '../send-row.ts';
 import { ROWS } from '../walk-rows.ts';
@@ -37,7 +37,7 @@ const operationOf = ({ line }: Step) => {
 /** `send` validates every response against the document, see tests/support. */
 const succeeds = async (app: TestApp, step: Step): Promise<void> => {
   const { operation, path, url } = operationOf(step);
-  assert.equal(faultsOfRequest(operation, { path, url, body: step.body }), [], step.line);
+  assert.equal(requestErrors(operation, { path, url, body: step.body }), [], step.line);
   const answer = await sendRow(app, step);
   assert.ok(answer.statusCode < 300, `${step.line}: ${answer.body}`);
   succeeded.add(operation.operationId);
@@ -65,7 +65,7 @@ coverage('documents an error of every operation', async ({ app }) => {
     const { operation, url } = operationOf({ line: `GET ${path}` });
     const answer = await requestWithHugeHeader(app.server.server, url);
     assert.is(answer.statusCode, 431);
-    assert.equal(faultsOfAnswer(operation, 'GET', answer), [], url);
+    assert.equal(responseErrors(operation, 'GET', answer), [], url);
     failed.add(operation.operationId);
   }
 

@@ -1,14 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import {
-  emptyOutbox,
-  INVITATION_DAYS,
-  invite,
-  mailTo,
-  openOutbox,
-  placeOf,
-} from '../../support/mail-fixtures.ts';
+import { emptyOutbox, INVITATION_DAYS, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
 const results = appSuite('what comes of mails');
@@ -21,7 +14,6 @@ const TAKEN = { outcome: 'taken' } as const;
 const FAILED = { outcome: 'failed', reason: 'Try later.' } as const;
 const REFUSED = { outcome: 'refused', reason: 'No such mailbox.' } as const;
 
-const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const invitationOf = (app: TestApp, email: string) =>
   app.db().selectFrom('invitations').selectAll().where('email', '=', email).executeTakeFirstOrThrow();
 

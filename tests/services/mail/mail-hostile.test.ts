@@ -6,7 +6,7 @@ import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { html } from '../../../src/services/mail/mail-html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-lines.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { invitationFacts, passwordFacts } from '../../support/mail-contexts.ts';
+import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
 import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 import {
   parseMail,
@@ -61,9 +61,9 @@ const facts = fc
   })
   .chain((texts) =>
     fc.constantFrom(
-      invitationFacts(texts),
-      passwordFacts('password-reset', texts),
-      passwordFacts('password-setup', texts),
+      invitationContext(texts),
+      passwordContext('password-reset', texts),
+      passwordContext('password-setup', texts),
     ),
   );
 
@@ -125,8 +125,8 @@ attacks('are no markup in the HTML, whatever they are', () => {
   fc.assert(
     fc.property(hostile, (name) => {
       // A name of letters has the same tags as a hostile one.
-      const written = testWriter.write(invitationFacts({ client_name: name }), new Date(0));
-      const plain = testWriter.write(invitationFacts({ client_name: 'Acme' }), new Date(0));
+      const written = testWriter.write(invitationContext({ client_name: name }), new Date(0));
+      const plain = testWriter.write(invitationContext({ client_name: 'Acme' }), new Date(0));
       assert.equal(tagsOf(written.html).length, tagsOf(plain.html).length);
       assert.is(oneLine(name).includes('\n'), false);
     }),

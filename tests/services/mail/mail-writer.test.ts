@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-lines.ts';
-import { invitationFacts, passwordFacts } from '../../support/mail-contexts.ts';
+import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
 import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
@@ -11,7 +11,7 @@ const writer = suite('the words of mails');
 
 writer('of an invitation: body, apps, link, the day it ends and where to ask', () => {
   const { subject, text, html, from, to } = testWriter.write(
-    invitationFacts({ invitation_body: 'Welcome!\r\nWe look forward\n\nto <b>you</b> & yours.' }),
+    invitationContext({ invitation_body: 'Welcome!\r\nWe look forward\n\nto <b>you</b> & yours.' }),
     NOW,
   );
 
@@ -33,7 +33,7 @@ writer('of an invitation: body, apps, link, the day it ends and where to ask', (
 });
 
 writer('leave out what a client has not: apps, body, support address', () => {
-  const { text, html } = testWriter.write(invitationFacts({ app_labels: [], support_email: '' }), NOW);
+  const { text, html } = testWriter.write(invitationContext({ app_labels: [], support_email: '' }), NOW);
 
   assert.not.match(text + html, /You will have access|Questions|<ul/);
   assert.not.match(text, /\n{3}/);
@@ -41,9 +41,12 @@ writer('leave out what a client has not: apps, body, support address', () => {
 
 writer('are those of the client: its subject and its address, if that is one', () => {
   const fromOf = (address: string | null) =>
-    testWriter.write(invitationFacts({ default_from_email: address }), NOW).from.address;
+    testWriter.write(invitationContext({ default_from_email: address }), NOW).from.address;
 
-  assert.is(testWriter.write(invitationFacts({ invitation_subject: ' Come\tin ' }), NOW).subject, 'Come in');
+  assert.is(
+    testWriter.write(invitationContext({ invitation_subject: ' Come\tin ' }), NOW).subject,
+    'Come in',
+  );
   assert.is(fromOf('no-reply@acme.test'), 'no-reply@acme.test');
   for (const address of [null, '', 'Acme <a@b.test>', 'a@b.test, c@d.test', 'a@b.test\n', '"a b"@c.test']) {
     assert.is(fromOf(address), MAIL_FROM, String(address));
@@ -51,7 +54,7 @@ writer('are those of the client: its subject and its address, if that is one', (
 });
 
 writer('say of a forgotten password why they come, how long the link lasts, and what if not', () => {
-  const { subject, text } = testWriter.write(passwordFacts('password-reset'), NOW);
+  const { subject, text } = testWriter.write(passwordContext('password-reset'), NOW);
 
   assert.is(subject, 'Reset your password for Acme Analytics');
   assert.match(text, 'Hello Ada,');
@@ -63,7 +66,7 @@ writer('say of a forgotten password why they come, how long the link lasts, and 
 
 writer('say to a new user that an account was made', () => {
   const until = new Date('2026-12-05T12:00:00.000Z');
-  const mail = testWriter.write(passwordFacts('password-setup', { link_expires_at: until }), NOW);
+  const mail = testWriter.write(passwordContext('password-setup', { link_expires_at: until }), NOW);
 
   assert.is(mail.subject, 'Set your password for Acme Analytics');
   assert.match(
@@ -74,7 +77,7 @@ writer('say to a new user that an account was made', () => {
 });
 
 writer('say of a changed password when and from where, and what to do, without a link', () => {
-  const facts = passwordFacts('password-changed', {
+  const facts = passwordContext('password-changed', {
     link_id: null,
     link_user_id: null,
     link_created_at: null,
@@ -93,7 +96,7 @@ writer('say of a changed password when and from where, and what to do, without a
 });
 
 writer('go out in the name of the service where there is no client', () => {
-  const facts = passwordFacts('password-reset', {
+  const facts = passwordContext('password-reset', {
     client_name: null,
     default_from_email: null,
     support_email: null,
@@ -108,7 +111,7 @@ writer('go out in the name of the service where there is no client', () => {
 });
 
 writer('have no link for those who may not see it', () => {
-  for (const facts of [invitationFacts(), passwordFacts('password-reset')]) {
+  for (const facts of [invitationContext(), passwordContext('password-reset')]) {
     const { text, html } = testWriter.write(facts, NOW, { showsLink: false });
 
     assert.match(text, '(link not shown)');
@@ -118,7 +121,7 @@ writer('have no link for those who may not see it', () => {
 });
 
 writer('keep one message id for a row, at the domain they come from', () => {
-  const idOf = (changes: object, at = NOW) => testWriter.write(invitationFacts(changes), at).messageId;
+  const idOf = (changes: object, at = NOW) => testWriter.write(invitationContext(changes), at).messageId;
 
   assert.is(idOf({}), idOf({ attempts: 9 }, new Date(NOW.getTime() + 1e9)));
   assert.match(idOf({}), /^steward\.7\.\w+@steward\.test$/);

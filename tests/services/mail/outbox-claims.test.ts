@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
-import { ACME, ADA, type TestApp } from '../../support/test-app.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
+import { ACME, ADA } from '../../support/test-app.ts';
 
 const claims = appSuite('claims of owed mails');
 
@@ -11,7 +11,6 @@ claims.before.each(async ({ app }) => {
 });
 
 const recipientsOf = ({ mails }: { mails: { recipient: string }[] }) => mails.map((mail) => mail.recipient);
-const outboxOf = (app: TestApp, settings = {}) => openOutbox(placeOf(app), settings);
 
 claims('are nobody else’s until the lease is over, and then are', async ({ app }) => {
   const [email = ''] = await invite(app, 1);

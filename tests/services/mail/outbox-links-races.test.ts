@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
+import { emptyOutbox, outboxOf } from '../../support/mail-fixtures.ts';
 import { until } from '../../support/poll.ts';
 import { ADA, type TestApp } from '../../support/test-app.ts';
 
@@ -15,7 +15,6 @@ races.before.each(async ({ app }) => {
   await app.db().deleteFrom('rate_limits').execute();
 });
 
-const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const request = (app: TestApp, email: string) => app.as(null).passwords.requestReset({ email });
 
 /** What a claim gives that begins, and has to wait, while somebody else is at work with the users. */

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, INVITATION_DAYS, mailTo, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
+import { emptyOutbox, INVITATION_DAYS, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
 import { ACME, ADA, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const links = appSuite('links of password mails');
@@ -12,7 +12,6 @@ links.before.each(async ({ app }) => {
   await app.db().deleteFrom('rate_limits').execute();
 });
 
-const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const request = (app: TestApp, email: string) => app.as(null).passwords.requestReset({ email });
 const tokenIn = (text: string): string => decodeURIComponent(/token=(\S+)/.exec(text)?.[1] ?? '');
 const linksOf = (app: TestApp, email: string) =>

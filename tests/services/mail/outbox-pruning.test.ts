@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, openOutbox, placeOf } from '../../support/mail-fixtures.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
 import { ADA, type TestApp } from '../../support/test-app.ts';
 
 const pruning = appSuite('pruning of the outbox');
@@ -10,7 +10,6 @@ pruning.before.each(async ({ app }) => {
   await emptyOutbox(app);
 });
 
-const outboxOf = (app: TestApp) => openOutbox(placeOf(app));
 const countMails = async (app: TestApp) =>
   (await app.db().selectFrom('outbox_mails').select('id').execute()).length;
 

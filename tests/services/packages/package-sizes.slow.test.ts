@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { manifestEntry, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
-import { counted, inspect, inspectEntry } from '../../support/inspected-package.ts';
+import { countBytes, inspect, inspectEntry } from '../../support/inspected-package.ts';
 
 const MIB = 1024 ** 2;
 
@@ -26,7 +26,7 @@ sizes('refuses more than 10,000 entries', async () => {
 
 sizes('refuses an app.yaml of more than 1 MiB unread', async () => {
   const bytes = packageOf([], tarEntry({ path: 'app.yaml', body: randomBytes(MIB + 1) }));
-  const { stream, total } = counted(bytes);
+  const { stream, total } = countBytes(bytes);
 
   await refuses(inspect(bytes, { body: stream }), /app\.yaml is larger than 1 MiB/);
 
@@ -88,7 +88,7 @@ sizes('stops unpacking beyond 100 MiB of headers, which no entry declares', asyn
 sizes('stops unpacking 200 MiB of zeros behind the end of the archive', async () => {
   const zeros = gzipSync(Buffer.alloc(50 * MIB));
   const bytes = Buffer.concat([packageOf(), zeros, zeros, zeros, zeros]);
-  const { stream, total } = counted(bytes);
+  const { stream, total } = countBytes(bytes);
 
   await refuses(inspect(bytes, { body: stream }), /unpacked package is larger than 100 MiB/);
 

@@ -8,7 +8,7 @@ import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { dayOf, refreshStaleWindows } from '../../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { until } from '../../support/poll.ts';
-import { rollupFaults } from '../../support/recount.ts';
+import { rollupDifferences } from '../../support/recount.ts';
 import type { TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/test-clock.ts';
 import { CHURN, FLEET, logEntry, SALES } from '../../support/usage.ts';
@@ -20,16 +20,16 @@ const write = (app: TestApp, appId: string, entries: UsageEntryInput[], now = NO
   writeUsage(app.orm.em.fork(), appId, entries, now);
 
 rollups('are right for the demo workspace', async ({ app }) => {
-  for (const id of [SALES, CHURN, FLEET]) assert.equal(await rollupFaults(app, id, TODAY), []);
+  for (const id of [SALES, CHURN, FLEET]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
 rollups('notice when they are wrong', async ({ app }) => {
   await app.db().updateTable('usage_windows').set({ users30: 99 }).where('app_id', '=', SALES).execute();
   await app.db().updateTable('usage_app_days').set({ actions: 99 }).where('app_id', '=', SALES).execute();
-  assert.ok((await rollupFaults(app, SALES, TODAY)).length > 2);
+  assert.ok((await rollupDifferences(app, SALES, TODAY)).length > 2);
 
   await rebuildUsage(app.orm.em.fork(), SALES, NOON);
-  assert.equal(await rollupFaults(app, SALES, TODAY), []);
+  assert.equal(await rollupDifferences(app, SALES, TODAY), []);
 });
 
 rollups('stay equal to a recount, whatever comes in whatever order, late or not', async ({ app }) => {
@@ -47,7 +47,7 @@ rollups('stay equal to a recount, whatever comes in whatever order, late or not'
         await app.db().deleteFrom(table).where('app_id', '=', FLEET).execute();
       }
       for (const batch of given) await write(app, FLEET, batch);
-      assert.equal(await rollupFaults(app, FLEET, TODAY), []);
+      assert.equal(await rollupDifferences(app, FLEET, TODAY), []);
     }),
     { numRuns: 60 },
   );
@@ -60,7 +60,7 @@ rollups('stay right when many write to one app at once, new months among them', 
 
   await Promise.all(batches.map((batch, n) => write(app, n % 2 ? CHURN : SALES, batch)));
 
-  for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, TODAY), []);
+  for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
 rollups('are the same after a rebuild, at any time of writing', async ({ app }) => {
@@ -69,7 +69,7 @@ rollups('are the same after a rebuild, at any time of writing', async ({ app }) 
   );
   await Promise.all([...writing, rebuildUsage(app.orm.em.fork(), SALES, NOON)]);
 
-  assert.equal(await rollupFaults(app, SALES, TODAY), []);
+  assert.equal(await rollupDifferences(app, SALES, TODAY), []);
 });
 
 rollups('move their windows on when a day is over, by whoever comes first', async ({ app }) => {
@@ -81,7 +81,7 @@ rollups('move their windows on when a day is over, by whoever comes first', asyn
       // An instance whose clock is behind: what it writes counts for the later day.
       write(app, SALES, [logEntry(3, 'late@x.test')], at(days - 1)),
     ]);
-    for (const id of [SALES, CHURN]) assert.equal(await rollupFaults(app, id, dayOf(at(days))), []);
+    for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, dayOf(at(days))), []);
   }
   const window = app.db().selectFrom('usage_windows').select('day').where('app_id', '=', CHURN);
   assert.is((await window.executeTakeFirst())?.day, dayOf(at(89)));
@@ -103,7 +103,7 @@ rollups('wait with a new day for those who are writing', async ({ app }) => {
   });
   await forward;
 
-  assert.equal(await rollupFaults(app, CHURN, dayOf(tomorrow)), []);
+  assert.equal(await rollupDifferences(app, CHURN, dayOf(tomorrow)), []);
 });
 
 rollups.run();

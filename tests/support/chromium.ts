@@ -1,2 +1,0 @@
-/** The executable of Debian's package, unless CHROMIUM is set. */
-export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';

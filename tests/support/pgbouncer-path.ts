@@ -1,2 +1,0 @@
-/** Where Debian installs it. */
-export const PGBOUNCER = '/usr/sbin/pgbouncer';
