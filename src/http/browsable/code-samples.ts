@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { escapeInvisible } from '../pages/html.ts';
-import type { Endpoint } from '../rest/endpoints.ts';
-import { readInput } from '../rest/input.ts';
+import { type Endpoint, inputKeysOf } from '../rest/endpoints.ts';
+import { hasBody, readInput } from '../rest/input.ts';
 
 /** Longer objects are split into one property per line. On a phone, this fits beside the name of the procedure. */
 const MAX_OBJECT_WIDTH = 16;
@@ -13,19 +13,14 @@ export const trpcCall = ({ endpoint, request }: Call): string => {
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
   // The body is left out: it may contain a password.
   const { input } = readInput(endpoint, { params, query, body: {} });
-  const isRead = endpoint.method === 'GET';
+  const bodyKeys = inputKeysOf(endpoint).body;
   const properties = Object.entries(input)
-    .filter(([key]) => isRead || isUrlParameter(endpoint, key))
+    .filter(([key]) => !bodyKeys.includes(key))
     .map(([key, value]) => `${key}: ${literal(value)}`);
   if (hasBody(endpoint)) properties.push('…');
   const method = endpoint.type === 'query' ? 'query' : 'mutate';
   return `client.${endpoint.procedure}.${method}(${objectLiteral(properties)})`;
 };
-
-export const hasBody = ({ method }: Endpoint): boolean => method !== 'GET' && method !== 'DELETE';
-
-const isUrlParameter = ({ pathKeys, rest }: Endpoint, key: string): boolean =>
-  pathKeys.includes(key) || (rest.query ?? []).includes(key);
 
 const objectLiteral = (properties: readonly string[]): string => {
   if (properties.length === 0) return '{}';

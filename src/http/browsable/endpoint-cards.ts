@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { escapeInvisible, type Html, html } from '../pages/html.ts';
-import type { Endpoint } from '../rest/endpoints.ts';
+import { type Endpoint, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
 import { API_INDEX, type ApiPath, fillPath, findApiPath, isReadable, pathsBelow } from './api-paths.ts';
-import { hasBody } from './code-samples.ts';
 
 const MAX_RELATED_PATHS = 24;
 
@@ -70,34 +69,25 @@ const fieldList = (label: string, fields: readonly Field[]): Html | false =>
   )}.`;
 
 const fieldsOf = (endpoint: Endpoint): { body: Field[]; query: Field[] } => {
-  const { input, pathKeys, rest } = endpoint;
-  const queryKeys = rest.query ?? [];
-  const entries = Object.entries(input.shape).filter(([key]) => !pathKeys.includes(key));
-  if (!hasBody(endpoint)) return { body: [], query: entries.map(toField) };
-  const bodyKey = rest.many ?? rest.body;
-  const body = bodyKey === undefined ? entries : Object.entries(objectShape(input.shape[bodyKey]));
+  const { shape } = endpoint.input;
+  const { many, body: bodyKey = many } = endpoint.rest;
+  const { query, body } = inputKeysOf(endpoint);
+  const bodySchema = bodyKey === undefined ? undefined : shape[bodyKey];
   return {
-    body: body.filter(([key]) => !queryKeys.includes(key)).map(toField),
-    query: entries.filter(([key]) => queryKeys.includes(key)).map(toField),
+    query: fieldsIn(shape, query),
+    body: bodySchema ? fieldsIn(objectShape(bodySchema)) : fieldsIn(shape, body),
   };
 };
 
-const toField = ([key, schema]: [string, z.core.$ZodType]): Field => ({
-  key,
-  isRequired: schema._zod.optin === undefined,
-});
+type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
-/** The properties of a definition that the wrappers of an object use: arrays, defaults and transforms. */
-type Definition = {
-  type: string;
-  shape?: Record<string, z.core.$ZodType>;
-  innerType?: z.core.$ZodType;
-  in?: z.core.$ZodType;
-  element?: z.core.$ZodType;
-};
+const fieldsIn = (shape: Shape, keys: readonly string[] = Object.keys(shape)): Field[] =>
+  keys.map((key) => ({ key, isRequired: shape[key]?._zod.optin === undefined }));
 
-const objectShape = (schema: z.core.$ZodType | undefined): Record<string, z.core.$ZodType> => {
-  const definition: Definition | undefined = schema?._zod.def;
-  const inner = definition?.element ?? definition?.innerType ?? definition?.in;
-  return definition?.shape ?? (inner ? objectShape(inner) : {});
+type Definition = { type: string; shape?: Shape; element?: z.core.$ZodType };
+
+/** The fields of an object or of the objects in an array. */
+const objectShape = (schema: z.core.$ZodType): Shape => {
+  const { shape, element }: Definition = unwrapSchema(schema)._zod.def;
+  return shape ?? (element ? objectShape(element) : {});
 };

@@ -1,11 +1,11 @@
 import { restEndpoints } from '../rest/endpoints.ts';
 import { COMPONENTS } from './components.ts';
 import { createErrorResponses, PROBLEM } from './error-responses.ts';
-import examples from './examples.json' with { type: 'json' };
-import { HEADER_PARAMETERS } from './header-parameters.ts';
+import { EXAMPLES } from './examples.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
 import { operationOf, tagObjects } from './operation.ts';
 import { OTHER_PATHS } from './other-paths.ts';
+import { HEADER_PARAMETERS } from './request.ts';
 import { HEADERS } from './responses.ts';
 
 const DESCRIPTION = `Administration of users, clients and apps.
@@ -58,9 +58,6 @@ export const openApiDocument = (version: string): JsonSchema => {
     },
   };
 };
-
-/** Data of the demo workspace. */
-const EXAMPLES: Record<string, unknown> = examples;
 
 const withExamples = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>
   Object.fromEntries(

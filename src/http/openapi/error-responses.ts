@@ -1,41 +1,47 @@
-import { Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
+import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { HTML_TYPE } from '../rest/negotiation.ts';
+import { PROBLEM_TYPE, problemDocument, problemUrn } from '../rest/problem-document.ts';
 import { describeProcedure } from './descriptions/index.ts';
-import { acceptsIfMatch } from './header-parameters.ts';
 import { componentName, type JsonSchema } from './json-schemas.ts';
-import { headerRefs } from './responses.ts';
+import { acceptsIfMatch, headerRefs, isIdempotent } from './responses.ts';
 
 /** Problems of every operation. Some occur before the request is routed. */
 const COMMON_CODES: readonly ProblemCode[] = [
-  ...(['malformed-request', 'malformed-body', 'invalid-input'] as const),
-  ...(['not-acceptable', 'request-timeout', 'body-too-large', 'unsupported-media-type'] as const),
-  ...(['rate-limited', 'headers-too-large'] as const),
-  ...(['internal-error', 'database-unavailable', 'overloaded'] as const),
+  'malformed-request',
+  'malformed-body',
+  'invalid-input',
+  'not-acceptable',
+  'request-timeout',
+  'body-too-large',
+  'unsupported-media-type',
+  'rate-limited',
+  'headers-too-large',
+  'internal-error',
+  'database-unavailable',
+  'overloaded',
 ];
 const PATH_CODES: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 
-const codesOf = (endpoint: Endpoint): ProblemCode[] => [
-  ...codesFor(endpoint),
-  ...(endpoint.method === 'GET' || endpoint.isPublic ? [] : (['idempotency-key-reused'] as const)),
-  ...(acceptsIfMatch(endpoint) ? (['precondition-failed'] as const) : []),
-];
-
-const codesFor = ({ procedure, pathKeys, isPublic, role, method }: Endpoint): ProblemCode[] => [
-  ...COMMON_CODES,
-  ...(pathKeys.length > 0 ? PATH_CODES : []),
-  ...(isPublic ? [] : (['unauthenticated'] as const)),
-  ...(method === 'GET' ? [] : (['cross-site'] as const)),
-  ...(method === 'GET' || isPublic ? [] : (['csrf-failed'] as const)),
-  ...(role ? (['forbidden'] as const) : []),
-  ...(describeProcedure(procedure).problems ?? []),
-];
+const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
+  const { procedure, pathKeys, isPublic, role, method } = endpoint;
+  const codes = new Set(COMMON_CODES);
+  if (pathKeys.length > 0) for (const code of PATH_CODES) codes.add(code);
+  if (!isPublic) codes.add('unauthenticated');
+  if (method !== 'GET') codes.add('cross-site');
+  if (isIdempotent(endpoint)) codes.add('csrf-failed');
+  if (role) codes.add('forbidden');
+  for (const code of describeProcedure(procedure).problems ?? []) codes.add(code);
+  if (isIdempotent(endpoint)) codes.add('idempotency-key-reused');
+  if (acceptsIfMatch(endpoint)) codes.add('precondition-failed');
+  return codes;
+};
 
 /** Creates error responses by status. Operations with the same problems share a component. */
 export const createErrorResponses = () => {
   const components: Record<string, JsonSchema> = {};
   const errorResponsesOf = (endpoint: Endpoint): Record<string, JsonSchema> => {
-    const byStatus = Map.groupBy(new Set(codesOf(endpoint)), (code) => new Problem(code).status);
+    const byStatus = Map.groupBy(codesOf(endpoint), (code) => new Problem(code).status);
     return Object.fromEntries(
       [...byStatus].map(([status, codes]) => {
         const name = responseName(status, codes);
@@ -56,13 +62,13 @@ const errorResponse = (status: number, codes: readonly ProblemCode[]): JsonSchem
   description: codes.map((code) => `\`${code}\`: ${new Problem(code).message}`).join('\n\n'),
   headers: headersOf(status),
   content: {
-    'application/problem+json': {
+    [PROBLEM_TYPE]: {
       schema: {
         allOf: [
           { $ref: '#/components/schemas/Problem' },
           {
             type: 'object',
-            properties: { type: { enum: codes.map(urnOf) }, status: { const: status } },
+            properties: { type: { enum: codes.map(problemUrn) }, status: { const: status } },
           },
         ],
       },
@@ -78,19 +84,9 @@ const headersOf = (status: number): JsonSchema => ({
   ...((status === 429 || status === 503) && headerRefs('Retry-After')),
 });
 
-const urnOf = (code: ProblemCode): string => `urn:steward:problem:${code}`;
-
-const exampleOf = (code: ProblemCode): JsonSchema => {
-  const { status, message } = new Problem(code);
-  return {
-    type: urnOf(code),
-    title: titleOf(code),
-    status,
-    detail: message,
-    instance: '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11',
-    ...(code === 'invalid-credentials' && { non_field_errors: [message] }),
-    ...(code === 'invalid-input' && { errors: { email: ['Must be an email address.'] } }),
-  };
+const exampleOf = (code: ProblemCode): unknown => {
+  const extras = code === 'invalid-input' ? { fields: { email: ['Must be an email address.'] } } : {};
+  return JSON.parse(problemDocument(new Problem(code, extras), '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11'));
 };
 
 /** RFC 9457. */

@@ -1,27 +1,9 @@
 import { z } from 'zod';
-import type { Endpoint } from '../rest/endpoints.ts';
+import { type Endpoint, inputKeysOf } from '../rest/endpoints.ts';
 import { formatNames, responseTypesOf } from '../rest/negotiation.ts';
-import { headerParametersOf } from './header-parameters.ts';
+import { PATH_EXAMPLES } from './examples.ts';
 import { componentName, type JsonSchema, type JsonSchemas, requestSchema } from './json-schemas.ts';
-
-/** From the demo workspace, so that "Test Request" finds data. */
-const PATH_EXAMPLES: Record<string, unknown> = {
-  email: 'ada@acme.test',
-  app_id: 'zylTKNVx',
-  app_slug: 'sales',
-  stack_id: 'a0a91e46',
-  hash: 'spring',
-  id: 1,
-};
-
-/** Splits the input of a procedure into query and body keys, like `rest/input.ts`. */
-const inputKeys = ({ method, input, pathKeys, rest }: Endpoint) => {
-  const keys = Object.keys(input.shape).filter((key) => !pathKeys.includes(key));
-  if (method === 'GET') return { queryKeys: keys, bodyKeys: [] };
-  if (method === 'DELETE') return { queryKeys: [], bodyKeys: [] };
-  const queryKeys = rest.query ?? [];
-  return { queryKeys, bodyKeys: keys.filter((key) => !queryKeys.includes(key)) };
-};
+import { acceptsIfMatch, canBeMinimal, canHaveBody, hasEtag, isIdempotent } from './responses.ts';
 
 export const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema[] => {
   const schemaOf = (key: string) => endpoint.input.shape[key] as z.ZodType; // path and query keys are keys of the shape
@@ -33,7 +15,7 @@ export const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): Json
       schema: convert(schemaOf(name), 'input'),
       ...(name in PATH_EXAMPLES && { example: PATH_EXAMPLES[name] }),
     })),
-    ...inputKeys(endpoint).queryKeys.map((name) => ({
+    ...inputKeysOf(endpoint).query.map((name) => ({
       name,
       in: 'query',
       required: !schemaOf(name).safeParse(undefined).success,
@@ -53,12 +35,50 @@ const formatParameter = (endpoint: Endpoint): JsonSchema => ({
   schema: { type: 'string', pattern: `^(${formatNames(responseTypesOf(endpoint)).join('|')})$` },
 });
 
+const headerParameter = (name: string, description: string): JsonSchema => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+});
+
+/** Request headers that make a request conditional, idempotent or its response minimal. */
+export const HEADER_PARAMETERS = {
+  'Idempotency-Key': headerParameter(
+    'Idempotency-Key',
+    'A unique key of your choice. A repeated request with the same key within 24 hours returns the first response and changes nothing.',
+  ),
+  'If-Match': headerParameter(
+    'If-Match',
+    'The `ETag` that you have read. The request fails with 412 if the resource has changed since then.',
+  ),
+  'If-None-Match': headerParameter(
+    'If-None-Match',
+    'The `ETag` that you have cached. The response is 304 if the resource has not changed.',
+  ),
+  Prefer: headerParameter(
+    'Prefer',
+    '`return=minimal` omits the body of the response, `return=representation` includes it.',
+  ),
+};
+
+const headerParametersOf = (endpoint: Endpoint): JsonSchema[] =>
+  [
+    isIdempotent(endpoint) && 'Idempotency-Key',
+    acceptsIfMatch(endpoint) && 'If-Match',
+    hasEtag(endpoint) && 'If-None-Match',
+    (canBeMinimal(endpoint) || canHaveBody(endpoint)) && 'Prefer',
+  ]
+    .filter((name) => name !== false)
+    .map((name) => ({ $ref: `#/components/parameters/${name}` }));
+
 const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'];
 
 /** The request body, or undefined if the operation has none. */
 export const requestBodyOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema | undefined => {
   const { rest, input } = endpoint;
-  const { bodyKeys } = inputKeys(endpoint);
+  const bodyKeys = inputKeysOf(endpoint).body;
   if (bodyKeys.length === 0) return undefined;
   const name = `${componentName(endpoint.procedure)}Input`;
   if (rest.many !== undefined) {

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { responseTypesOf } from '../rest/negotiation.ts';
-import { canBeMinimal, canHaveBody, hasEtag } from './header-parameters.ts';
 import { componentName, type JsonSchema, type JsonSchemas, responseSchema } from './json-schemas.ts';
 
 const stringHeader = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
@@ -38,6 +37,24 @@ const PAGE_HEADERS: HeaderName[] = ['X-Count', 'X-Page', 'X-PageSize', 'X-Next',
 
 export const headerRefs = (...names: HeaderName[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Whether a GET returns a single object. Pages of lists have no ETag. */
+export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
+  method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
+
+export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
+  rest.resource !== undefined && method !== 'POST';
+
+/** Whether the operation accepts an `Idempotency-Key`. */
+export const isIdempotent = ({ method, isPublic }: Endpoint): boolean => method !== 'GET' && !isPublic;
+
+/** Whether `Prefer: return=minimal` omits the body. */
+export const canBeMinimal = ({ method, rest }: Endpoint): boolean =>
+  rest.resource !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
+
+/** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
+export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
+  rest.status === 204 && output.def.type !== 'void';
 
 /** The successful responses by status. */
 export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {
@@ -81,13 +98,13 @@ const bodySchema = ({ output, rest, procedure }: Endpoint, { convert }: JsonSche
 };
 
 const headersOf = (endpoint: Endpoint): JsonSchema => {
-  const { input, csv, rest, method, isPublic } = endpoint;
-  return headerRefs(
-    ...COMMON_HEADERS,
-    ...('page' in input.shape ? PAGE_HEADERS : []),
-    ...(hasEtag(endpoint) || canBeMinimal(endpoint) ? (['ETag'] as const) : []),
-    ...(rest.status === 201 && rest.resource ? (['Location'] as const) : []),
-    ...(method === 'GET' || isPublic ? [] : (['Idempotency-Replayed'] as const)),
-    ...(csv ? (['Content-Disposition'] as const) : []),
-  );
+  const { input, csv, rest } = endpoint;
+  return {
+    ...headerRefs(...COMMON_HEADERS),
+    ...('page' in input.shape && headerRefs(...PAGE_HEADERS)),
+    ...((hasEtag(endpoint) || canBeMinimal(endpoint)) && headerRefs('ETag')),
+    ...(rest.status === 201 && rest.resource && headerRefs('Location')),
+    ...(isIdempotent(endpoint) && headerRefs('Idempotency-Replayed')),
+    ...(csv && headerRefs('Content-Disposition')),
+  };
 };

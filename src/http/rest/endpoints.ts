@@ -65,6 +65,26 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   return endpoints;
 };
 
+type InputKeys = { query: readonly string[]; body: readonly string[] };
+
+/** The keys of the input that a request sends in the query string and in the body, beside those of the path. */
+export const inputKeysOf = ({ method, input, pathKeys, rest }: Endpoint): InputKeys => {
+  const keys = Object.keys(input.shape).filter((key) => !pathKeys.includes(key));
+  if (method === 'GET') return { query: keys, body: [] };
+  const query = rest.query ?? [];
+  return { query, body: method === 'DELETE' ? [] : keys.filter((key) => !query.includes(key)) };
+};
+
+/** What defaults and optionals (`innerType`) and transforms (`in`) wrap. */
+type Wrapper = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+
+/** The schema inside defaults, optionals and transforms. */
+export const unwrapSchema = (schema: z.core.$ZodType): z.core.$ZodType => {
+  const { innerType, in: source }: Wrapper = schema._zod.def;
+  const inner = innerType ?? source;
+  return inner ? unwrapSchema(inner) : schema;
+};
+
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
 /** The REST endpoint of a procedure. */

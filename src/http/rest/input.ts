@@ -1,6 +1,5 @@
-import type { z } from 'zod';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
-import type { Endpoint } from './endpoints.ts';
+import { type Endpoint, inputKeysOf, unwrapSchema } from './endpoints.ts';
 import { type ErrorsMember, errorsByField } from './problem-document.ts';
 
 type Parts = { params: Record<string, string>; query: Record<string, unknown>; body: unknown };
@@ -18,15 +17,16 @@ export type RestInput = {
  * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
 export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
-  const { many, body: bodyKey, query: queryKeys } = endpoint.rest;
-  const isSafe = endpoint.method === 'GET';
-  const allowedKeys = isSafe ? Object.keys(endpoint.input.shape) : (queryKeys ?? []);
-  const presentKeys = allowedKeys.filter((key) => Object.hasOwn(query, key));
+  const { many, body: bodyKey, query: queryKeys = [] } = endpoint.rest;
   const urlInput = {
-    ...parseTexts(endpoint, presentKeys, query),
+    ...parseTexts(
+      endpoint,
+      inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key)),
+      query,
+    ),
     ...parseTexts(endpoint, endpoint.pathKeys, params),
   };
-  if (isSafe || endpoint.method === 'DELETE') return singleInput(urlInput);
+  if (!hasBody(endpoint)) return singleInput(urlInput);
 
   if (many !== undefined) {
     const isSingle = !Array.isArray(body);
@@ -37,12 +37,14 @@ export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): R
   }
   const content = objectBody(body);
   // In the body, the keys of the query are ignored like unknown keys.
-  for (const key of queryKeys ?? []) delete content[key];
+  for (const key of queryKeys) delete content[key];
   return singleInput(
     bodyKey === undefined ? { ...content, ...urlInput } : { ...urlInput, [bodyKey]: content },
     bodyKey,
   );
 };
+
+export const hasBody = ({ method }: Endpoint): boolean => method !== 'GET' && method !== 'DELETE';
 
 const singleInput = (input: Record<string, unknown>, prefix?: string): RestInput => ({
   input,
@@ -93,18 +95,12 @@ const parseTexts = (
   keys: readonly string[],
   texts: Record<string, unknown>,
 ): Record<string, unknown> =>
-  Object.fromEntries(keys.map((key) => [key, parseText(schemaTypeOf(input.shape[key]), texts[key])]));
-
-type Schema = z.core.$ZodType | undefined;
-
-/** Defaults and optionals wrap the schema with the type (`innerType`), transforms have it as `in`. */
-type Def = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
-
-const schemaTypeOf = (schema: Schema): string => {
-  const def: Def | undefined = schema?._zod.def;
-  const inner = def?.innerType ?? def?.in;
-  return inner ? schemaTypeOf(inner) : (def?.type ?? 'unknown');
-};
+  Object.fromEntries(
+    keys.map((key) => {
+      const schema = input.shape[key];
+      return [key, schema ? parseText(unwrapSchema(schema)._zod.def.type, texts[key]) : texts[key]];
+    }),
+  );
 
 /** A date, or a time with its UTC offset. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;

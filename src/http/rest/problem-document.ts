@@ -5,6 +5,10 @@ import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../../lib/
 /** `{field: […]}`, or for an array body `{index: {field: […]}}`. */
 export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
 
+export const PROBLEM_TYPE = 'application/problem+json';
+
+export const problemUrn = (code: ProblemCode): string => `urn:steward:problem:${code}`;
+
 /** Fastify's error codes → problems. */
 const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'malformed-path',
@@ -24,7 +28,7 @@ export const sendProblem = (
   errors?: ErrorsMember,
 ): FastifyReply => {
   const problem = prepareProblem(request, reply, error);
-  return reply.type('application/problem+json').send(problemDocument(problem, request.id, errors));
+  return reply.type(PROBLEM_TYPE).send(problemDocument(problem, request.id, errors));
 };
 
 /** Turns a failure into a problem, sets its status and headers, and logs it if it is a server error. */
@@ -40,7 +44,7 @@ export const prepareProblem = (request: FastifyRequest, reply: FastifyReply, err
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
   const members = errors ?? (problem.fields && errorsByField(problem.fields));
   return JSON.stringify({
-    type: `urn:steward:problem:${problem.code}`,
+    type: problemUrn(problem.code),
     title: titleOf(problem.code),
     status: problem.status,
     detail: problem.message,
