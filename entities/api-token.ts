@@ -3,7 +3,7 @@ import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** An API token. Only its SHA-256 is stored. */
-export const ApiTokenSchema = defineEntity({
+export const ApiToken = defineEntity({
   name: 'ApiToken',
   tableName: 'api_tokens',
   indexes: [
@@ -26,6 +26,3 @@ export const ApiTokenSchema = defineEntity({
     lastAddress: p.string().length(45).default(''),
   },
 });
-
-export class ApiToken extends ApiTokenSchema.class {}
-ApiTokenSchema.setClass(ApiToken);

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
 import { instant } from './columns.ts';
+import { User } from './user.ts';
 
 /** The package last loaded into an app; `{}` before the first load. Times are ISO 8601. */
 export type PackageInfo =
@@ -14,7 +15,7 @@ export type PackageInfo =
     };
 
 /** A data application of one client. */
-export const AppSchema = defineEntity({
+export const App = defineEntity({
   name: 'App',
   tableName: 'apps',
   properties: {
@@ -34,5 +35,29 @@ export const AppSchema = defineEntity({
   },
 });
 
-export class App extends AppSchema.class {}
-AppSchema.setClass(App);
+/** A page group of an app. Saved filters belong to a stack. */
+export const Stack = defineEntity({
+  name: 'Stack',
+  tableName: 'stacks',
+  uniques: [{ properties: ['app', 'slug'] }],
+  properties: {
+    id: p.string().length(8).primary().check(`id ~ '^[0-9a-f]{8}$'`),
+    app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
+    slug: p.string().length(64),
+    label: p.string().length(255),
+    /** False if the loaded package no longer has it: saved filters are kept, new ones are refused. */
+    isOffered: p.boolean().default(true),
+  },
+});
+
+/** Gives a user access to an app. */
+export const AppGrant = defineEntity({
+  name: 'AppGrant',
+  tableName: 'app_grants',
+  primaryKeys: ['user', 'app'],
+  indexes: [{ properties: ['app', 'user'] }],
+  properties: {
+    user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+  },
+});

@@ -5,7 +5,7 @@ import { instant, jsonObject } from './columns.ts';
  * Who did what to whom, when and from where. Append-only: a trigger rejects updates and deletes. Entries hold names instead
  * of foreign keys, so that they outlive the rows that they name.
  */
-export const AuditEntrySchema = defineEntity({
+export const AuditEntry = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entries',
   indexes: [
@@ -43,6 +43,3 @@ export const AuditEntrySchema = defineEntity({
     address: p.string().length(45).nullable(),
   },
 });
-
-export class AuditEntry extends AuditEntrySchema.class {}
-AuditEntrySchema.setClass(AuditEntry);

@@ -5,7 +5,7 @@ const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
 
 /** A tenant, with its branding texts and password policy. */
-export const ClientSchema = defineEntity({
+export const Client = defineEntity({
   name: 'Client',
   tableName: 'clients',
   properties: {
@@ -42,6 +42,3 @@ export const ClientSchema = defineEntity({
     uploadBucketName: p.string().length(255).nullable(),
   },
 });
-
-export class Client extends ClientSchema.class {}
-ClientSchema.setClass(Client);

@@ -5,7 +5,7 @@ import { instant } from './columns.ts';
  * The response to the first request with an `Idempotency-Key`. Written in the transaction of the request itself, so that
  * either both are committed or neither is.
  */
-export const IdempotentResponseSchema = defineEntity({
+export const IdempotentResponse = defineEntity({
   name: 'IdempotentResponse',
   tableName: 'idempotent_responses',
   primaryKeys: ['userId', 'key'],
@@ -25,6 +25,3 @@ export const IdempotentResponseSchema = defineEntity({
     adminOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
   },
 });
-
-export class IdempotentResponse extends IdempotentResponseSchema.class {}
-IdempotentResponseSchema.setClass(IdempotentResponse);

@@ -3,7 +3,7 @@ import { App } from './app.ts';
 import { Invitation } from './invitation.ts';
 
 /** An app that the invitee gets access to on acceptance. */
-export const InvitationAppSchema = defineEntity({
+export const InvitationApp = defineEntity({
   name: 'InvitationApp',
   tableName: 'invitation_apps',
   primaryKeys: ['invitation', 'app'],
@@ -12,6 +12,3 @@ export const InvitationAppSchema = defineEntity({
     app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
   },
 });
-
-export class InvitationApp extends InvitationAppSchema.class {}
-InvitationAppSchema.setClass(InvitationApp);

@@ -6,7 +6,7 @@ import { User } from './user.ts';
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
 
 /** An invitation to join a client. A pending invitation past `expiresAt` counts as expired. */
-export const InvitationSchema = defineEntity({
+export const Invitation = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
   indexes: [
@@ -38,6 +38,3 @@ export const InvitationSchema = defineEntity({
     emailCount: p.integer().default(0).check('email_count >= 0'),
   },
 });
-
-export class Invitation extends InvitationSchema.class {}
-InvitationSchema.setClass(Invitation);

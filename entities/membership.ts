@@ -3,7 +3,7 @@ import { Client } from './client.ts';
 import { User } from './user.ts';
 
 /** Membership of a user in a client, optionally as its admin. */
-export const MembershipSchema = defineEntity({
+export const Membership = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
   primaryKeys: ['client', 'user'],
@@ -19,6 +19,3 @@ export const MembershipSchema = defineEntity({
     isAdmin: p.boolean().default(false),
   },
 });
-
-export class Membership extends MembershipSchema.class {}
-MembershipSchema.setClass(Membership);

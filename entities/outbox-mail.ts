@@ -11,7 +11,7 @@ export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset', 'pa
  * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no
  * text, because links and their secrets are created when the mail is sent.
  */
-export const OutboxMailSchema = defineEntity({
+export const OutboxMail = defineEntity({
   name: 'OutboxMail',
   tableName: 'outbox_mails',
   indexes: [
@@ -61,6 +61,3 @@ export const OutboxMailSchema = defineEntity({
     failedAt: instant().nullable(),
   },
 });
-
-export class OutboxMail extends OutboxMailSchema.class {}
-OutboxMailSchema.setClass(OutboxMail);

@@ -6,7 +6,7 @@ import { User } from './user.ts';
  * A mailed single-use link that sets a password. The row holds no secret: the link is signed with the key of the service.
  * Any change of the password deletes the row.
  */
-export const PasswordLinkSchema = defineEntity({
+export const PasswordLink = defineEntity({
   name: 'PasswordLink',
   tableName: 'password_links',
   properties: {
@@ -16,6 +16,3 @@ export const PasswordLinkSchema = defineEntity({
     expiresAt: instant().index(),
   },
 });
-
-export class PasswordLink extends PasswordLinkSchema.class {}
-PasswordLinkSchema.setClass(PasswordLink);

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
 /** A rate limit counter. `expire` is in milliseconds since 1970, by the clock of the database. */
-export const RateLimitSchema = defineEntity({
+export const RateLimit = defineEntity({
   name: 'RateLimit',
   tableName: 'rate_limits',
   properties: {
@@ -10,6 +10,3 @@ export const RateLimitSchema = defineEntity({
     expire: p.bigint('number').nullable().index(),
   },
 });
-
-export class RateLimit extends RateLimitSchema.class {}
-RateLimitSchema.setClass(RateLimit);

@@ -1,10 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { Stack } from './app.ts';
 import { instant } from './columns.ts';
-import { Stack } from './stack.ts';
 import { User } from './user.ts';
 
 /** A named set of global filters of a user. */
-export const SavedFilterSchema = defineEntity({
+export const SavedFilter = defineEntity({
   name: 'SavedFilter',
   tableName: 'saved_filters',
   uniques: [{ properties: ['user', 'hash'] }],
@@ -18,6 +18,3 @@ export const SavedFilterSchema = defineEntity({
     modified: instant(),
   },
 });
-
-export class SavedFilter extends SavedFilterSchema.class {}
-SavedFilterSchema.setClass(SavedFilter);

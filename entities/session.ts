@@ -3,7 +3,7 @@ import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** A browser session. Only the SHA-256 of its cookie is stored. */
-export const SessionSchema = defineEntity({
+export const Session = defineEntity({
   name: 'Session',
   tableName: 'sessions',
   properties: {
@@ -22,6 +22,3 @@ export const SessionSchema = defineEntity({
     userAgent: p.string().length(255).default(''),
   },
 });
-
-export class Session extends SessionSchema.class {}
-SessionSchema.setClass(Session);

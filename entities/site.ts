@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
 /** A host name, optionally with a port, that serves the platform. */
-export const SiteSchema = defineEntity({
+export const Site = defineEntity({
   name: 'Site',
   tableName: 'sites',
   properties: {
@@ -10,6 +10,3 @@ export const SiteSchema = defineEntity({
     name: p.string().length(255),
   },
 });
-
-export class Site extends SiteSchema.class {}
-SiteSchema.setClass(Site);

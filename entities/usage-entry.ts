@@ -7,7 +7,7 @@ import { instant, jsonObject } from './columns.ts';
  * that column is part of every key. It has no foreign key: checking it would cost more than the insert itself, and
  * dropping a partition would lock `apps`.
  */
-export const UsageEntrySchema = defineEntity({
+export const UsageEntry = defineEntity({
   name: 'UsageEntry',
   tableName: 'usage_entries',
   primaryKeys: ['app', 'occurredAt', 'id'],
@@ -33,6 +33,3 @@ export const UsageEntrySchema = defineEntity({
     extra: jsonObject(),
   },
 });
-
-export class UsageEntry extends UsageEntrySchema.class {}
-UsageEntrySchema.setClass(UsageEntry);

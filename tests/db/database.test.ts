@@ -25,12 +25,12 @@ database('has the schema of the entities after all migrations, with and without 
   assert.is(drift, '');
 });
 
-database('lists every entity file', async () => {
-  const { glob } = await import('node:fs/promises');
-  const files = await Array.fromAsync(glob('entities/*.ts', { cwd: `${import.meta.dirname}/../..` }));
-  const notEntities = ['entities/index.ts', 'entities/columns.ts'];
+database('lists every entity', async () => {
+  const { glob, readFile } = await import('node:fs/promises');
+  const files = await Array.fromAsync(glob(`${import.meta.dirname}/../../entities/*.ts`));
+  const sources = await Promise.all(files.map((file) => readFile(file, 'utf8')));
 
-  assert.is(entities.length, files.filter((file) => !notEntities.includes(file)).length);
+  assert.is(entities.length, sources.join('').match(/^export const \w+ = defineEntity\(/gm)?.length);
 });
 
 database('is migrated once if several instances start at the same time', async () => {

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 
-/** `retention_histogram` looks back as far as the longest window, see entities/usage-app-day.ts. */
+/** `retention_histogram` looks back as far as the longest window, see entities/usage-totals.ts. */
 export const LONGEST_WINDOW_DAYS = 90;
 
 const PLACES = Array.from({ length: LONGEST_WINDOW_DAYS }, (_, index) => index + 1);

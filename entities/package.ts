@@ -1,11 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
 import { instant } from './columns.ts';
 
 /**
  * A package version that was downloaded from the store and verified. The app may not exist yet. The newest row of a slug
  * is loaded next. Rows are kept, so that an older version can be loaded again without the store.
  */
-export const FetchedPackageSchema = defineEntity({
+export const FetchedPackage = defineEntity({
   name: 'FetchedPackage',
   tableName: 'fetched_packages',
   indexes: [{ properties: ['slug', 'id'] }],
@@ -23,5 +24,18 @@ export const FetchedPackageSchema = defineEntity({
   },
 });
 
-export class FetchedPackage extends FetchedPackageSchema.class {}
-FetchedPackageSchema.setClass(FetchedPackage);
+/** The load of a package into an app. The newest row of an app is the version that it runs. */
+export const LoadedPackage = defineEntity({
+  name: 'LoadedPackage',
+  tableName: 'loaded_packages',
+  indexes: [{ properties: ['app', 'id'] }],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
+    package: () => p.manyToOne(FetchedPackage).index().deleteRule('restrict').updateRule('no action'),
+    loadedAt: instant(),
+    /** Email address of the user who loaded it. */
+    loadedBy: p.string().length(254).default(''),
+    isRollback: p.boolean().default(false),
+  },
+});

@@ -1,0 +1,72 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
+
+/**
+ * Usage totals of one user in one app on one UTC day. Partitioned by month of `day` and dropped together with the log.
+ * Like the log, it has no foreign key.
+ */
+export const UsageDay = defineEntity({
+  name: 'UsageDay',
+  tableName: 'usage_days',
+  primaryKeys: ['app', 'email', 'day'],
+  properties: {
+    app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
+    email: p.string().length(254).primary(),
+    day: p.date().primary(),
+    actions: p.integer().check('actions > 0'),
+  },
+});
+
+/** Usage totals of one app on one UTC day. They hold no personal data and outlive the log. */
+export const UsageAppDay = defineEntity({
+  name: 'UsageAppDay',
+  tableName: 'usage_app_days',
+  primaryKeys: ['app', 'day'],
+  properties: {
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    day: p.date().primary(),
+    actions: p.bigint('number').check('actions >= 0'),
+    /**
+     * Element k (1 to 90) counts the users of this day who were not active on any of the k - 1 days before; element 1 counts
+     * all users. The number of distinct users in a window of up to 90 days is the sum over its days, where day k of the
+     * window contributes its element k.
+     */
+    retentionHistogram: p
+      .array((text) => Number(text))
+      .columnType('int[]')
+      .check('cardinality(retention_histogram) = 90'),
+  },
+});
+
+/** Usage totals of one stack of an app on one UTC day. They hold no personal data and outlive the log. */
+export const UsageStackDay = defineEntity({
+  name: 'UsageStackDay',
+  tableName: 'usage_stack_days',
+  primaryKeys: ['app', 'day', 'stack'],
+  properties: {
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    day: p.date().primary(),
+    /** As in the log: usually the id of a stack, which may no longer exist. */
+    stack: p.string().length(255).primary(),
+    actions: p.bigint('number').check('actions > 0'),
+  },
+});
+
+/**
+ * Usage of an app in the 30, 60 and 90 days up to and including `day`. Updated whenever usage is recorded; the first read
+ * on a new day recomputes it.
+ */
+export const UsageWindow = defineEntity({
+  name: 'UsageWindow',
+  tableName: 'usage_windows',
+  properties: {
+    app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    day: p.date(),
+    actions30: p.bigint('number'),
+    users30: p.integer(),
+    actions60: p.bigint('number'),
+    users60: p.integer(),
+    actions90: p.bigint('number'),
+    users90: p.integer(),
+  },
+});
