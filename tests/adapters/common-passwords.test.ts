@@ -16,14 +16,14 @@ const listed = (): string[] => {
 const common = createCommonPasswords();
 const commonPasswords = suite('common passwords');
 
-commonPasswords('are not read before the first look', () => {
+commonPasswords('are not loaded before the first lookup', () => {
   createCommonPasswords();
   assert.not.ok(isListLoaded());
   common.has('anything');
   assert.ok(isListLoaded());
 });
 
-commonPasswords('have every word of the list, in any case', () => {
+commonPasswords('contain every word of the list, in any case', () => {
   const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
   const forms = listed().flatMap((word) => [word, word.toUpperCase(), capital(word)]);
 
@@ -64,7 +64,7 @@ for (const password of [
     '0000000qwerty1111111',
   ],
 ]) {
-  commonPasswords(`have ${password}`, () => assert.ok(common.has(password)));
+  commonPasswords(`contain ${password}`, () => assert.ok(common.has(password)));
 }
 
 for (const password of [
@@ -82,25 +82,28 @@ for (const password of [
     'love-8-hate',
   ],
 ]) {
-  commonPasswords(`do not have “${password}”`, () => assert.not.ok(common.has(password)));
+  commonPasswords(`do not contain “${password}”`, () => assert.not.ok(common.has(password)));
 }
 
-commonPasswords('have every word of six letters or more with up to nine digits and signs around it', () => {
-  const words = listed().filter((word) => /^[a-z]{6,}$/.test(word));
-  const decoration = (maxLength: number) =>
-    fc.string({ unit: fc.constantFrom(...'0123456789!@#$%^&*()-_=+. '), maxLength });
+commonPasswords(
+  'contain every word of six letters or more with up to nine digits and signs around it',
+  () => {
+    const words = listed().filter((word) => /^[a-z]{6,}$/.test(word));
+    const decoration = (maxLength: number) =>
+      fc.string({ unit: fc.constantFrom(...'0123456789!@#$%^&*()-_=+. '), maxLength });
 
-  fc.assert(
-    fc.property(fc.constantFrom(...words), decoration(4), decoration(5), (word, before, after) => {
-      assert.ok(common.has(before + word.toUpperCase() + after));
-    }),
-  );
-});
+    fc.assert(
+      fc.property(fc.constantFrom(...words), decoration(4), decoration(5), (word, before, after) => {
+        assert.ok(common.has(before + word.toUpperCase() + after));
+      }),
+    );
+  },
+);
 
-commonPasswords('leave next to all random passwords alone', () => {
+commonPasswords('contain almost no random password', () => {
   const letters = 'abcdefghijklmnopqrstuvwxyz';
   const unit = fc.constantFrom(...letters, ...letters.toUpperCase(), ...'0123456789!#$%&*+-.=?@_');
-  // About one in a million is in the list by chance: a fixed seed keeps that from happening here.
+  // About one in a million random passwords is in the list. The fixed seed generates none of them.
   fc.assert(
     fc.property(fc.string({ unit, minLength: 10, maxLength: 40 }), (password) => {
       assert.not.ok(common.has(password));
@@ -109,13 +112,13 @@ commonPasswords('leave next to all random passwords alone', () => {
   );
 });
 
-commonPasswords('answer for any text, however long, at once', () => {
+commonPasswords('look up texts of any length in linear time', () => {
   fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => common.has(text) !== undefined));
   const started = performance.now();
   for (const text of ['a', '1', '1!', 'a1', '\ud800', '😀', '11!!']) {
     assert.not.ok(common.has(text.repeat(50_000)));
   }
-  // Milliseconds for each; what grows with the square of the length would take minutes.
+  // Linear work takes milliseconds for each; quadratic work would take minutes.
   assert.ok(performance.now() - started < 5000);
 });
 

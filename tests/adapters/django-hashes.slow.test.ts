@@ -17,7 +17,7 @@ const SOME_TEXT = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 200 })
   .filter((text) => text.isWellFormed());
 
-const hashes = suite<{ hasher: PasswordHasher }>("hashes of Django's");
+const hashes = suite<{ hasher: PasswordHasher }>('Django hashes');
 
 hashes.before(async (context) => {
   context.hasher = await createPasswordHasher(2, CHEAP_HASH);
@@ -37,13 +37,11 @@ const verifyAll = async ({ verify, isOutdated }: PasswordHasher, made: DjangoHas
   assert.equal([...new Set(made.map(({ kind }) => kind))].sort(), KINDS);
 };
 
-hashes('verify with the passwords they were made of, as recorded', ({ hasher }) =>
-  verifyAll(hasher, recorded),
-);
+hashes('verify the recorded passwords', ({ hasher }) => verifyAll(hasher, recorded));
 
 const source =
   djangoPython === undefined ? 'left out, as no Django is installed' : 'made by the Django installed';
-hashes(`verify with the passwords they were made of (${source})`, async ({ hasher }) => {
+hashes(`verify their passwords (${source})`, async ({ hasher }) => {
   console.log(`hashes of Django's: ${source}`);
   if (djangoPython === undefined) return;
   const passwords = [...recorded.map(({ password }) => password), ...fc.sample(SOME_TEXT, 40)];
@@ -51,7 +49,7 @@ hashes(`verify with the passwords they were made of (${source})`, async ({ hashe
   await verifyAll(hasher, runDjango(djangoPython, 'make_hashes.py', [...new Set(passwords)]));
 });
 
-/** Cheap ones of the password `p`, which verify as they are. */
+/** Valid hashes of the password `p` with low costs. */
 const hashOf = (kind: string): string =>
   recorded.find((made) => made.kind === kind && made.password === 'p')?.hash ?? `no ${kind} is recorded`;
 const [argon2, pbkdf2, pbkdf2Sha1, scrypt] = [
@@ -120,7 +118,7 @@ for (const [what, hash, reason] of REFUSED) {
   });
 }
 
-hashes('verify as soon as they are whole', async ({ hasher }) => {
+hashes('verify once they are complete', async ({ hasher }) => {
   for (const hash of [
     argon2,
     bcrypt,
@@ -135,7 +133,7 @@ hashes('verify as soon as they are whole', async ({ hasher }) => {
   }
 });
 
-hashes('are of any cost up to the bounds', () => {
+hashes('are accepted with any cost up to the limits', () => {
   for (const hash of [
     pbkdf2.replace('$100$', '$10000000$'),
     pbkdf2Sha1.replace('$100$', '$10000000$'),
@@ -148,8 +146,8 @@ hashes('are of any cost up to the bounds', () => {
   }
 });
 
-hashes('never throw and never verify another password, whatever is done to them', async ({ hasher }) => {
-  // A digit more makes each of them dearer by a factor that a test can wait for.
+hashes('never throw and never verify another password after random changes', async ({ hasher }) => {
+  // One more digit raises the cost of these only by a factor that a test can wait for.
   const damaged = fc
     .tuple(
       fc.constantFrom(argon2, bcrypt, scrypt, pbkdf2.replace('$100$', '$1$')),
@@ -165,7 +163,7 @@ hashes('never throw and never verify another password, whatever is done to them'
 
   await fc.assert(
     fc.asyncProperty(damaged, async (hash) => {
-      // All others take the same way, and 40 ms each.
+      // All others behave the same and take 40 ms each.
       if (reasonAgainstHash(hash) !== null) return;
       assert.is(await hasher.verify(hash, 'q'), false);
       assert.is(hasher.isOutdated(hash), true);
@@ -174,7 +172,7 @@ hashes('never throw and never verify another password, whatever is done to them'
   );
 });
 
-hashes('leave the event loop to others while they verify', async ({ hasher }) => {
+hashes('do not block the event loop while they are verified', async ({ hasher }) => {
   for (const kind of KINDS) {
     const [dear] = recorded.filter((made) => made.kind === kind);
     assert.ok(dear);

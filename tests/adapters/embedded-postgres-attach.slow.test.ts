@@ -28,7 +28,7 @@ const countOf = async (connection: Connection, sql: string): Promise<number> => 
   }
 };
 
-/** Starts the server in a process of its own, so that it can be killed. */
+/** Starts the server in a separate process, so that it can be killed. */
 const startOwner = async (dataDir: string) => {
   const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(owner.stdout, 'data');
@@ -48,11 +48,11 @@ joining.before(async (context) => {
 });
 joining.after(({ folder }) => folder[Symbol.asyncDispose]());
 
-joining('finds nothing where no server ever ran', async ({ dataDir }) => {
+joining('finds no server in a new data directory', async ({ dataDir }) => {
   assert.is(await attachToEmbeddedPostgres(dataDir), null);
 });
 
-joining('logs in beside the owner, whose server outlives the guest', async ({ dataDir }) => {
+joining('connects to the server of another process, which keeps running afterwards', async ({ dataDir }) => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
 
   const joined = await attachToEmbeddedPostgres(dataDir);
@@ -64,25 +64,28 @@ joining('logs in beside the owner, whose server outlives the guest', async ({ da
   assert.is(rows, 1);
 });
 
-joining('finds nothing once the owner has stopped', async ({ dataDir }) => {
+joining('finds no server after the owner has stopped', async ({ dataDir }) => {
   assert.is(await attachToEmbeddedPostgres(dataDir), null);
 });
 
-joining('finds nothing by the file of a killed server, whoever has its process id', async ({ dataDir }) => {
-  const file = join(dataDir, 'postgres', 'postmaster.pid');
-  const owner = await startOwner(dataDir);
-  const [, ...lines] = (await readFile(file, 'utf8')).split('\n');
-  owner.kill('SIGTERM');
-  await once(owner, 'exit');
-  // As a server leaves it that had no time to end; the process is one that lives.
-  await writeFile(file, [process.pid, ...lines].join('\n'));
+joining(
+  'finds no server by the lock file of a killed one, even if its process id is in use again',
+  async ({ dataDir }) => {
+    const file = join(dataDir, 'postgres', 'postmaster.pid');
+    const owner = await startOwner(dataDir);
+    const [, ...lines] = (await readFile(file, 'utf8')).split('\n');
+    owner.kill('SIGTERM');
+    await once(owner, 'exit');
+    // The lock file that a killed server leaves, with the id of a running process.
+    await writeFile(file, [process.pid, ...lines].join('\n'));
 
-  assert.is(await attachToEmbeddedPostgres(dataDir), null);
-});
+    assert.is(await attachToEmbeddedPostgres(dataDir), null);
+  },
+);
 
-joining('does not talk to a server in a folder of somebody else', async ({ dataDir }) => {
+joining('does not connect to a server in a folder of another user', async ({ dataDir }) => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
-  // Only root can give a folder away; without it there is nothing to try.
+  // Only root can change the owner of a folder, so that other users skip this test.
   if (isRoot) await chown(connection.host, 65533, 65533);
 
   const joined = await attachToEmbeddedPostgres(dataDir);
@@ -106,7 +109,7 @@ guests.after(async ({ folder, server }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-guests('waits for those who have joined, and for nobody else', async ({ dataDir, server }) => {
+guests('waits for attached commands only', async ({ dataDir, server }) => {
   const own = new Client(server.connection);
   await own.connect();
   const joined = await attachToEmbeddedPostgres(dataDir);
@@ -124,7 +127,7 @@ guests('waits for those who have joined, and for nobody else', async ({ dataDir,
   assert.equal(order, ['leaves', 'all gone']);
 });
 
-guests('does not wait for the guests of a server that is gone', async ({ server }) => {
+guests('does not wait for the clients of a server that has ended', async ({ server }) => {
   await server.stop();
 
   await waitForAttached(server.connection);

@@ -80,7 +80,7 @@ const exists = (path: string): Promise<boolean> =>
 
 const test = suite('startEmbeddedPostgres');
 
-test('makes a UTF-8 database that syncs to disk and listens on a private socket only', async () => {
+test('creates a UTF-8 database that syncs to disk and listens on a private socket only', async () => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
 
   const [row] = await query(
@@ -97,7 +97,7 @@ test('makes a UTF-8 database that syncs to disk and listens on a private socket 
   assert.not(await exists(connection.host), 'the socket directory is removed');
 });
 
-test('keeps the password out of reach of the user that runs the server', async () => {
+test('keeps the password unreadable for the user that runs the server', async () => {
   const file = await stat(join(dataDir, 'database-password'));
 
   assert.is(file.mode & 0o777, 0o600);
@@ -149,7 +149,7 @@ test('refuses a password file that other users can read', async () => {
   );
 });
 
-test('refuses a password that is not the one of the cluster', async () => {
+test('refuses a password that is not that of the cluster', async () => {
   const file = join(dataDir, 'database-password');
   const password = await readFile(file, 'utf8');
   await writeFile(file, 'x'.repeat(64));
@@ -171,7 +171,7 @@ test('refuses a cluster of an earlier version in one line', async () => {
   assert.match(error.message, 'was made by an earlier Steward');
 });
 
-test('makes a cluster for a user without an entry in /etc/passwd', async () => {
+test('creates a cluster for a user without an entry in /etc/passwd', async () => {
   if (!isRoot || !(await canMapUsers())) return;
   const parent = join(tmpdir(), `${basename(folder)}-stranger`);
   await mkdir(parent);
@@ -194,7 +194,7 @@ test('makes a cluster for a user without an entry in /etc/passwd', async () => {
   }
 });
 
-test('asks for the password', async () => {
+test('requires the password', async () => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
 
   const refused = await failure(query({ ...connection, password: 'wrong' }, 'select 1'));
@@ -203,7 +203,7 @@ test('asks for the password', async () => {
   assert.match(refused.message, 'password authentication failed');
 });
 
-test('runs without rights on the folders above, and leaves those as they are', async () => {
+test('needs no access to the parent folders, and does not change them', async () => {
   const parent = join(folder, 'closed');
   await mkdir(parent, { mode: 0o700 });
 
@@ -226,7 +226,7 @@ test('refuses a second start in one line that names the first', async () => {
   assert.is(error.message, `${reason} Stop it first, or set another DATA_DIR.`);
 });
 
-test('lets one of two first starts win', async () => {
+test('lets one of two simultaneous first starts succeed', async () => {
   const contested = join(folder, 'contested');
 
   const starts = await Promise.allSettled([1, 2].map(() => startEmbeddedPostgres({ dataDir: contested })));
@@ -238,7 +238,7 @@ test('lets one of two first starts win', async () => {
   assert.equal(losers, ['DataDirInUse']);
 });
 
-test('ends with its owner, however that dies, and keeps what was committed', async () => {
+test('stops when its owner ends in any way, and keeps committed data', async () => {
   const { owner, connection } = await startOwner(dataDir);
   const pid = await serverPid(dataDir);
   await query(connection, 'create table kept (id int); insert into kept values (7)');
@@ -252,7 +252,7 @@ test('ends with its owner, however that dies, and keeps what was committed', asy
   assert.equal(rows, [{ id: 7 }]);
 });
 
-test('leaves no process behind when nobody starts again', async () => {
+test('leaves no process running if there is no second start', async () => {
   const { owner, connection } = await startOwner(dataDir);
   const pid = await serverPid(dataDir);
 
@@ -264,9 +264,9 @@ test('leaves no process behind when nobody starts again', async () => {
   assert.not(await exists(connection.host), 'the socket directory is removed');
 });
 
-test('is not stopped by a lock file whose process id belongs to another process by now', async () => {
+test('starts despite a lock file whose process id now belongs to another process', async () => {
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
-  // PostgreSQL counts only processes of its own user as alive.
+  // PostgreSQL only treats processes of its own user as alive.
   const owner = await stat(join(dataDir, 'postgres'));
   const stranger = spawn('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {});
   const lines = [stranger.pid, '/proc/self/cwd', 1, 5432, '/tmp/steward-gone', '', ' 1 1', 'ready', ''];
@@ -279,7 +279,7 @@ test('is not stopped by a lock file whose process id belongs to another process 
   assert.not(await exists(lockFile));
 });
 
-test('starts after an initdb that was killed in the middle', async () => {
+test('starts after a killed initdb', async () => {
   const halfway = join(folder, 'halfway');
   await mkdir(join(halfway, 'postgres.initdb-aaaaaa', 'data', 'base'), { recursive: true });
   const owner = spawn(process.execPath, [OWNER, halfway], { stdio: 'ignore' });
@@ -296,7 +296,7 @@ test('starts after an initdb that was killed in the middle', async () => {
   assert.not((await readdir(halfway)).some((name) => name.includes('initdb')));
 });
 
-test('tells when the server ends by itself', async () => {
+test('reports when the server ends unexpectedly', async () => {
   const { exited, stop } = await startEmbeddedPostgres({ dataDir });
 
   process.kill(await serverPid(dataDir), 'SIGQUIT');
@@ -306,7 +306,7 @@ test('tells when the server ends by itself', async () => {
   assert.is(status, 0);
 });
 
-test('says why the server does not start', async () => {
+test('reports why the server does not start', async () => {
   const start = startEmbeddedPostgres({ dataDir, postgresSettings: { shared_buffers: 'plenty' } });
 
   const error = await failure(start);
@@ -327,7 +327,7 @@ test.run();
 
 const binaries = suite('copyBinaries');
 
-binaries('makes a copy that any account can run, once', async () => {
+binaries('makes a copy that every account can run, once', async () => {
   const native = join(folder, 'package', 'native');
   await mkdir(join(native, 'bin'), { recursive: true, mode: 0o700 });
   await mkdir(join(native, 'lib'));
@@ -346,7 +346,7 @@ binaries('makes a copy that any account can run, once', async () => {
   assert.equal((await readdir(folder)).filter((name) => name.startsWith('steward-postgres')).length, 1);
 });
 
-binaries('knows a folder that the account cannot enter', async () => {
+binaries('detects a folder that the account cannot enter', async () => {
   const stranger = { uid: 65533, gid: 65533 };
 
   assert.ok(await canReach('/usr/bin', stranger));

@@ -27,14 +27,14 @@ const published = async () => {
   return { dir, packages, file: join(dir, 'sales-1.0.0.tgz') };
 };
 
-folder('leaves the package and its checksum as sha256sum writes it, and nothing else', async () => {
+folder('writes the package and its checksum in the format of sha256sum, and no other files', async () => {
   const { dir, file } = await published();
 
   assert.equal((await readdir(dir)).sort(), ['sales-1.0.0.tgz', 'sales-1.0.0.tgz.sha256']);
   assert.is(await readFile(`${file}.sha256`, 'utf8'), `${sha256(ONE)}  sales-1.0.0.tgz\n`);
 });
 
-folder('leaves nothing behind a refused publish', async () => {
+folder('leaves no files after a refused publish', async () => {
   const { dir, packages } = await published();
 
   await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
@@ -42,7 +42,7 @@ folder('leaves nothing behind a refused publish', async () => {
   assert.is((await readdir(dir)).length, 2);
 });
 
-folder('is away where no folder can be made', async () => {
+folder('is unavailable if its folder cannot be created', async () => {
   const packages = createFolderPackageStore({ dir: '/proc/packages' });
   const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
@@ -51,7 +51,7 @@ folder('is away where no folder can be made', async () => {
   assert.match(String(cause), 'The folder /proc/packages cannot be made');
 });
 
-folder('never shows a reader bytes without their checksum, or half of them', async () => {
+folder('never shows a reader partial bytes, or bytes without a checksum', async () => {
   const packages = createFolderPackageStore({ dir: sources.fresh() });
 
   const looks = await publishBeforeReader(packages, await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
@@ -59,7 +59,7 @@ folder('never shows a reader bytes without their checksum, or half of them', asy
   assert.ok(looks > 3, `only ${looks} looks`);
 });
 
-folder('takes up what a publisher left that died before its bytes were there', async () => {
+folder('completes a publish that ended before its bytes were written', async () => {
   const { packages, file } = await published();
   await unlink(file);
 
@@ -70,7 +70,7 @@ folder('takes up what a publisher left that died before its bytes were there', a
   assert.is(await openedHash(packages), sha256(ONE));
 });
 
-folder('gives a checksum to the bytes somebody put there, and never exchanges them', async () => {
+folder('adds a checksum to a file that was copied into the folder, and never replaces it', async () => {
   const { packages, file } = await published();
   await unlink(`${file}.sha256`);
 
@@ -82,7 +82,7 @@ folder('gives a checksum to the bytes somebody put there, and never exchanges th
 });
 
 for (const [what, text, isValid] of CHECKSUM_FORMS) {
-  folder(`${isValid ? 'takes' : 'refuses'} a checksum file with ${what}`, async () => {
+  folder(`${isValid ? 'accepts' : 'refuses'} a checksum file with ${what}`, async () => {
     const { packages, file } = await published();
     await writeFile(`${file}.sha256`, text);
 
@@ -91,7 +91,7 @@ for (const [what, text, isValid] of CHECKSUM_FORMS) {
   });
 }
 
-folder('passes over other files', async () => {
+folder('ignores other files', async () => {
   const { dir, packages } = await published();
   for (const name of [
     '.sales-2.0.0.tgz.x.tmp',
@@ -106,7 +106,7 @@ folder('passes over other files', async () => {
   assert.equal(await packages.versions('sales'), ['1.0.0']);
 });
 
-folder('is away when its folder cannot be used', async () => {
+folder('is unavailable if its folder cannot be used', async () => {
   const packages = createFolderPackageStore({ dir: join(await sources.fileOf(ONE), 'below-a-file') });
   const source = await sources.fileOf(ONE);
 
@@ -117,7 +117,7 @@ folder('is away when its folder cannot be used', async () => {
   assert.match(String(problem.cause), /ENOTDIR/);
 });
 
-folder('is away when its checksum cannot be read', async () => {
+folder('is unavailable if a checksum cannot be read', async () => {
   const { packages, file } = await published();
   await unlink(`${file}.sha256`);
   await mkdir(`${file}.sha256`);

@@ -6,7 +6,7 @@ import { rejectsWith } from '../support/rejects-with.ts';
 
 const hasher = suite('password hasher');
 
-hasher('makes argon2id hashes of 19 MiB and two passes, which verify', async () => {
+hasher('makes argon2id hashes with 19 MiB and two passes, and verifies them', async () => {
   const { hash, verify, isOutdated } = await createPasswordHasher(2);
   const made = await hash('a password');
 
@@ -16,7 +16,7 @@ hasher('makes argon2id hashes of 19 MiB and two passes, which verify', async () 
   assert.is(isOutdated(made), false);
 });
 
-hasher('takes its own of other costs and of another variant for outdated', async () => {
+hasher('treats its hashes with other costs or another variant as outdated', async () => {
   const { verify, isOutdated } = await createPasswordHasher(2);
   const costs = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
@@ -32,7 +32,7 @@ hasher('takes its own of other costs and of another variant for outdated', async
   }
 });
 
-hasher('verifies nothing against no hash, or one of another kind', async () => {
+hasher('verifies no password against a missing hash or one of another kind', async () => {
   const { verify } = await createPasswordHasher(2);
 
   for (const hash of [null, '', 'plain', 'pbkdf2_sha256$1$salt$hash', '$argon2id$v=19$broken']) {
@@ -40,7 +40,7 @@ hasher('verifies nothing against no hash, or one of another kind', async () => {
   }
 });
 
-hasher('refuses more than its queue holds instead of letting everybody wait', async () => {
+hasher('refuses work when its queue is full', async () => {
   const { hash } = await createPasswordHasher(1);
   const asked = Array.from({ length: 80 }, () => hash('x'));
 
@@ -53,9 +53,9 @@ hasher('refuses more than its queue holds instead of letting everybody wait', as
   assert.ok(await hash('room again'));
 });
 
-hasher('counts the work in its queue rather than who waits there', async () => {
+hasher('limits its queue by work, not by the number of callers', async () => {
   const { verify, hash } = await createPasswordHasher(1);
-  // About 3 s of work, almost as much as may be ahead of anybody.
+  // About 3 s of work, almost the limit of the queue.
   const dear = `pbkdf2_sha256$10000000$salt$${'A'.repeat(43)}=`;
 
   const admitted = [verify(dear, 'x'), hash('x'), hash('x')];

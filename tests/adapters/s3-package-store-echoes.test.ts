@@ -7,7 +7,7 @@ import { makeSources, ONE } from '../support/package-store-rules.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 setCredentials();
-const echoes = suite('an S3 server that repeats what it was sent');
+const echoes = suite('S3 package store with a server that echoes requests');
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -29,7 +29,7 @@ const headersOf = ({ headers }: IncomingMessage): string =>
 const errorXml = (code: string, message: string): string =>
   `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`;
 
-const ANSWERS: [what: string, answer: Answer, told: RegExp][] = [
+const ANSWERS: [what: string, answer: Answer, expected: RegExp][] = [
   [
     'in its message',
     (request, response) => {
@@ -58,8 +58,8 @@ const ANSWERS: [what: string, answer: Answer, told: RegExp][] = [
   ],
 ];
 
-for (const [what, answer, told] of ANSWERS) {
-  echoes(`${what} is told by code, status and request id alone`, async () => {
+for (const [what, answer, expected] of ANSWERS) {
+  echoes(`reports ${what} by code, status and request id only`, async () => {
     await using server = await startServer(answer);
     await using sources = await makeSources();
     const lines: string[] = [];
@@ -68,19 +68,19 @@ for (const [what, answer, told] of ANSWERS) {
 
     const problem = await problemOf(packages.list(), 'package-store-unavailable');
     logger.error({ err: problem }, 'package-store-unavailable');
-    // Of an answer that cannot be read, publishing takes the bytes for another package.
+    // If the response cannot be read, publishing assumes that the bytes belong to another package.
     const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
     const [published] = await Promise.allSettled([publishing]);
     logger.error({ err: published.status === 'rejected' && published.reason }, 'publish');
 
     assert.is(lines.length, 2);
     assert.is(published.status, 'rejected');
-    assert.match(String(problem.cause), told);
+    assert.match(String(problem.cause), expected);
     assert.not.match(lines.join(), /MIRRORED|AWS4-HMAC|Credential=|Signature=/);
   });
 }
 
-echoes('is not even asked at an address that is none, which may hold a password', async () => {
+echoes('sends no request to an invalid address, which may contain a password', async () => {
   process.env.AWS_ENDPOINT_URL_S3 = 'ftp://user:a-secret-of-mine@host.invalid';
   const { cause } = await problemOf(
     storeOn({ endpoint: undefined }).list(),

@@ -5,9 +5,9 @@ import { problemOf } from '../support/build-package.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 setCredentials();
-const listings = suite('listings of an S3 server that lists wrongly');
+const listings = suite('S3 package store with invalid listings');
 
-/** A server that answers every list with one package, and then with `more` of the number of the page. */
+/** A server whose every list has one package, followed by `more(page)`. */
 const startLister = async (more: (page: number) => string) => {
   let pages = 0;
   const server = createServer((_request, response) => {
@@ -36,9 +36,9 @@ for (const [what, more, pages] of [
   ['the same page again', () => truncated('same'), 2],
   ['two pages in turn', (page: number) => truncated(String(page % 2)), 3],
   ['no way to the next page', () => '<IsTruncated>true</IsTruncated>', 1],
-  ['new pages for ever', (page: number) => truncated(String(page)), 20],
+  ['new pages without end', (page: number) => truncated(String(page)), 20],
 ] as const) {
-  listings(`are refused when it tells ${what}`, async () => {
+  listings(`refuses ${what}`, async () => {
     await using server = await startLister(more);
 
     const problem = await problemOf(
@@ -51,7 +51,7 @@ for (const [what, more, pages] of [
   });
 }
 
-listings('are taken up to the last page that may be', async () => {
+listings('reads up to the maximum number of pages', async () => {
   await using server = await startLister((page) => (page === 20 ? WHOLE : truncated(String(page))));
 
   assert.is((await storeOn(server, '', { maxPages: 20 }).versions('sales')).length, 20);

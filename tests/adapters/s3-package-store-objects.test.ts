@@ -13,7 +13,7 @@ import { setCredentials, storeOn } from '../support/s3-store.ts';
 setCredentials();
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
-const objects = suite<{ server: S3Server; sources: Sources }>('objects of an S3 package store');
+const objects = suite<{ server: S3Server; sources: Sources }>('objects of the S3 package store');
 
 const NAME = 'sales-1.0.0.tgz';
 
@@ -26,13 +26,13 @@ objects.after.each(async ({ server, sources }) => {
   await sources[Symbol.asyncDispose]();
 });
 
-/** Puts an object there as somebody would who does not go through the store. */
+/** Uploads an object directly, without the store. */
 const putObject = async (server: S3Server, key: string, bytes: string | Buffer): Promise<void> => {
   await mkdir(dirname(server.fileOf(key)), { recursive: true });
   await writeFile(server.fileOf(key), bytes);
 };
 
-objects('are the package and its checksum as sha256sum writes it, and nothing else', async (context) => {
+objects('are the package and its checksum in the format of sha256sum', async (context) => {
   const { server, sources } = context;
   await storeOn(server, 'team/apps').publish('sales', '1.0.0', await sources.fileOf(ONE));
 
@@ -42,7 +42,7 @@ objects('are the package and its checksum as sha256sum writes it, and nothing el
   assert.is(checksum, `${sha256(ONE)}  ${NAME}\n`);
 });
 
-objects('may be copied from a store’s folder, and to one', async ({ server, sources }) => {
+objects('can be copied from and to the folder of a folder store', async ({ server, sources }) => {
   const dir = sources.fresh();
   const folder = createFolderPackageStore({ dir });
   await folder.publish('sales', '1.0.0', await sources.fileOf(ONE));
@@ -64,7 +64,7 @@ objects('may be copied from a store’s folder, and to one', async ({ server, so
   }
 });
 
-objects('belong to the prefix that they are directly under', async ({ server, sources }) => {
+objects('belong to the prefix directly above them', async ({ server, sources }) => {
   const file = await sources.fileOf(ONE);
   for (const prefix of ['', 'a', 'a/b', 'ab'])
     await storeOn(server, prefix).publish(`in-${prefix.replace('/', '_')}`, '1.0.0', file);
@@ -76,7 +76,7 @@ objects('belong to the prefix that they are directly under', async ({ server, so
   assert.is(await storeOn(server, 'a').open('in-ab', '1.0.0'), null);
 });
 
-objects('are where AWS_ENDPOINT_URL_S3 says, when no endpoint is told', async ({ server, sources }) => {
+objects('are stored at AWS_ENDPOINT_URL_S3 if no endpoint is configured', async ({ server, sources }) => {
   process.env.AWS_ENDPOINT_URL_S3 = server.endpoint;
   const packages = storeOn({ endpoint: undefined });
   await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
@@ -86,7 +86,7 @@ objects('are where AWS_ENDPOINT_URL_S3 says, when no endpoint is told', async ({
   assert.is((await server.keys()).length, 2);
 });
 
-objects('are listed beyond a page of 1,000, and only those of the slug', async ({ server }) => {
+objects('are listed beyond the page limit of 1,000, and only those of the slug', async ({ server }) => {
   const versions = Array.from({ length: 1100 }, (_, i) => `1.0.${i}`);
   await mkdir(dirname(server.fileOf('apps/x')), { recursive: true });
   for (const version of versions) await putObject(server, `apps/sales-${version}.tgz`, '');
@@ -100,7 +100,7 @@ objects('are listed beyond a page of 1,000, and only those of the slug', async (
   assert.is((await storeOn(server, 'apps').list()).length, 1150);
 });
 
-objects('that are no packages are passed over', async ({ server, sources }) => {
+objects('that are no packages are ignored', async ({ server, sources }) => {
   const packages = storeOn(server, 'apps');
   await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
   const strays = [
@@ -117,7 +117,7 @@ objects('that are no packages are passed over', async ({ server, sources }) => {
   assert.equal(await packages.list(), [{ slug: 'sales', version: '1.0.0' }]);
 });
 
-objects('never show a reader bytes without their checksum, or half of them', async ({ server, sources }) => {
+objects('never show a reader partial bytes, or bytes without a checksum', async ({ server, sources }) => {
   const looks = await publishBeforeReader(
     storeOn(server),
     await sources.fileOf(Buffer.alloc(3_000_000, 'x')),
@@ -126,19 +126,22 @@ objects('never show a reader bytes without their checksum, or half of them', asy
   assert.ok(looks > 3, `only ${looks} looks`);
 });
 
-objects('of a publisher that died before its bytes were there are taken up', async ({ server, sources }) => {
-  const packages = storeOn(server);
-  await putObject(server, `${NAME}.sha256`, `${sha256(ONE)}  ${NAME}\n`);
+objects(
+  'of a publisher that ended before its bytes were written are completed',
+  async ({ server, sources }) => {
+    const packages = storeOn(server);
+    await putObject(server, `${NAME}.sha256`, `${sha256(ONE)}  ${NAME}\n`);
 
-  assert.is(await packages.open('sales', '1.0.0'), null);
-  assert.equal(await packages.versions('sales'), []);
-  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
-  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+    assert.is(await packages.open('sales', '1.0.0'), null);
+    assert.equal(await packages.versions('sales'), []);
+    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
-  assert.is(await openedHash(packages), sha256(ONE));
-});
+    assert.is(await openedHash(packages), sha256(ONE));
+  },
+);
 
-objects('that somebody put there get a checksum, and are never exchanged', async ({ server, sources }) => {
+objects('that were uploaded directly get a checksum and are never replaced', async ({ server, sources }) => {
   const packages = storeOn(server);
   await putObject(server, NAME, ONE);
 
@@ -153,7 +156,7 @@ for (const [what, text, isValid] of [
   ...CHECKSUM_FORMS,
   ['a whole archive', 'x'.repeat(1_000_000), false] as const,
 ]) {
-  objects(`${isValid ? 'take' : 'refuse'} a checksum with ${what}`, async ({ server, sources }) => {
+  objects(`${isValid ? 'accept' : 'refuse'} a checksum with ${what}`, async ({ server, sources }) => {
     const packages = storeOn(server);
     await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
     await unlink(server.fileOf(`${NAME}.sha256`));
@@ -172,7 +175,7 @@ for (const [what, before, after] of [
   ['shrinking', Buffer.alloc(3_000_000, 'x'), Buffer.alloc(2_000_000, 'x')],
 ] as const) {
   objects(
-    `are not made of a ${what} file that changes while it is published`,
+    `are not created from a ${what} file that changes while it is published`,
     async ({ server, sources }) => {
       const file = await sources.fileOf(before);
       server.conduct.before = async (method) => {

@@ -10,10 +10,10 @@ import { KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
-const outages = suite<{ server: S3Server; sources: Sources }>('an S3 package store that fails');
+const outages = suite<{ server: S3Server; sources: Sources }>('outages of the S3 package store');
 
 const SALES = { slug: 'sales', version: '1.0.0' };
-/** Bytes that do not shrink, so that half a package is some time before its end. */
+/** Incompressible bytes, so that half a package ends well before the last file. */
 const noise = Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(Math.random() * 256)));
 const PACKAGE = packageOf([tarEntry({ path: 'noise', body: noise })]);
 
@@ -36,7 +36,7 @@ outages.after(async ({ server, sources }) => {
   await sources[Symbol.asyncDispose]();
 });
 
-/** What everything that the store can be asked for fails with. */
+/** The errors of all operations of the store. */
 const failuresOf = async (packages: PackageStore, sources: Sources): Promise<string[]> => {
   const file = await sources.fileOf(ONE);
   const problems = await Promise.all(
@@ -54,39 +54,42 @@ const isToldEverywhere = async (packages: PackageStore, sources: Sources, reason
   for (const failure of await failuresOf(packages, sources)) assert.match(failure, reason);
 };
 
-outages('is away when the connection is refused', async ({ server, sources }) => {
+outages('store is unavailable if the connection is refused', async ({ server, sources }) => {
   await server.stop();
 
   await isToldEverywhere(storeOn(server), sources, /ECONNREFUSED/);
 });
 
-outages('is away when its host has no address', async ({ sources }) => {
+outages('store is unavailable if its host has no address', async ({ sources }) => {
   await isToldEverywhere(storeOn({ endpoint: 'http://host.invalid' }), sources, /ENOTFOUND|EAI_AGAIN/);
 });
 
-outages('is away when the bucket does not exist', async ({ server, sources }) => {
+outages('store is unavailable if the bucket does not exist', async ({ server, sources }) => {
   await isToldEverywhere(storeOn(server, '', { bucket: 'no-such-bucket' }), sources, /NoSuchBucket/);
 });
 
-outages('is away when access is denied', async ({ server, sources }) => {
+outages('store is unavailable if access is denied', async ({ server, sources }) => {
   server.conduct.fault = 'AccessDenied';
 
   await isToldEverywhere(storeOn(server), sources, /AccessDenied/);
 });
 
-outages('is away when only the listing, or only the objects, are denied', async ({ server }) => {
-  const packages = storeOn(server);
-  server.conduct.fault = 'AccessDenied';
+outages(
+  'store is unavailable if access to only the list or only the objects is denied',
+  async ({ server }) => {
+    const packages = storeOn(server);
+    server.conduct.fault = 'AccessDenied';
 
-  server.conduct.affects = (_method, path) => path === '/packages/';
-  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
-  await problemOf(packages.open('nothing', '1.0.0'), 'package-store-unavailable');
-  server.conduct.affects = (_method, path) => path !== '/packages/';
-  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
-  assert.is(await packages.open('nothing', '1.0.0'), null);
-});
+    server.conduct.affects = (_method, path) => path === '/packages/';
+    await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
+    await problemOf(packages.open('nothing', '1.0.0'), 'package-store-unavailable');
+    server.conduct.affects = (_method, path) => path !== '/packages/';
+    await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
+    assert.is(await packages.open('nothing', '1.0.0'), null);
+  },
+);
 
-outages('is away when it fails again and again, after three tries', async ({ server }) => {
+outages('store is unavailable after three failed attempts', async ({ server }) => {
   server.conduct.fault = 'InternalError';
 
   const { cause } = await problemOf(storeOn(server).versions('sales'), 'package-store-unavailable');
@@ -95,20 +98,20 @@ outages('is away when it fails again and again, after three tries', async ({ ser
   assert.is(server.failedRequests.length, 3);
 });
 
-outages('is not away when only the first try fails', async ({ server }) => {
+outages('store is available if only the first attempt fails', async ({ server }) => {
   server.conduct.fault = 'InternalError';
   server.conduct.affects = () => server.failedRequests.length < 1;
 
   assert.equal(await storeOn(server).versions('sales'), ['1.0.0']);
 });
 
-outages('is away when it does not answer', async ({ server, sources }) => {
+outages('store is unavailable if it does not respond', async ({ server, sources }) => {
   server.conduct.fault = 'hangs';
 
   await isToldEverywhere(storeOn(server, '', { silenceMs: 200 }), sources, /TimeoutError/);
 });
 
-outages('is away when it answers with something else than S3', async () => {
+outages('store is unavailable if the server does not speak S3', async () => {
   const other = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<html><body><p>Welcome!</p></body></html>');
@@ -124,7 +127,7 @@ outages('is away when it answers with something else than S3', async () => {
 });
 
 for (const fault of ['breaks', 'stalls'] as const) {
-  outages(`is away when it ${fault} in the middle of a package`, async ({ server }) => {
+  outages(`store is unavailable if the server ${fault} in the middle of a package`, async ({ server }) => {
     const stored = await storeOn(server, '', { silenceMs: 300 }).open('sales', '1.0.0');
     server.conduct.fault = fault;
     assert.ok(stored);
@@ -137,7 +140,7 @@ for (const fault of ['breaks', 'stalls'] as const) {
   });
 }
 
-outages('is away when it goes between the look and the bytes', async ({ server }) => {
+outages('store is unavailable if the server stops between lookup and download', async ({ server }) => {
   const stored = await storeOn(server).open('sales', '1.0.0');
   await server.stop();
   assert.ok(stored);
@@ -145,7 +148,7 @@ outages('is away when it goes between the look and the bytes', async ({ server }
   await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 });
 
-outages('is there again once the server is', async ({ server }) => {
+outages('store is available again once the server is', async ({ server }) => {
   const packages = storeOn(server);
   await server.stop();
   await problemOf(packages.versions('sales'), 'package-store-unavailable');
@@ -157,7 +160,7 @@ outages('is there again once the server is', async ({ server }) => {
   assert.is((await inspectPackage(stored, SALES)).manifest.slug, 'sales');
 });
 
-outages('asks for no bytes that nobody reads', async ({ server }) => {
+outages('store requests no bytes that are never read', async ({ server }) => {
   const stored = await storeOn(server).open('sales', '1.0.0');
   const asked = server.requests.length;
 
@@ -176,7 +179,7 @@ const WRONG: [what: string, keys: Record<string, string>, reason: RegExp][] = [
   ['secret', { ...KEYS, AWS_SECRET_ACCESS_KEY: 'a-secret-of-mine' }, /SignatureDoesNotMatch/],
 ];
 for (const [what, keys, reason] of WRONG) {
-  outages(`tells of a wrong ${what}, and neither key nor signature`, async ({ server, sources }) => {
+  outages(`error names a wrong ${what}, but neither key nor signature`, async ({ server, sources }) => {
     setCredentials(keys);
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });

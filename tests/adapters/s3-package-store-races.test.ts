@@ -9,7 +9,7 @@ import type { Conduct } from '../support/s3-server-conduct.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 setCredentials();
-const races = suite('publishers in one bucket at the same time');
+const races = suite('concurrent publishers in one bucket');
 
 const isClaim = (request: string): boolean => /^PUT .*\.sha256/.test(request);
 
@@ -30,7 +30,7 @@ const startHolding = async (condition: Conduct['condition']) => {
 };
 
 for (const condition of ['ignored', 'unknown'] as const) {
-  races(`wait for one that is late, where If-None-Match is ${condition}`, async () => {
+  races(`wait for a slow one, where If-None-Match is ${condition}`, async () => {
     await using sources = await makeSources();
     const { server, claimed, release } = await startHolding(condition);
     await using _closed = server;
@@ -49,7 +49,7 @@ for (const condition of ['ignored', 'unknown'] as const) {
   });
 }
 
-races('are told at once who was first, where If-None-Match is obeyed', async () => {
+races('learn immediately which one was first, where If-None-Match is obeyed', async () => {
   await using sources = await makeSources();
   const { server, claimed, release } = await startHolding('obeyed');
   await using _closed = server;
@@ -64,7 +64,7 @@ races('are told at once who was first, where If-None-Match is obeyed', async () 
   assert.is(await openedHash(packages), sha256(TWO));
 });
 
-races('may try again when the first one’s claim is not there yet', async () => {
+races('can retry if the claim of the first one is not visible yet', async () => {
   await using sources = await makeSources();
   await using server = await startS3Server();
   const packages = storeOn(server);

@@ -7,13 +7,13 @@ import { setCredentials, storeOn } from '../support/s3-store.ts';
 setCredentials();
 
 const CONDITIONS = ['obeyed', 'ignored', 'unknown'] as const;
-/** All before the first suite runs: uvu does not wait for what a file awaits between two. */
+/** All start before the first suite runs: uvu does not wait for what a file awaits between two suites. */
 const servers = await Promise.all(CONDITIONS.map((condition) => startS3Server({ condition, fault: null })));
 
 for (const server of servers) {
   const name = `S3 (If-None-Match ${server.conduct.condition})`;
   testPackageStore(name, (use) => {
-    // How long twenty publishers may take from their look to their write on a busy machine.
+    // How long 20 publishers may take from lookup to write on a busy machine.
     const settleMs = use === 'concurrent' ? 2000 : 1;
     return storeOn(server, `stores/${randomUUID()}`, { settleMs });
   });

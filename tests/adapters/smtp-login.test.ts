@@ -30,9 +30,9 @@ const sendTo = async (url: string) => {
   return { reason: '', ...delivery };
 };
 
-const login = suite('login and TLS of the SMTP mailer');
+const login = suite('SMTP mailer: login and TLS');
 
-login('logs in with what the URL says, percent-decoded', async () => {
+login('logs in with the percent-decoded credentials of the URL', async () => {
   const seen: unknown[] = [];
   const server = await startSmtpServer({
     disabledCommands: ['STARTTLS'],
@@ -50,7 +50,7 @@ login('logs in with what the URL says, percent-decoded', async () => {
   assert.equal(seen, [[USER, PASSWORD]]);
 });
 
-login('fails, and not for good, when the login is refused, and tells nothing of it', async () => {
+login('fails temporarily if the login is refused, without revealing credentials', async () => {
   const server = await startSmtpServer({ disabledCommands: ['STARTTLS'], authOptional: false });
   server.faults.login = () => ({ status: 535, text: `no ${USER} with ${PASSWORD}` });
 
@@ -60,7 +60,7 @@ login('fails, and not for good, when the login is refused, and tells nothing of 
   assert.equal(delivery, { outcome: 'failed', reason: 'The mail server refused the login (535).' });
 });
 
-login('strikes secrets and links out of whatever the server says', () => {
+login('removes secrets and links from responses of the server', () => {
   const server = readSmtpUrl(`smtp://${LOGIN}@mail.test`);
   const key = 'kGq3vY0pZ1aBcDeFgHiJkLmNoPqRsTuV';
   const encoded = Buffer.from(`\0${USER}\0${PASSWORD}`).toString('base64');
@@ -85,7 +85,7 @@ login('strikes secrets and links out of whatever the server says', () => {
   });
 });
 
-login('reads hosts, ports and what is secure', () => {
+login('reads host, port and TLS mode of the URL', () => {
   const read = (url: string) => {
     const { host, port, isSecure } = readSmtpUrl(url);
     return [host, port, isSecure];
@@ -100,7 +100,7 @@ for (const { name, scheme, options } of [
   { name: 'smtps', scheme: 'smtps', options: { secure: true } },
   { name: 'STARTTLS, where it is offered', scheme: 'smtp', options: { disabledCommands: ['AUTH'] } },
 ]) {
-  login(`uses TLS by ${name}, and believes no certificate that nobody vouches for`, async () => {
+  login(`uses TLS by ${name}, and refuses an untrusted certificate`, async () => {
     const known = tls.getCACertificates('default');
     let secured = 0;
     const server = await startSmtpServer({

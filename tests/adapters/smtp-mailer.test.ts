@@ -9,12 +9,13 @@ const MAIL: Mail = {
   date: new Date('2026-11-21T12:00:00.000Z'),
   from: { name: 'Acme, "Analytics" <Ünïcode>', address: 'no-reply@acme.test' },
   to: 'ada@guest.test',
-  subject: 'Grüße, and a line that is long enough to be folded by whoever writes the header of this mail',
+  subject:
+    'Grüße, and a line that is long enough to be folded by the library that writes the header of this mail',
   text: 'Hello,\n\n.a line that begins with a dot\nhttps://steward.test/invitation/KEY/?signature=SIGNATURE\n',
   html: '<p>Hello</p>',
 };
 
-const smtp = suite<{ server: TestSmtpServer }>('the SMTP mailer');
+const smtp = suite<{ server: TestSmtpServer }>('SMTP mailer');
 
 smtp.before.each(async (context) => {
   context.server = await startSmtpServer();
@@ -30,10 +31,10 @@ const sendTo = async (url: string, timeoutsMs: Partial<SmtpTimeouts> = {}): Prom
   }
 };
 
-/** Only what failed has a reason. */
+/** Only failures have a reason. */
 const reasonOf = (delivery: Delivery): string => ('reason' in delivery ? delivery.reason : '');
 
-smtp('hands over exactly what was written, in both forms', async ({ server }) => {
+smtp('sends text and HTML exactly as written', async ({ server }) => {
   assert.equal(await sendTo(server.url), { outcome: 'taken' });
 
   const [taken] = server.taken;
@@ -65,7 +66,7 @@ smtp('hands over exactly what was written, in both forms', async ({ server }) =>
 });
 
 smtp(
-  'fails where no server listens, or one never greets, answers, or ends what it says',
+  'fails if no server listens, or if it does not greet, respond or complete a response',
   async ({ server }) => {
     const gone = await startSmtpServer();
     await gone.close();
@@ -86,65 +87,59 @@ smtp(
 
 const status = (code: number) => (): Fault => ({ status: code });
 
-smtp(
-  'is refused for good by a 5xx to the recipient or the message, and by nothing else',
-  async ({ server }) => {
-    const outcomeOf = async (stage: 'sender' | 'recipient' | 'message' | 'connect', code: number) => {
-      for (const each of ['sender', 'recipient', 'message', 'connect'] as const) delete server.faults[each];
-      server.faults[stage] = status(code);
-      return (await sendTo(server.url)).outcome;
-    };
+smtp('fails permanently only after a 5xx to the recipient or the message', async ({ server }) => {
+  const outcomeOf = async (stage: 'sender' | 'recipient' | 'message' | 'connect', code: number) => {
+    for (const each of ['sender', 'recipient', 'message', 'connect'] as const) delete server.faults[each];
+    server.faults[stage] = status(code);
+    return (await sendTo(server.url)).outcome;
+  };
 
-    assert.is(await outcomeOf('recipient', 550), 'refused');
-    assert.is(await outcomeOf('message', 554), 'refused');
-    for (const [stage, code] of [
-      ['recipient', 450],
-      ['recipient', 530],
-      ['recipient', 503],
-      ['message', 452],
-      ['sender', 550],
-      ['sender', 451],
-      ['connect', 554],
-      ['connect', 421],
-    ] as const) {
-      assert.is(await outcomeOf(stage, code), 'failed', `${stage} ${code}`);
-    }
-    assert.is(server.taken.length, 0);
-  },
-);
+  assert.is(await outcomeOf('recipient', 550), 'refused');
+  assert.is(await outcomeOf('message', 554), 'refused');
+  for (const [stage, code] of [
+    ['recipient', 450],
+    ['recipient', 530],
+    ['recipient', 503],
+    ['message', 452],
+    ['sender', 550],
+    ['sender', 451],
+    ['connect', 554],
+    ['connect', 421],
+  ] as const) {
+    assert.is(await outcomeOf(stage, code), 'failed', `${stage} ${code}`);
+  }
+  assert.is(server.taken.length, 0);
+});
 
 smtp(
-  'fails when the answer to the message is lost, and says the same message id again',
+  'fails if the response to the message is lost, and sends the same message id again',
   async ({ server }) => {
     server.faults.message = () => 'die';
     assert.is((await sendTo(server.url)).outcome, 'failed');
     server.faults.message = () => undefined;
     assert.is((await sendTo(server.url)).outcome, 'taken');
 
-    // Once, and not once more by the pool itself.
+    // Sent once: the pool itself does not retry.
     assert.is(server.taken.length, 2);
     const ids = await Promise.all(server.taken.map(async (mail) => (await parseMail(mail)).messageId));
     assert.equal(ids, ['<steward.7.abc@acme.test>', '<steward.7.abc@acme.test>']);
   },
 );
 
-smtp(
-  'takes another connection for a mail when the server has dropped the one it kept',
-  async ({ server }) => {
-    const mailer = createSmtpMailer({ url: server.url, connections: 1 });
-    assert.is((await mailer.send(MAIL)).outcome, 'taken');
-    let tries = 0;
-    server.faults.sender = () => (++tries === 1 ? 'die' : undefined);
+smtp('uses another connection if the server has closed the pooled one', async ({ server }) => {
+  const mailer = createSmtpMailer({ url: server.url, connections: 1 });
+  assert.is((await mailer.send(MAIL)).outcome, 'taken');
+  let tries = 0;
+  server.faults.sender = () => (++tries === 1 ? 'die' : undefined);
 
-    assert.is((await mailer.send(MAIL)).outcome, 'taken');
+  assert.is((await mailer.send(MAIL)).outcome, 'taken');
 
-    assert.is(tries, 2);
-    assert.is(server.taken.length, 2);
-    mailer.close();
-  },
-);
+  assert.is(tries, 2);
+  assert.is(server.taken.length, 2);
+  mailer.close();
+});
 
-smtp('opens no more connections than it was given, and none after it is closed', async ({ server }) => {
+smtp('opens at most `connections` connections, and none after it is closed', async ({ server }) => {
   const mailer = createSmtpMailer({ url: server.url, connections: 3 });
   const deliveries = await Promise.all(Array.from({ length: 30 }, () => mailer.send(MAIL)));
   mailer.close();
@@ -155,7 +150,7 @@ smtp('opens no more connections than it was given, and none after it is closed',
   assert.is(server.taken.length, 30);
 });
 
-smtp('cuts off what is being sent when it is closed', async ({ server }) => {
+smtp('aborts a mail in flight when it is closed', async ({ server }) => {
   server.faults.sender = () => 'hang';
   const mailer = createSmtpMailer({ url: server.url, connections: 1 });
   const sending = mailer.send(MAIL);

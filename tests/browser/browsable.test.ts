@@ -17,7 +17,7 @@ testAppearance(browsable, {
   'api-users': openPath('/jb/users/?app=sales'),
   'api-usage': openPath('/jb/apps/zylTKNVx/usage/?window=1'),
   'api-post-only': openPath('/app/load/sales/'),
-  'api-unknown': openPath('/jb/users/nobody@acme.test/'),
+  'api-unknown': openPath('/jb/users/unknown@acme.test/'),
   'api-login': (page) => page.goto('/api/v1/jb/apps/'),
 });
 

@@ -17,7 +17,7 @@ const elementOf = (cells: Partial<Record<Column, string>>) => createElementReade
 
 const elements = suite('elementReader');
 
-elements('leaves unsaid what the row does not say', () => {
+elements('omits fields whose cells are empty', () => {
   const { value, faults } = elementOf({});
 
   assert.equal(faults, {});
@@ -30,7 +30,7 @@ elements('leaves unsaid what the row does not say', () => {
   });
 });
 
-elements('takes both forms of an internationalized domain for the same address', () => {
+elements('treats both forms of an internationalized domain as the same address', () => {
   const rows = sortByEmail([
     rowOf({ email: 'eve@bücher.example' }, 2),
     rowOf({ email: 'Eve@xn--bcher-kva.example' }, 3),
@@ -80,14 +80,14 @@ for (const [column, cell, message] of [
   });
 }
 
-elements('tells every fault of a row, and keeps what the service can judge', () => {
+elements('reports every error of a row, and returns the valid fields', () => {
   const { value, faults } = elementOf({ apps: 'fleet sales', is_demo_user: '1', extra: '1' });
 
   assert.equal(Object.keys(faults).toSorted(), ['apps', 'extra', 'is_demo_user']);
   assert.equal([value?.email, value?.initial_apps], ['eve@acme.test', ['zylTKNVx']]);
 });
 
-elements('tells ten unknown apps of a row that names thousands', () => {
+elements('reports ten unknown apps of a row that names thousands', () => {
   const { faults } = elementOf({
     apps: Array.from({ length: 5000 }, (_, index) => `app-${index}`).join(' '),
   });
@@ -95,15 +95,15 @@ elements('tells ten unknown apps of a row that names thousands', () => {
   assert.is(faults.apps?.length, 10);
 });
 
-elements('names the line that has the address already, in whatever case', () => {
+elements('names the line that already has the address, ignoring case', () => {
   const rows = ['b@x.test', 'A@x.test', 'B@X.test', 'a@x.test', 'B@x.test'];
   const read = createElementReader(1, APPS);
 
-  const told = sortByEmail(rows.map((email, index) => rowOf({ email }, index + 2)))
+  const messages = sortByEmail(rows.map((email, index) => rowOf({ email }, index + 2)))
     .map((row) => [row.line, read(row).faults.email?.[0]] as const)
     .toSorted(([a], [b]) => a - b);
 
-  assert.equal(told, [
+  assert.equal(messages, [
     [2, undefined],
     [3, undefined],
     [4, 'Line 2 already invites this address.'],

@@ -14,9 +14,9 @@ const rows = Array.from({ length: 4000 }, (_, index) => ({
   cells: { email: `lost-${index}@guests.test`, apps: '', is_demo_user: '', extra: '' },
 }));
 
-const lost = appSuite('inviteRows on a database that goes away');
+const lost = appSuite('inviteRows without a database');
 
-lost('invites nobody, and lets go of the connection', async ({ app }) => {
+lost('rolls back, and releases the connection', async ({ app }) => {
   const em = app.orm.em.fork();
   const parties = await findParties(em, 1, ACME);
   const countInvited = async () => {

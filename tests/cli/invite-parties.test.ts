@@ -8,7 +8,7 @@ const find = (app: TestApp, client: number, email?: string) => findParties(app.o
 
 const parties = appSuite('findParties');
 
-parties('takes the first superuser who is active, unless told who invites', async ({ app }) => {
+parties('selects the first active superuser as inviter by default', async ({ app }) => {
   const byDefault = await find(app, 2);
   const named = await find(app, 1, 'Admin@ACME.test');
 
@@ -16,7 +16,7 @@ parties('takes the first superuser who is active, unless told who invites', asyn
   assert.equal([named.inviter.email, named.inviter.adminOf], [ACME, [1]]);
 });
 
-parties('knows apps of the client by id and by slug, and no others', async ({ app }) => {
+parties('finds only apps of the client, by id and by slug', async ({ app }) => {
   const { apps } = await find(app, 1);
 
   assert.equal(
@@ -35,7 +35,7 @@ for (const [who, email] of [
   ['an admin of another client', GLOBEX],
   ['staff', STAFF],
 ] as const) {
-  parties(`refuses ${who}, whom the API refuses, too`, async ({ app }) => {
+  parties(`refuses ${who}, as the API does`, async ({ app }) => {
     const problem = await rejectsWith(find(app, 1, email), 'invalid-input');
     const answer = await app.send('POST /jb/users/invitations/', {
       as: email,
@@ -49,7 +49,7 @@ for (const [who, email] of [
 
 for (const [who, email] of [
   ['an inactive user', IDLE],
-  ['somebody unknown', 'nobody@acme.test'],
+  ['an unknown user', 'unknown@acme.test'],
 ] as const) {
   parties(`refuses ${who}`, async ({ app }) => {
     const problem = await rejectsWith(find(app, 1, email), 'invalid-input');
@@ -58,13 +58,13 @@ for (const [who, email] of [
   });
 }
 
-parties('refuses a client that is not there', async ({ app }) => {
+parties('refuses an unknown client', async ({ app }) => {
   const problem = await rejectsWith(find(app, 99), 'invalid-input');
 
   assert.equal(problem.fields, { '--client': [`There is no client 99 that ${ROOT} may invite to.`] });
 });
 
-parties('asks who invites where no superuser is active', async ({ app }) => {
+parties('requires an inviter if no superuser is active', async ({ app }) => {
   await app.db().updateTable('users').set({ is_active: false }).where('is_superuser', '=', true).execute();
 
   const problem = await rejectsWith(find(app, 1), 'invalid-input');

@@ -13,9 +13,9 @@ const faultOf = (line: number, change: Partial<CsvFault> = {}): CsvFault => ({
   ...change,
 });
 
-const report = suite('the report of refused invitations');
+const report = suite('report of refused invitations');
 
-report('has every fault, line by line, with nothing that a spreadsheet would run', async () => {
+report('contains every error by line, and no cell that a spreadsheet would run', async () => {
   await using folder = await makeScratchFolder();
   const file = folder.join('report.csv');
 
@@ -35,7 +35,7 @@ report('has every fault, line by line, with nothing that a spreadsheet would run
   ]);
 });
 
-report('is for its owner alone, as it holds addresses', async () => {
+report('is readable only by its owner, because it contains addresses', async () => {
   await using folder = await makeScratchFolder();
 
   await writeReport(folder.join('report.csv'), [faultOf(2)]);
@@ -43,7 +43,7 @@ report('is for its owner alone, as it holds addresses', async () => {
   assert.is((await stat(folder.join('report.csv'))).mode & 0o777, 0o600);
 });
 
-report('goes by line and column', () => {
+report('is sorted by line and column', () => {
   const fields = ['extra', 'email', 'apps'];
 
   const ordered = sortByLine([faultOf(9), ...fields.map((field) => faultOf(3, { field }))]);
@@ -54,7 +54,7 @@ report('goes by line and column', () => {
   );
 });
 
-report('shows the first 20 faults, and how many more there are', () => {
+report('shows the first 20 errors and the number of further ones', () => {
   const shown = summarizeErrors(Array.from({ length: 23 }, (_, index) => faultOf(index + 2)));
 
   assert.is(shown.length, 21);
@@ -62,7 +62,7 @@ report('shows the first 20 faults, and how many more there are', () => {
   assert.is(shown[20], '… and 3 more.');
 });
 
-report('lets no cell steer the terminal', () => {
+report('removes control characters of cells', () => {
   assert.is(printable('a\x1b[2J\r\nb\u202ec'), 'a\ufffd[2J\ufffd\ufffdb\ufffdc');
   assert.is(printable('\u{1f600}'.repeat(500)).length, 121);
 });

@@ -9,7 +9,7 @@ const rowOf = (line: number, email: string, cells: Partial<Record<Column, string
   line,
   cells: { apps: '', is_demo_user: '', extra: '', ...cells, email },
 });
-/** From line 2, as behind a header. */
+/** Rows from line 2, as in a file with a header. */
 const guests = (name: string, count: number): CsvRow[] =>
   Array.from({ length: count }, (_, index) => rowOf(index + 2, `${name}-${index}@guests.test`));
 
@@ -36,7 +36,7 @@ const everything = async (app: TestApp) => ({
 
 const writing = appSuite('inviteRows');
 
-writing('invites, owes the mails and tells the audit trail', async ({ app }) => {
+writing('creates invitations, mails and audit entries', async ({ app }) => {
   const cells = { apps: 'sales churn', is_demo_user: 'true', extra: '{"team": 7}' };
 
   const outcome = await invite(app, [rowOf(2, 'Eve@guests.test', cells), rowOf(3, 'bob@guests.test')]);
@@ -62,7 +62,7 @@ writing('invites, owes the mails and tells the audit trail', async ({ app }) => 
   );
 });
 
-writing('tells who was pending, and unites the apps', async ({ app }) => {
+writing('counts renewed invitations, and merges their apps', async ({ app }) => {
   await invite(app, [rowOf(2, 'again@guests.test', { apps: 'sales', extra: '{"a": 1}' })]);
   app.clock.advance(1000);
 
@@ -78,7 +78,7 @@ writing('tells who was pending, and unites the apps', async ({ app }) => {
   assert.equal(again?.extra, { a: 1 });
 });
 
-writing('changes nothing in a dry run, which tells what would be', async ({ app }) => {
+writing('reports the result of a dry run without changing anything', async ({ app }) => {
   await invite(app, [rowOf(2, 'dry-0@guests.test')]);
   app.clock.advance(1000);
   const before = await everything(app);
@@ -89,7 +89,7 @@ writing('changes nothing in a dry run, which tells what would be', async ({ app 
   assert.equal(await everything(app), before);
 });
 
-writing('invites nobody for one bad line among 1,000, which it names', async ({ app }) => {
+writing('creates no invitation if one of 1,000 lines is invalid, and names the line', async ({ app }) => {
   const before = await everything(app);
   const rows = guests('many', 1000);
   rows[765] = rowOf(767, 'ada@ACME.test');
@@ -101,7 +101,7 @@ writing('invites nobody for one bad line among 1,000, which it names', async ({ 
   assert.equal(await everything(app), before);
 });
 
-writing('tells every fault, also where each column of each line has one', async ({ app }) => {
+writing('reports every error, even if each column of each line has one', async ({ app }) => {
   const cells = { apps: 'fleet', is_demo_user: 'maybe', extra: '7' };
   const rows = Array.from({ length: 2000 }, (_, index) => rowOf(index + 2, `bad ${index}`, cells));
 
@@ -111,7 +111,7 @@ writing('tells every fault, also where each column of each line has one', async 
   assert.is(new Set(faults.map(({ line, field }) => `${line} ${field}`)).size, 8000);
 });
 
-writing('finds the faults that the API finds, in the same words', async ({ app }) => {
+writing('reports the same errors as the API', async ({ app }) => {
   const items = [
     { email: 'no address', client: 1 },
     { email: ADA, client: 1 },
@@ -125,15 +125,15 @@ writing('finds the faults that the API finds, in the same words', async ({ app }
   const { faults } = await invite(app, rows);
   const answer = await app.send('POST /jb/users/invitations/', { as: ACME, payload: items });
 
-  const told: Record<string, Record<string, string[]>> = {};
+  const errors: Record<string, Record<string, string[]>> = {};
   for (const { line, field, message } of faults) {
-    told[line] = { [field === 'apps' ? 'initial_apps' : field]: [message] };
+    errors[line] = { [field === 'apps' ? 'initial_apps' : field]: [message] };
   }
   assert.is(answer.statusCode, 400);
-  assert.equal(told, answer.json().errors);
+  assert.equal(errors, answer.json().errors);
 });
 
-writing('tells by its column what only the service finds, such as an app that went away', async ({ app }) => {
+writing('reports errors that only the service finds by column, such as a deleted app', async ({ app }) => {
   const apps = new Map([['sales', 'gone1234']]);
 
   const { faults } = await invite(app, [rowOf(2, 'z@guests.test', { apps: 'sales' })], { apps });
@@ -142,7 +142,7 @@ writing('tells by its column what only the service finds, such as an app that we
   assert.equal(faults, [{ line: 2, email: 'z@guests.test', field: 'apps', message }]);
 });
 
-writing('does not wait for ever beside another bulk of the same people', async ({ app }) => {
+writing('does not deadlock with a concurrent import of the same people', async ({ app }) => {
   const rows = guests('both', 1000);
 
   const outcomes = await Promise.all([invite(app, rows), invite(app, rows.toReversed())]);

@@ -10,7 +10,7 @@ const screen = (isTTY: boolean) => {
 
 const progress = suite('createProgress');
 
-progress('shows how far it is on a terminal, and wipes it away at the end', () => {
+progress('shows progress on a terminal, and clears it at the end', () => {
   const { stream, text } = screen(true);
 
   const bar = createProgress('Inviting', 40, stream);
@@ -24,7 +24,7 @@ progress('shows how far it is on a terminal, and wipes it away at the end', () =
   assert.ok(shown.endsWith('\x1B[2K'), 'the line is cleared');
 });
 
-progress('says nothing where there is no terminal', () => {
+progress('prints nothing without a terminal', () => {
   const { stream, text } = screen(false);
 
   const bar = createProgress('Inviting', 40, stream);

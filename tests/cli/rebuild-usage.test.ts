@@ -23,7 +23,7 @@ const spoil = async (app: TestApp): Promise<void> => {
   await app.db().deleteFrom('usage_stack_days').where('app_id', 'in', [SALES, CHURN]).execute();
 };
 
-rebuild('counts one app anew, and leaves the others', async ({ app }) => {
+rebuild('recounts one app only', async ({ app }) => {
   await spoil(app);
   assert.is(await rebuildAllUsage(configOf(app), 'sales'), 1);
 
@@ -31,14 +31,14 @@ rebuild('counts one app anew, and leaves the others', async ({ app }) => {
   assert.ok((await rollupDifferences(app, CHURN, today())).length > 0);
 });
 
-rebuild('counts all apps anew', async ({ app }) => {
+rebuild('recounts all apps', async ({ app }) => {
   await spoil(app);
   assert.is(await rebuildAllUsage(configOf(app)), 3);
 
   for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
 });
 
-rebuild('names a slug that is no app', async ({ app }) => {
+rebuild('names an unknown slug', async ({ app }) => {
   await rejectsWith(rebuildAllUsage(configOf(app), 'nothing'), 'not-found');
 });
 

@@ -42,7 +42,7 @@ errors('of Steward have a code, a message, and field errors by path', async ({ a
   const bulk = await failureOf(
     api.invitations.create.mutate({ items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }] }),
   );
-  const missing = await failureOf(api.users.get.query({ email: 'nobody@acme.test' }));
+  const missing = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
 
   assert.equal(Object.keys(fieldErrors(taken)), ['email']);
   assert.is(taken.message, 'A user with this email address already exists.');

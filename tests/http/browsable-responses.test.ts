@@ -65,7 +65,7 @@ browsable('links to the login page without credentials, and back', async ({ app 
 
 browsable('shows problems with their status', async ({ app }) => {
   for (const [line, status, phrase] of [
-    ['GET /jb/users/nobody@acme.test/', 404, 'No such user.'],
+    ['GET /jb/users/unknown@acme.test/', 404, 'No such user.'],
     ['GET /jb/apps/zylTKNVx/usage/?window=x', 400, '&quot;window&quot;: ['],
     ['GET /jb/nowhere/', 404, 'No such path.'],
     ['DELETE /jb/sites/', 405, '&quot;status&quot;: 405'],

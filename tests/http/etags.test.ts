@@ -38,7 +38,7 @@ etags('is absent from lists, pages, streams and failures', async ({ app }) => {
     '/jb/users/',
     '/jb/apps/',
     `/jb/apps/${SALES}/usage/`,
-    '/jb/users/nobody@x.test/',
+    '/jb/users/unknown@x.test/',
   ]) {
     assert.is((await get(app, path, ROOT)).headers.etag, undefined, path);
   }
@@ -83,7 +83,7 @@ etags('answers 401 without valid credentials', async ({ app }) => {
   const path = `/jb/users/${ADA}/`;
   const headers = { 'if-none-match': '*' };
   assert.is((await app.send(`GET ${path}`, { headers })).statusCode, 401);
-  assert.is((await get(app, '/jb/users/nobody@x.test/', ROOT, headers)).statusCode, 404);
+  assert.is((await get(app, '/jb/users/unknown@x.test/', ROOT, headers)).statusCode, 404);
 });
 
 etags('is the same on a PATCH as on the GET of the resource', async ({ app }) => {

@@ -25,11 +25,11 @@ formats('?format= overrides the Accept header', async ({ app }) => {
 });
 
 formats('?format= applies to failures, too', async ({ app }) => {
-  const json = await app.send('GET /jb/users/nobody@x.test/?format=json', {
+  const json = await app.send('GET /jb/users/unknown@x.test/?format=json', {
     as: ROOT,
     headers: { accept: BROWSER },
   });
-  const page = await app.send('GET /jb/users/nobody@x.test/?format=html', { as: ROOT });
+  const page = await app.send('GET /jb/users/unknown@x.test/?format=html', { as: ROOT });
 
   assert.is(json.headers['content-type'], 'application/problem+json; charset=utf-8');
   assert.is(page.headers['content-type'], HTML);

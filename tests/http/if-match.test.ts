@@ -80,7 +80,7 @@ matching('If-None-Match refuses a change of an existing resource', async ({ app 
 
 matching('does not change the response for missing, hidden or forbidden resources', async ({ app }) => {
   for (const [line, as, status] of [
-    ['PATCH /jb/users/nobody@x.test/', ACME, 404],
+    ['PATCH /jb/users/unknown@x.test/', ACME, 404],
     ['PATCH /jb/users/edsger@globex.test/', ACME, 404],
     ['PATCH /jb/clients/2/', ACME, 404],
     ['PATCH /jb/clients/99999999999/', ROOT, 404],

@@ -54,7 +54,7 @@ sessions('answer wrong credentials like the token endpoint', async ({ app }) => 
   for (const [username, password] of [
     [ADA, 'wrong'],
     [IDLE, DEMO_PASSWORD],
-    ['nobody@acme.test', DEMO_PASSWORD],
+    ['unknown@acme.test', DEMO_PASSWORD],
   ] as const) {
     const response = await createScript(app).logIn(username, password);
     assert.is(response.statusCode, 400);

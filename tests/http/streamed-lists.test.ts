@@ -119,7 +119,7 @@ texts('are refused before they begin', async ({ app }) => {
   const statusOf = async (path: string, as: string) => (await app.send(`GET ${path}`, { as })).statusCode;
 
   assert.is(await statusOf('/jb/users/?app=no-such', ROOT), 404);
-  assert.is(await statusOf('/jb/users/?cursor=nobody@x.test', ROOT), 400);
+  assert.is(await statusOf('/jb/users/?cursor=unknown@x.test', ROOT), 400);
   assert.is(await statusOf('/jb/clients/2/users/', ACME), 404);
   assert.is(await statusOf('/jb/users/', GRACE), 403);
 });

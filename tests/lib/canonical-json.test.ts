@@ -7,7 +7,7 @@ import { Problem } from '../../src/lib/problems.ts';
 
 const canonical = suite('canonical JSON');
 
-/** The same value with the keys of every object the other way round. */
+/** The same value with the keys of every object in reverse order. */
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
@@ -18,7 +18,7 @@ const reversed = (value: unknown): unknown => {
   );
 };
 
-canonical('is the same whatever the order of the keys, and says the same', () => {
+canonical('is the same for any order of keys, and has the same meaning', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = canonicalJson(value);
@@ -28,7 +28,7 @@ canonical('is the same whatever the order of the keys, and says the same', () =>
   );
 });
 
-canonical('tells apart what JSON tells apart', () => {
+canonical('differs for different JSON values', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
       const [one, other] = [a, b].map((value): unknown => JSON.parse(JSON.stringify(value)));
@@ -39,11 +39,11 @@ canonical('tells apart what JSON tells apart', () => {
   assert.is.not(canonicalJson({ a: '1' }), canonicalJson({ a: 1 }));
 });
 
-canonical('keeps __proto__ as the plain key that it is in JSON', () => {
+canonical('keeps __proto__ as a plain key', () => {
   assert.is(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":1}}')), '{"__proto__":{"a":1},"b":1}');
 });
 
-canonical('says what is too deep to be written', () => {
+canonical('reports a value that is too deep', () => {
   const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
   assert.throws(
     () => canonicalJson(deep),

@@ -30,7 +30,7 @@ output('writes plain text to a terminal', () => {
   assert.equal(outputOn(true), { log: '', stdout: 'listens\npassword\n', stderr: '' });
 });
 
-output('leaves standard output to the log elsewhere, and keeps secrets out of it', () => {
+output('writes only log entries, without secrets, if standard output is not a terminal', () => {
   assert.equal(outputOn(false), { log: 'listens', stdout: '', stderr: 'password\n' });
 });
 

@@ -5,7 +5,7 @@ import { csvLine } from '../../src/lib/csv-line.ts';
 
 const line = suite('csvLine');
 
-line('quotes what would end a cell or a line, and doubles quotes', () => {
+line('quotes cells with separators and line breaks, and doubles quotes', () => {
   assert.is(
     csvLine(['plain', 'a,b', 'say "x"', 'two\nlines', '']),
     'plain,"a,b","say ""x""","two\nlines",\r\n',
@@ -13,16 +13,16 @@ line('quotes what would end a cell or a line, and doubles quotes', () => {
 });
 
 for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', ' =1', '\ufeff=1', '＝1']) {
-  line(`makes text of ${JSON.stringify(formula)}`, () => {
+  line(`turns the formula ${JSON.stringify(formula)} into text`, () => {
     assert.match(csvLine([formula]), /^"?'/);
   });
 }
 
-/** Blank, or nothing that anyone sees: space, controls, marks of direction, joiners, fillers, tags. */
+/** Invisible characters: space, controls, direction marks, joiners, fillers, tags. */
 const UNSEEN = [' ', '\0', '\u00ad', '\u034f', '\u061c', '\u180e', '\u200b', '\u200d', '\u200f', '\u202e'];
 const UNSEEN_TOO = ['\u2060', '\u2067', '\u3164', '\ufe0f', '\ufeff', '\ufff9', '\u{e0041}', '\u{1d173}'];
 
-line('makes text of a formula behind anything that is not seen', () => {
+line('turns a formula after invisible characters into text', () => {
   const unseen = fc.string({ unit: fc.constantFrom(...UNSEEN, ...UNSEEN_TOO), minLength: 1 });
   fc.assert(
     fc.property(unseen, fc.constantFrom('=', '+', '-', '@', '＝'), (before, sign) => {
@@ -31,7 +31,7 @@ line('makes text of a formula behind anything that is not seen', () => {
   );
 });
 
-line('leaves other text alone', () => {
+line('does not change other text', () => {
   assert.is(csvLine(['a=b', 'x@y.test', '1-2', "it's"]), "a=b,x@y.test,1-2,it's\r\n");
 });
 

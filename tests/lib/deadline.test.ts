@@ -16,7 +16,7 @@ import {
 const deadline = suite('deadline');
 const NEVER = new Promise<never>(() => {});
 
-deadline('bounds a wait by what is left, also after other work was awaited', async () => {
+deadline('limits a wait to the remaining time, also after other work', async () => {
   assert.is(boundedWait(5_000), 5_000);
   assert.is(boundedWait(null), null);
 
@@ -36,14 +36,14 @@ deadline('leaves no time when it has passed', () => {
   withDeadline(new Deadline(-1), () => assert.ok((boundedWait(5_000) ?? 1) <= 0));
 });
 
-deadline('does not bound work after it was lifted', () => {
+deadline('does not limit work after it was lifted', () => {
   const lifted = new Deadline(1_000);
   lifted.lift();
 
   withDeadline(lifted, () => assert.is(boundedWait(null), null));
 });
 
-deadline('is lifted for bulk requests, and not for small ones', () => {
+deadline('is lifted for bulk requests only', () => {
   withDeadline(new Deadline(1_000), () => {
     liftBulkDeadline(1);
     assert.is.not(boundedWait(null), null);
@@ -52,13 +52,13 @@ deadline('is lifted for bulk requests, and not for small ones', () => {
   });
 });
 
-deadline('ends the wait for work that goes on', async () => {
+deadline('ends the wait for work that continues', async () => {
   const error = await withDeadline(new Deadline(10), () => beforeDeadline(NEVER)).catch((cause) => cause);
 
   assert.instance(error, DeadlineExceeded);
 });
 
-deadline('of one caller does not bound a look-up that others share', async () => {
+deadline('of one caller does not limit a lookup that others share', async () => {
   let shared: Deadline | null | undefined;
   const lookUp = createBatchLoader<string, string>(async (keys) => {
     shared = currentDeadline();

@@ -5,9 +5,9 @@ import { ensureDirectory } from '../../src/lib/ensure-directory.ts';
 import { problemOf } from '../support/build-package.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
-const folders = suite('makeFolder');
+const folders = suite('ensureDirectory');
 
-folders('makes a folder and those above it, and again', async () => {
+folders('creates a folder and its parents, and accepts an existing one', async () => {
   await using scratch = await makeScratchFolder();
   const dir = scratch.join('a', 'b', 'c');
 
@@ -19,7 +19,7 @@ folders('makes a folder and those above it, and again', async () => {
   assert.ok((await stat(dir)).isDirectory());
 });
 
-folders('takes a link to a folder for one', async () => {
+folders('accepts a link to a folder', async () => {
   await using scratch = await makeScratchFolder();
   await mkdir(scratch.join('real'));
   await symlink('real', scratch.join('link'));
@@ -29,7 +29,7 @@ folders('takes a link to a folder for one', async () => {
   assert.equal(await readdir(scratch.join('real')), ['below']);
 });
 
-folders('says why there can be none, naming the one that is the matter', async () => {
+folders('names the path that prevents the folder, and why', async () => {
   await using scratch = await makeScratchFolder();
   await writeFile(scratch.join('file'), '');
   await symlink('nowhere', scratch.join('dangling'));

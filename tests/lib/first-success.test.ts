@@ -7,7 +7,7 @@ const NEVER = 1_000_000;
 
 const race = suite('firstSuccess');
 
-/** Fails when the signal says that the attempt is not needed any more. */
+/** Rejects when the signal aborts the attempt. */
 const hang = (signal: AbortSignal): Promise<never> =>
   sleep(NEVER, undefined, { signal }).then(() => assert.unreachable() as never);
 
@@ -27,7 +27,7 @@ race('starts no attempt after a success', async () => {
   assert.equal(started, ['a', 'b']);
 });
 
-race('does not wait for an attempt that hangs, and aborts it', async () => {
+race('does not wait for a hanging attempt, and aborts it', async () => {
   let isAborted = false;
   const attempt = async (item: string, signal: AbortSignal): Promise<string> => {
     if (item === 'b') return item;
@@ -42,7 +42,7 @@ race('does not wait for an attempt that hangs, and aborts it', async () => {
   assert.ok(isAborted);
 });
 
-race('prefers an attempt that is slow to those after it that fail', async () => {
+race('returns a slow success if later attempts fail', async () => {
   const attempt = async (item: string): Promise<string> => {
     if (item !== 'a') throw new Error(`${item} fails`);
     await sleep(20);
@@ -52,7 +52,7 @@ race('prefers an attempt that is slow to those after it that fail', async () => 
   assert.is(await firstSuccess(['a', 'b', 'c'], attempt, { staggerMs: 1 }), 'a');
 });
 
-race('fails with every failure', async () => {
+race('reports the errors of all attempts', async () => {
   const attempt = async (item: string): Promise<never> => {
     throw new Error(item);
   };

@@ -11,7 +11,7 @@ const anyObject = fc.dictionary(
   fc.jsonValue(),
 );
 
-freeForm('takes every JSON object of reasonable size, and no other value', () => {
+freeForm('accepts every JSON object of limited size, and no other value', () => {
   fc.assert(
     fc.property(anyObject, (data) => {
       const sent = JSON.parse(JSON.stringify(data));
@@ -26,7 +26,7 @@ freeForm('takes every JSON object of reasonable size, and no other value', () =>
   );
 });
 
-freeForm('passes through superjson whole, whatever its keys', () => {
+freeForm('passes through superjson unchanged with any keys', () => {
   fc.assert(
     fc.property(anyObject, (data) => {
       const text = JSON.stringify(data);
@@ -36,7 +36,7 @@ freeForm('passes through superjson whole, whatever its keys', () => {
   );
 });
 
-freeForm('is bounded in bytes and depth, without recursion', () => {
+freeForm('is limited in bytes and depth, without recursion', () => {
   const nested = (depth: number) => JSON.parse(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 
   assert.is(findJsonProblem({ a: 'é'.repeat(32_000) }), null);
@@ -46,7 +46,7 @@ freeForm('is bounded in bytes and depth, without recursion', () => {
   assert.match(findJsonProblem(nested(200_000)) ?? '', /nested/);
 });
 
-freeForm('is bounded in values, also where it contains itself', () => {
+freeForm('is limited in values, even if it is cyclic', () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
   const wide = Array.from({ length: 500 }, () => cyclic);
@@ -55,16 +55,16 @@ freeForm('is bounded in values, also where it contains itself', () => {
 
   assert.match(findJsonProblem(cyclic) ?? '', /nested|64 KiB/);
   assert.match(findJsonProblem({ wide }) ?? '', /nested|64 KiB/);
-  assert.is(findJsonProblem(full(32_764)), null, 'as many as 64 KiB can hold');
+  assert.is(findJsonProblem(full(32_764)), null, 'the most that fit into 64 KiB');
   assert.match(findJsonProblem(full(32_765)) ?? '', /64 KiB/);
 });
 
-freeForm('may hold one object in two places, as JSON may', () => {
+freeForm('may contain the same object twice', () => {
   const shared = { x: 1 };
   assert.equal(stringifyJsonValue({ a: shared, b: [shared] }), { text: '{"a":{"x":1},"b":[{"x":1}]}' });
 });
 
-freeForm('holds JSON values alone', () => {
+freeForm('contains only JSON values', () => {
   for (const value of [undefined, new Date(), 1n, NaN, () => 1, new Map(), Symbol('x')]) {
     assert.match(findJsonProblem({ a: [value] }) ?? '', /JSON/);
   }

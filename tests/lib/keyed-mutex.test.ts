@@ -2,9 +2,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createKeyedMutex } from '../../src/lib/keyed-mutex.ts';
 
-const keyedMutex = suite('keyedMutex');
+const keyedMutex = suite('createKeyedMutex');
 
-/** A work that notes when it begins and ends, and goes on when it is let. */
+/** Work that records its begin and end. It ends after `finish`. */
 const work = (notes: string[], name: string) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const run = async (): Promise<string> => {
@@ -16,11 +16,11 @@ const work = (notes: string[], name: string) => {
   return { run, finish: resolve };
 };
 
-keyedMutex('take works of one name one by one, in their order, and others meanwhile', async () => {
-  const inTurn = createKeyedMutex();
+keyedMutex('runs work with the same key in order, and other work concurrently', async () => {
+  const withKeyLock = createKeyedMutex();
   const notes: string[] = [];
   const [a, b, c] = [work(notes, 'a'), work(notes, 'b'), work(notes, 'c')];
-  const all = [inTurn('x', a.run), inTurn('x', b.run), inTurn('y', c.run)];
+  const all = [withKeyLock('x', a.run), withKeyLock('x', b.run), withKeyLock('y', c.run)];
   b.finish();
   c.finish();
   assert.is(await all[2], 'c');
@@ -31,12 +31,15 @@ keyedMutex('take works of one name one by one, in their order, and others meanwh
   assert.equal(notes.slice(3), ['a ends', 'b begins', 'b ends']);
 });
 
-keyedMutex('go on after a failure, which is told to whom it happened alone', async () => {
-  const inTurn = createKeyedMutex();
+keyedMutex('continues after a failure, which only its caller receives', async () => {
+  const withKeyLock = createKeyedMutex();
   const fail = async (): Promise<string> => {
     throw new Error('mine');
   };
-  const [failed, done] = await Promise.allSettled([inTurn('x', fail), inTurn('x', async () => 'done')]);
+  const [failed, done] = await Promise.allSettled([
+    withKeyLock('x', fail),
+    withKeyLock('x', async () => 'done'),
+  ]);
 
   assert.is(failed.status, 'rejected');
   assert.equal(done, { status: 'fulfilled', value: 'done' });

@@ -16,12 +16,12 @@ const faultsOf = (list: string): string[] => {
   }
 };
 
-origins('are none unless they are named', () => {
+origins('are empty by default', () => {
   assert.equal(readConfig({}).corsOrigins, []);
   assert.equal(read(''), []);
 });
 
-origins('are kept as browsers write them', () => {
+origins('are normalized to the format of browsers', () => {
   assert.equal(read('https://App.Example.com, http://localhost:5173,https://x.test:443/'), [
     'https://app.example.com',
     'http://localhost:5173',
@@ -30,7 +30,7 @@ origins('are kept as browsers write them', () => {
   assert.equal(read('*'), ['*']);
 });
 
-origins('are refused when no browser would ever send them', () => {
+origins('that no browser sends are refused', () => {
   for (const list of [
     'app.example.com',
     'https://x.test/path',

@@ -18,7 +18,7 @@ const versions = fc
       core.join('.') + (pre ? `-${pre.join('.')}` : '') + (build ? `+${build.join('.')}` : ''),
   );
 
-names('part again into the slug and the version they were made of', () => {
+names('parse into the slug and version that they were formatted from', () => {
   fc.assert(
     fc.property(slugs, versions, (slug, version) => {
       const name = packageFileName(slug, version);
@@ -29,11 +29,11 @@ names('part again into the slug and the version they were made of', () => {
   );
 });
 
-names('are read in one way only: whatever parses is what its parts make', () => {
-  const pieces = fc.constantFrom('a', '-', '1', '0', '.', '_', '1.0.0', '+', '/', 'B', '.tgz');
+names('are unambiguous: a name that parses is formatted to itself', () => {
+  const part = fc.constantFrom('a', '-', '1', '0', '.', '_', '1.0.0', '+', '/', 'B', '.tgz');
   fc.assert(
-    fc.property(fc.array(pieces, { maxLength: 12 }), (told) => {
-      const name = `${told.join('')}.tgz`;
+    fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+      const name = `${parts.join('')}.tgz`;
       const parsed = parsePackageFileName(name);
       if (parsed) assert.is(packageFileName(parsed.slug, parsed.version), name);
     }),
@@ -41,7 +41,7 @@ names('are read in one way only: whatever parses is what its parts make', () => 
   );
 });
 
-names('have hyphens in slugs and in versions', () => {
+names('may have hyphens in slug and version', () => {
   assert.equal(parsePackageFileName('a-1-2.0.0-3.0.0.tgz'), { slug: 'a-1', version: '2.0.0-3.0.0' });
   assert.equal(parsePackageFileName('--1.0.0.tgz'), { slug: '-', version: '1.0.0' });
   for (const name of [
@@ -56,7 +56,7 @@ names('have hyphens in slugs and in versions', () => {
   }
 });
 
-names('have slugs and versions within their rules', () => {
+names('with an invalid slug or version do not parse', () => {
   assert.ok(isSlug('a'.repeat(64)));
   for (const slug of ['', 'a'.repeat(65), 'A', 'a.b', 'a/b', 'é', 'a\n']) assert.not(isSlug(slug), slug);
   assert.ok(isVersion(`1.0.0-${'a'.repeat(122)}`));

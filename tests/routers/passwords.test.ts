@@ -100,7 +100,7 @@ passwords('cannot be changed after expiry without the current one', async ({ app
   for (const [username, password] of [
     [ADA, 'wrong'],
     [IDLE, DEMO_PASSWORD],
-    ['nobody@acme.test', DEMO_PASSWORD],
+    ['unknown@acme.test', DEMO_PASSWORD],
   ] as const) {
     await rejectsWith(
       app.as(null).passwords.renew({ username, password, new_password: NEW }),

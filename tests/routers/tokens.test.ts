@@ -46,7 +46,7 @@ tokens(
       .execute();
     for (const [username, password] of [
       [GRACE, 'wrong'],
-      ['nobody@acme.test', DEMO_PASSWORD],
+      ['unknown@acme.test', DEMO_PASSWORD],
       [IDLE, DEMO_PASSWORD],
       ['not an address \0', DEMO_PASSWORD],
       ['half \ud800 of a pair', DEMO_PASSWORD],

@@ -46,7 +46,7 @@ links('are made for the user whose address was typed, good for an hour from then
 });
 
 links('are made for nobody who is unknown or inactive, whose mails vanish or end', async ({ app }) => {
-  await request(app, 'nobody@guest.test');
+  await request(app, 'unknown@guest.test');
   await request(app, IDLE);
   const leaving = await makeUser(app);
   await app.as(ACME).users.deactivate({ email: leaving });
@@ -85,7 +85,7 @@ links('are made once, by whoever comes first of many', async ({ app }) => {
 
 links('are made without sending too, so that the mail can be read', async ({ app }) => {
   const email = await makeUser(app);
-  await request(app, 'nobody@guest.test');
+  await request(app, 'unknown@guest.test');
 
   assert.is(await outboxOf(app).createLinks(), 2);
   assert.is(await outboxOf(app).createLinks(), 0);

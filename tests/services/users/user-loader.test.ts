@@ -16,7 +16,7 @@ const isWaitedFor = async (app: TestApp): Promise<boolean> => {
 
 /** What everybody sees of everybody, one by one. */
 const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
-  [ADA, GRACE, EDSGER, ROOT, 'nobody@acme.test'].map((email) => ({ caller, email })),
+  [ADA, GRACE, EDSGER, ROOT, 'unknown@acme.test'].map((email) => ({ caller, email })),
 );
 
 reading('returns to each of many concurrent callers what they may see', async ({ app }) => {
@@ -54,12 +54,12 @@ reading('sees uncommitted changes in its own transaction', async ({ app }) => {
   });
 
   assert.equal(names, ['Rear Admiral', 'Grace']);
-  await rejectsWith(app.openServices().users.get(root, 'nobody@acme.test'), 'not-found');
+  await rejectsWith(app.openServices().users.get(root, 'unknown@acme.test'), 'not-found');
 });
 
 reading('responds to anonymous callers with unauthenticated for any address', async ({ app }) => {
   const headers = { authorization: `Token ${'0'.repeat(40)}` };
-  for (const email of [ADA, 'nobody@acme.test', 'a%00b@acme.test']) {
+  for (const email of [ADA, 'unknown@acme.test', 'a%00b@acme.test']) {
     assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
     assert.is((await app.send(`GET /jb/users/${email}/`, { headers })).statusCode, 401);
   }
