@@ -217,6 +217,15 @@ acceptance('is recorded, with the user it made and the login', async ({ app }) =
   assert.not.ok(JSON.stringify(entries).includes(signature));
 });
 
+acceptance('records the acceptance of an existing user', async ({ app }) => {
+  const { key, signature } = await invite(app, { as: GLOBEX, email: ADA, apps: ['Hb7cW2ke'] });
+  await app.as(ADA).invitations.accept({ key, signature });
+
+  const [newest] = await app.as(ROOT).audit.list({ target: ADA });
+
+  assert.equal([newest?.action, newest?.actor], ['invitation.accept', ADA]);
+});
+
 acceptance('by somebody else who is logged in makes the new user all the same', async ({ app }) => {
   const { email, key, signature } = await invite(app);
 
