@@ -1,25 +1,27 @@
 import { spawn } from 'node:child_process';
+import { addAbortListener, once } from 'node:events';
 import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 
 /**
- * Mutation test: `npm run test:mutations -- --count 60 --seed 1 --only src/services/users`. Changes one place of the sources at a time, in a copy of the
- * checkout, and runs the tests until the first failure. A mutant that survives is equivalent, or shows a rule without a test.
+ * Mutation test: `npm run test:mutations -- --count 60 --seed 1 --only 'src/services/users/*'`. Changes one place of the
+ * sources at a time, in a copy of the checkout, and runs the tests until the first failure. A mutant that survives is
+ * equivalent, or shows a rule without a test.
  */
-const { values } = parseArgs({
+const { count, seed, only } = parseArgs({
   options: {
     count: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string', default: '{routers,src/services,src/http}/**/*.ts' },
   },
-});
+}).values;
 
 const PROJECT = join(import.meta.dirname, '..');
-const SOURCES = '{routers,src/services,src/http}/**/*.ts';
-const NOT_COPIED = /^\/(\.git|\.steward|node_modules|dist)(\/|$)/;
+const isCopied = (path: string) =>
+  !/^\/(\.git|\.steward|node_modules|dist)(\/|$)/.test(path.slice(PROJECT.length));
 /** Comments, imports and types, whose changes no test can see. */
 const SKIPPED = /^\s*(\*|\/\/|\/\*|import |export type |type )/;
 
@@ -41,60 +43,68 @@ const MUTATIONS: readonly (readonly [pattern: RegExp, replacement: string])[] = 
   [/^\s+(await )?[\w.]+\(.*\);$/g, ''],
 ];
 
-type Mutant = { file: string; line: number; before: string; after: string };
+const root = await mkdtemp(join(tmpdir(), 'steward-mutants-'));
+const copy = join(root, 'checkout');
+/** Killed test processes leave temporary files, which are removed with the copy. */
+const env = { ...process.env, TMPDIR: root };
 
-const findMutants = async (): Promise<Mutant[]> => {
-  const mutants: Mutant[] = [];
-  for (const file of (await Array.fromAsync(glob(SOURCES, { cwd: PROJECT }))).sort()) {
-    if (!file.includes(values.only) || file.includes('openapi/')) continue;
-    const lines = (await readFile(join(PROJECT, file), 'utf8')).split('\n');
-    for (const [line, before] of lines.entries()) {
-      if (SKIPPED.test(before)) continue;
-      for (const [pattern, replacement] of MUTATIONS) {
-        for (const { index, 0: found } of before.matchAll(pattern)) {
-          const after = before.slice(0, index) + replacement + before.slice(index + found.length);
-          mutants.push({ file, line, before, after });
-        }
-      }
-    }
-  }
-  return mutants;
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
+
+/** Runs a program in the copy until its end, or the first test file that fails. @returns its output if it fails */
+const findFailure = async (program: string, args: string[]): Promise<string | undefined> => {
+  const child = spawn(program, args, { cwd: copy, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  using _stopped = addAbortListener(interrupted.signal, () => child.kill());
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (/^FAIL tests/m.test(output)) child.kill();
+  });
+  const [code] = await once(child, 'close');
+  interrupted.signal.throwIfAborted();
+  return code === 0 ? undefined : output.replace(/^.*?(?=^FAIL tests)/ms, '') || 'no output';
 };
 
-/** Runs a command in the copy; true if it succeeds. It is stopped at the first test file that fails. */
-const succeeds = (cwd: string, command: string, args: string[]): Promise<boolean> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] });
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (/^FAIL/m.test(text)) child.kill('SIGTERM');
-    });
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code === 0));
-  });
+const detect = async (...options: string[]) =>
+  (await findFailure(process.execPath, ['tests/run.ts', ...options])) ??
+  (await findFailure('node_modules/.bin/tsc', ['--noEmit']));
 
-const copy = await mkdtemp(join(tmpdir(), 'steward-mutants-'));
+const findMutants = async (file: string) => {
+  const lines = (await readFile(join(copy, file), 'utf8')).split('\n');
+  return lines.flatMap((before, line) =>
+    (SKIPPED.test(before) ? [] : MUTATIONS).flatMap(([pattern, replacement]) =>
+      Array.from(before.matchAll(pattern), ({ index, 0: found }) => {
+        const after = before.slice(0, index) + replacement + before.slice(index + found.length);
+        return { file, line, before, after };
+      }),
+    ),
+  );
+};
+
 try {
-  const filter = (path: string) => !NOT_COPIED.test(path.slice(PROJECT.length));
-  await cp(PROJECT, copy, { recursive: true, filter });
+  await cp(PROJECT, copy, { recursive: true, filter: isCopied });
   await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
-  const passes = () => succeeds(copy, process.execPath, ['tests/run.ts']);
-  if (!(await passes())) throw new Error('The tests fail without a mutation.');
-  const sample = fc.sample(fc.constantFrom(...(await findMutants())), {
-    numRuns: Number(values.count),
-    seed: Number(values.seed),
-  });
+  const failure = await detect();
+  if (failure) throw new Error(`The checks fail without a mutation.\n${failure}`);
+
+  const sources = await Array.fromAsync(glob(only, { cwd: copy, exclude: ['**/openapi'] }));
+  const mutants = (await Promise.all(sources.sort().map(findMutants))).flat();
+  const options = { numRuns: Number(count), seed: Number(seed) };
   let survivors = 0;
-  for (const [index, { file, line, before, after }] of sample.entries()) {
-    const original = await readFile(join(PROJECT, file), 'utf8');
+  for (const { file, line, before, after } of fc.sample(fc.constantFrom(...mutants), options)) {
+    const original = await readFile(join(copy, file), 'utf8');
     await writeFile(join(copy, file), original.split('\n').with(line, after).join('\n'));
-    const survives = (await passes()) && (await succeeds(copy, 'node_modules/.bin/tsc', ['--noEmit']));
+    const reason = await detect(`--first=/${basename(file, '.ts')}`, `--first=/${basename(dirname(file))}`);
     await writeFile(join(copy, file), original);
-    survivors += survives ? 1 : 0;
+
+    survivors += reason ? 0 : 1;
+    // The reason shows whether the mutant was detected or the machine was too slow for a time limit.
+    const reasons = (reason ?? 'SURVIVED').split('\n').slice(0, 6);
     console.log(
-      `${index + 1} ${survives ? 'SURVIVED' : 'detected'} ${file}:${line + 1}\n  - ${before.trim()}\n  + ${after.trim()}`,
+      [`${file}:${line + 1}`, `- ${before.trim()}`, `+ ${after.trim()}`, ...reasons].join('\n    '),
     );
   }
-  console.log(`${survivors} of ${values.count} mutants survived.`);
+  console.log(`${survivors} of ${count} mutants survived.`);
 } finally {
-  await rm(copy, { recursive: true, force: true });
+  await rm(root, { recursive: true, force: true });
 }

@@ -11,13 +11,14 @@ import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
  * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or every quick one; `--all` the
- * slow ones too.
+ * slow ones too. Files whose path contains a value of `--first` run before the others.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
   options: {
     all: { type: 'boolean', default: false },
     dir: { type: 'string', default: import.meta.dirname },
+    first: { type: 'string', multiple: true, default: [] },
     'timeout-seconds': { type: 'string', default: '120' },
   },
 });
@@ -75,7 +76,9 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
       console.log(`Left out ${folder}: there is no ${programs.join(', ')}.`);
   }
   const runnable = files.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
-  return { files: runnable.sort(), areAnyMissing: runnable.length < files.length };
+  const isFirst = (file: string) => values.first.some((part) => file.includes(part));
+  runnable.sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)) || a.localeCompare(b));
+  return { files: runnable, areAnyMissing: runnable.length < files.length };
 };
 
 /** What a test tells also when all went well: a figure, as comments stand in TAP, or what it has left out. */
