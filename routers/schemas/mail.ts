@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MailRow } from '../../src/services/mail/mail-context.ts';
-import { MAIL_STATUSES, mailStatusOf } from '../../src/services/mail/mail-status.ts';
+import { MAIL_STATUSES, mailStatusOf } from '../../src/services/mail/mail-context.ts';
 import { subjectOf } from '../../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../../src/services/mail/mails.ts';
 import { Instant } from './fields.ts';

@@ -1,6 +1,6 @@
 import type { NodemailerError } from 'nodemailer';
 import type { Delivery } from './mailer.ts';
-import type { SmtpServer } from './smtp-url.ts';
+import type { SmtpServer } from './smtp-mailer.ts';
 
 /** What the column holds. */
 const MAX_REASON_LENGTH = 500;

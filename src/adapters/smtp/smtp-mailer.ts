@@ -1,7 +1,6 @@
 import { createTransport } from 'nodemailer';
 import type { Delivery, Mail, Mailer } from './mailer.ts';
 import { deliveryOfFailure } from './smtp-failure.ts';
-import { readSmtpUrl } from './smtp-url.ts';
 
 /** In milliseconds. `mail` bounds a whole try, which a server that trickles its answers could draw out for ever. */
 export type SmtpTimeouts = { connection: number; greeting: number; socket: number; mail: number };
@@ -65,3 +64,25 @@ const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => 
   // RFC 3834 §5, and what Exchange calls the same: nobody's absence notice is to answer this.
   headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
 });
+
+export type SmtpServer = {
+  host: string;
+  /** Absent: 465 for `smtps:`, else 587 (RFC 8314 §3.3). */
+  port: number | undefined;
+  /** TLS from the first byte; otherwise by STARTTLS, where the server offers it. */
+  isSecure: boolean;
+  login: { user: string; password: string } | null;
+};
+
+/** Reads `smtp://user:password@host:port`; user and password are percent-encoded there. */
+export const readSmtpUrl = (url: string): SmtpServer => {
+  const { protocol, hostname, port, username, password } = new URL(url);
+  return {
+    // An IPv6 address stands in brackets in a URL only.
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? undefined : Number(port),
+    isSecure: protocol === 'smtps:',
+    login:
+      username === '' ? null : { user: decodeURIComponent(username), password: decodeURIComponent(password) },
+  };
+};

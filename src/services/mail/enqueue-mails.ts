@@ -53,3 +53,19 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
     select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
   return rows.flatMap(({ n }) => invitations[n] ?? []);
 };
+
+type Change = { userId: number; now: Date; address: string | null };
+
+/**
+ * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
+ * transaction: setting the first password is not a change.
+ */
+export const enqueuePasswordNotice = async (
+  tx: SqlEntityManager,
+  { userId, now, address }: Change,
+): Promise<void> => {
+  await sql`
+    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address)
+    select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar
+    from users where id = ${userId}::int and password_hash is not null`.execute(tables(tx));
+};

@@ -8,9 +8,15 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { type MailContext, type MailRow, mailContexts, mailRows } from './mail-context.ts';
+import {
+  hasMailStatus,
+  type MailContext,
+  type MailRow,
+  type MailStatus,
+  mailContexts,
+  mailRows,
+} from './mail-context.ts';
 import { type MailRoute, showsInvitationLink, showsPasswordLink } from './mail-links.ts';
-import { hasMailStatus, type MailStatus } from './mail-status.ts';
 import type { MailWriter } from './mail-writer.ts';
 
 export type MailFilter = {

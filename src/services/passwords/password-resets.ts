@@ -9,7 +9,7 @@ import { setPassword } from '../auth/credentials.ts';
 import type { LoginThrottle } from '../auth/login-throttle.ts';
 import type { ResetThrottle } from '../auth/reset-throttle.ts';
 import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
-import { enqueuePasswordNotice } from '../mail/password-notices.ts';
+import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser } from './password-policy.ts';
 import { rejectWeakPassword } from './password-rules.ts';

@@ -15,7 +15,7 @@ import {
 import { findClientByHost } from '../clients/branding.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
-import { enqueuePasswordNotice } from '../mail/password-notices.ts';
+import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { readPolicyOfClients, readPolicyOfUser } from './password-policy.ts';
 import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Mailer } from '../../../src/adapters/smtp/mailer.ts';
 import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
-import { html } from '../../../src/services/mail/mail-html.ts';
+import { html } from '../../../src/services/mail/mail-layout.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-lines.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
