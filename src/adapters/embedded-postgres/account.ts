@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
+import { chown, lchown, mkdtemp, readdir, realpath, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
-/** The user that PostgreSQL runs as when it is not our own. */
+/** The user that runs PostgreSQL, if it is not the current one. */
 export type Account = { uid: number; gid: number };
 
 /**
@@ -14,7 +15,7 @@ export type Account = { uid: number; gid: number };
 const FIRST_UID = 60_706;
 const UID_COUNT = 478;
 
-/** A user that runs nothing but this database, so that no other process can read its files or its memory. */
+/** A uid used only by this database, so that no other process can read its files or memory. */
 const dedicatedAccount = (dataDir: string): Account => {
   const hash = createHash('sha256').update(dataDir).digest().readUInt32BE();
   const uid = FIRST_UID + (hash % UID_COUNT);
@@ -22,8 +23,8 @@ const dedicatedAccount = (dataDir: string): Account => {
 };
 
 /**
- * The user to run PostgreSQL as, which refuses to run as root; undefined means the current user.
- * The owner of an existing cluster stays its owner.
+ * Selects the user that runs PostgreSQL, which refuses to run as root; undefined means the current user.
+ * The owner of an existing cluster does not change.
  */
 export const serverAccount = async (dataDir: string, clusterDir: string): Promise<Account | undefined> => {
   const owner = await nullIfMissing(stat(clusterDir));
@@ -32,9 +33,9 @@ export const serverAccount = async (dataDir: string, clusterDir: string): Promis
     return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : dedicatedAccount(dataDir);
   }
   if (owner && owner.uid !== uid) {
-    const maker = isDedicated(owner.uid) ? 'root' : `uid ${owner.uid}`;
+    const starter = isDedicated(owner.uid) ? 'root' : `uid ${owner.uid}`;
     throw new EmbeddedPostgresError(
-      `${clusterDir} belongs to uid ${owner.uid}, and this is uid ${uid}. Start Steward as ${maker}.`,
+      `${clusterDir} belongs to uid ${owner.uid}, and Steward runs as uid ${uid}. Start Steward as ${starter}.`,
     );
   }
   return undefined;
@@ -42,14 +43,14 @@ export const serverAccount = async (dataDir: string, clusterDir: string): Promis
 
 const isDedicated = (uid: number): boolean => uid >= FIRST_UID && uid < FIRST_UID + UID_COUNT;
 
-/** Changes the owner of a folder and of all that is in it. */
+/** Changes the owner of a directory and its contents. */
 export const chownTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
   for (const name of await readdir(dir, { recursive: true })) await lchown(join(dir, name), uid, gid);
   await chown(dir, uid, gid);
 };
 
-const READ_AND_ENTER = 0o5;
-const ENTER = 0o1;
+const READ_AND_SEARCH = 0o5;
+const SEARCH = 0o1;
 
 const grants = async (path: string, { uid, gid }: Account, wanted: number): Promise<boolean> => {
   const entry = await stat(path);
@@ -57,12 +58,26 @@ const grants = async (path: string, { uid, gid }: Account, wanted: number): Prom
   return ((entry.mode >> shift) & wanted) === wanted;
 };
 
-/** Whether the account can list or run `path` and pass through all the directories above it. */
+/** Whether the account can list or execute `path` and search all directories above it. */
 export const canReach = async (path: string, account: Account): Promise<boolean> => {
-  let wanted = READ_AND_ENTER;
+  let wanted = READ_AND_SEARCH;
   for (let at = await realpath(path); ; at = dirname(at)) {
     if (!(await grants(at, account, wanted))) return false;
     if (at === dirname(at)) return true;
-    wanted = ENTER;
+    wanted = SEARCH;
   }
+};
+
+/** The path of a Unix socket has at most 103 bytes (macOS); the names below the base need about 40. */
+const MAX_BASE_BYTES = 60;
+
+/** Creates a directory with a short random path for sockets, accessible only to the account. */
+export const makeTempDir = async (account?: Account): Promise<string> => {
+  const preferred = tmpdir();
+  const isShort = Buffer.byteLength(preferred) <= MAX_BASE_BYTES;
+  const base = isShort && (!account || (await canReach(preferred, account))) ? preferred : '/tmp';
+
+  const dir = await mkdtemp(join(base, 'steward-'));
+  if (account) await chown(dir, account.uid, account.gid);
+  return dir;
 };

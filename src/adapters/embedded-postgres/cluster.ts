@@ -1,70 +1,43 @@
-import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { syncDirectory } from '../../lib/sync-folder.ts';
-import { type Account, chownTree } from './account.ts';
+import { chownTree, makeTempDir } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
-import { type InitdbOptions, runInitdb } from './initdb.ts';
-import { setUpRoles } from './roles.ts';
+import { runInitdb, SUPERUSER } from './initdb.ts';
+import { openSession, waitUntilReady } from './readiness.ts';
+import { type ServerOptions, spawnServer, stopServer } from './server.ts';
+
+/** The role of the service: it owns its database but is not a superuser, so SQL cannot access files or programs. */
+export const SERVICE_ROLE = 'steward';
+export const DATABASE = 'steward';
 
 const PASSWORD_FILE = 'database-password';
-/** The password's place in clusters of Steward before 0.1, whose only database user was a superuser. */
-const FORMER_PASSWORD_FILE = 'steward.password';
 const UNFINISHED = 'postgres.initdb-';
 
-export type ClusterOptions = InitdbOptions & {
-  dataDir: string;
-  clusterDir: string;
-  /** The user that owns the cluster and runs the server, if not the current user. */
-  account: Account | undefined;
-  settings: Record<string, string>;
-};
+export type ClusterOptions = Omit<ServerOptions, 'socketDir'> & { dataDir: string };
 
-/** Left by starts that were killed. The instance lock guarantees that no other process is using them. */
-const removeUnfinished = async (dataDir: string): Promise<void> => {
-  for (const name of await readdir(dataDir)) {
-    if (!name.startsWith(UNFINISHED)) continue;
-    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 });
+/**
+ * Creates the cluster unless it exists.
+ * @returns the password of its roles
+ */
+export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
+  const { dataDir, clusterDir } = options;
+  const files = await nullIfMissing(readdir(clusterDir));
+  if (files !== null && files.length > 0) {
+    await checkVersion(options);
+    return readPassword(dataDir);
   }
-};
-
-/** Prepares the cluster in another folder and then renames it: after a crash it is complete or absent. */
-const makeCluster = async (options: ClusterOptions, password: string): Promise<void> => {
-  const { dataDir, clusterDir, account } = options;
-  await removeUnfinished(dataDir);
-  const work = await mkdtemp(join(dataDir, UNFINISHED));
-  const data = join(work, 'data');
-  const initial = await runInitdb(work, options);
-  if (account) await chownTree(work, account);
-  await setUpRoles({ ...options, clusterDir: data }, { initial, password });
-  await rename(data, clusterDir);
-  await syncDirectory(dataDir);
-  await rm(work, { recursive: true });
-};
-
-/** @throws EmbeddedPostgresError when the folder is of another major version, or no cluster at all */
-const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<void> => {
-  const version = (await nullIfMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
-  if (version === binaries.major) return;
-  throw new EmbeddedPostgresError(
-    version === undefined
-      ? `${clusterDir} is not a database of PostgreSQL. Move it away, or set another DATA_DIR.`
-      : `${clusterDir} was made by PostgreSQL ${version}; this Steward brings PostgreSQL ${binaries.major}. Move it over by pg_dump, or set DATABASE_URL.`,
-  );
-};
-
-/** @throws EmbeddedPostgresError when the cluster was made before its password moved to DATA_DIR */
-const checkLayout = async ({ clusterDir }: ClusterOptions): Promise<void> => {
-  if (!(await nullIfMissing(stat(join(clusterDir, FORMER_PASSWORD_FILE))))) return;
-  throw new EmbeddedPostgresError(
-    `${clusterDir} was made by an earlier Steward, which used the database as a superuser. Export it with that version and pg_dump, and restore it into a new DATA_DIR.`,
-  );
+  await createSecretFile(join(dataDir, PASSWORD_FILE));
+  const password = await readPassword(dataDir);
+  await createCluster(options, password);
+  return password;
 };
 
 /**
  * The password of both database roles, kept outside of the cluster: the user that runs the server cannot read it.
- * @throws SecretFileError, EmbeddedPostgresError when the file is missing
+ * @throws SecretFileError, EmbeddedPostgresError if the file is missing
  */
 export const readPassword = async (dataDir: string): Promise<string> => {
   const path = join(dataDir, PASSWORD_FILE);
@@ -75,22 +48,52 @@ export const readPassword = async (dataDir: string): Promise<string> => {
   );
 };
 
-const hasFiles = async (dir: string): Promise<boolean> =>
-  ((await nullIfMissing(readdir(dir)))?.length ?? 0) > 0;
+/** @throws EmbeddedPostgresError if the directory is of another major version, or not a cluster */
+const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<void> => {
+  const version = (await nullIfMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
+  if (version === binaries.major) return;
+  throw new EmbeddedPostgresError(
+    version === undefined
+      ? `${clusterDir} is not a PostgreSQL database. Move it away, or set another DATA_DIR.`
+      : `${clusterDir} was created by PostgreSQL ${version}; this Steward includes PostgreSQL ${binaries.major}. Move the data with pg_dump, or set DATABASE_URL.`,
+  );
+};
 
-/**
- * Makes the cluster unless it exists.
- * @returns the password of its roles
- */
-export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
-  const { dataDir, clusterDir } = options;
-  if (await hasFiles(clusterDir)) {
-    await checkLayout(options);
-    await checkVersion(options);
-    return readPassword(dataDir);
+/** Prepares the cluster in another directory and then renames it: after a crash it is complete or absent. */
+const createCluster = async (options: ClusterOptions, password: string): Promise<void> => {
+  const { dataDir, clusterDir, account } = options;
+  await removeUnfinished(dataDir);
+  const work = await mkdtemp(join(dataDir, UNFINISHED));
+  const data = join(work, 'data');
+  const initialPassword = await runInitdb(work, options);
+  if (account) await chownTree(work, account);
+  await createRoles({ ...options, clusterDir: data }, initialPassword, password);
+  await rename(data, clusterDir);
+  await syncDirectory(dataDir);
+  await rm(work, { recursive: true });
+};
+
+/** Removes the directories of killed starts. The instance lock guarantees that no other process is using them. */
+const removeUnfinished = async (dataDir: string): Promise<void> => {
+  for (const name of await readdir(dataDir)) {
+    if (!name.startsWith(UNFINISHED)) continue;
+    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 });
   }
-  await createSecretFile(join(dataDir, PASSWORD_FILE));
-  const password = await readPassword(dataDir);
-  await makeCluster(options, password);
-  return password;
+};
+
+/** Starts the server once to create the service's role and database and to set the passwords. */
+const createRoles = async (options: ClusterOptions, initialPassword: string, password: string) => {
+  await using closing = new AsyncDisposableStack();
+  const host = await makeTempDir(options.account);
+  closing.defer(() => rm(host, { recursive: true, force: true }));
+  const server = spawnServer({ ...options, socketDir: host });
+  closing.defer(() => stopServer(server));
+  const connection = { host, port: 5432, user: SUPERUSER, database: 'postgres', password: initialPassword };
+  await waitUntilReady(server, connection, options.log);
+  const session = await openSession(connection);
+  closing.defer(() => session.end());
+  // Passwords are hexadecimal. CREATEDB permits restoring a backup beside the live database.
+  await session.query(`alter role ${SUPERUSER} password '${password}'`);
+  await session.query(`create role ${SERVICE_ROLE} login createdb password '${password}'`);
+  await session.query(`create database ${DATABASE} owner ${SERVICE_ROLE}`);
 };

@@ -1,9 +1,9 @@
-/** The embedded database cannot serve; the message is meant for the operator. */
+/** The embedded database cannot run. The message is for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name: string = 'EmbeddedPostgresError';
 }
 
-/** Another Steward holds the data directory; the message is one line. */
+/** Another Steward uses the data directory. */
 export class DataDirInUse extends EmbeddedPostgresError {
   override readonly name = 'DataDirInUse';
 
@@ -13,9 +13,4 @@ export class DataDirInUse extends EmbeddedPostgresError {
       `Steward is already running on DATA_DIR ${dataDir}${owner}. Stop it first, or set another DATA_DIR.`,
     );
   }
-}
-
-/** PostgreSQL found another server on the same cluster. */
-export class ClusterBusy extends EmbeddedPostgresError {
-  override readonly name = 'ClusterBusy';
 }

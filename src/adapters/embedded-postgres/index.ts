@@ -2,62 +2,63 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
 import { ensureDirectory } from '../../lib/ensure-directory.ts';
-import { serverAccount } from './account.ts';
+import { makeTempDir, serverAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
-import { type ClusterOptions, ensureCluster } from './cluster.ts';
-import { ClusterBusy, DataDirInUse, EmbeddedPostgresError } from './errors.ts';
+import { type ClusterOptions, DATABASE, ensureCluster, SERVICE_ROLE } from './cluster.ts';
+import { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
-import { openLogFile } from './log-file.ts';
-import { waitForPreviousServer } from './postmaster-file.ts';
-import { waitUntilReady } from './readiness.ts';
-import { DATABASE, SERVICE_ROLE } from './roles.ts';
-import { spawnServer, stopServer } from './server.ts';
-import { makeTempDir } from './temp-dir.ts';
+import { ClusterBusy, waitUntilReady } from './readiness.ts';
+import { waitForPreviousServer } from './running-server.ts';
+import { openLogFile, spawnServer, stopServer } from './server.ts';
 
-export { attachToEmbeddedPostgres, waitForAttached } from './attach.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
+export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 
-export type EmbeddedPostgresOptions = {
+type EmbeddedPostgresOptions = {
   dataDir: string;
   postgresSettings?: Record<string, string>;
-  /** Called when the server is launched, to do other things while it makes itself ready. */
+  /** Called while the server starts. */
   onLaunch?: (() => unknown) | undefined;
 };
 
 export type EmbeddedPostgres = {
   connection: Connection;
   stop(): Promise<void>;
-  /** The exit status, should the server end by itself; pending for ever after a `stop`. */
+  /** Resolves with the exit status if the server exits unexpectedly; never resolves after `stop`. */
   exited: Promise<number>;
 };
 
-/** How long a start waits for the server of a killed owner to end. */
+/** For the server of a killed owner to exit. */
 const PREVIOUS_SERVER_TIMEOUT_MS = 10_000;
 
 type LaunchOptions = ClusterOptions & { onLaunch: () => unknown };
 
-const launch = async (place: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
-  const socketDir = await makeTempDir(place.account);
+const launch = async (options: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
+  const socketDir = await makeTempDir(options.account);
   closing.defer(() => rm(socketDir, { recursive: true, force: true }));
-  const server = spawnServer({ ...place, socketDir });
+  const server = spawnServer({ ...options, socketDir });
   closing.defer(() => stopServer(server));
-  place.onLaunch();
-  const port = Number(place.settings.port ?? 5432);
+  options.onLaunch();
+  const port = Number(options.settings.port ?? 5432);
   const connection = { host: socketDir, port, user: SERVICE_ROLE, password, database: DATABASE };
-  await waitUntilReady(server, connection, place.log);
+  await waitUntilReady(server, connection, options.log);
   return { connection, server };
 };
 
-const launchAfterPrevious = async (place: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
+const launchAfterPrevious = async (
+  options: LaunchOptions,
+  password: string,
+  closing: AsyncDisposableStack,
+) => {
   const deadline = Date.now() + PREVIOUS_SERVER_TIMEOUT_MS;
   for (;;) {
-    await waitForPreviousServer(place.dataDir, place.clusterDir, deadline);
+    await waitForPreviousServer(options.dataDir, options.clusterDir, deadline);
     try {
-      return await launch(place, password, closing);
+      return await launch(options, password, closing);
     } catch (error) {
-      // Its owner was killed so early that the former server had not written its lock file yet.
+      // The owner was killed before the previous server had written its lock file.
       if (!(error instanceof ClusterBusy)) throw error;
-      if (Date.now() > deadline) throw new DataDirInUse(place.dataDir);
+      if (Date.now() > deadline) throw new DataDirInUse(options.dataDir);
     }
   }
 };
@@ -75,15 +76,15 @@ const start = async (
   const clusterDir = join(dataDir, 'postgres');
   const account = await serverAccount(dataDir, clusterDir);
   const binaries = await locateBinaries(account, dataDir);
-  const place = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
-  const password = await ensureCluster(place);
-  return launchAfterPrevious(place, password, closing);
+  const cluster = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
+  const password = await ensureCluster(cluster);
+  return launchAfterPrevious(cluster, password, closing);
 };
 
 /**
- * Starts PostgreSQL on the cluster under `dataDir`, which is made at the first time. It listens on a private Unix
- * socket only, and ends with this process, however that ends.
- * @throws DataDirInUse when another Steward has it, EmbeddedPostgresError when it cannot run
+ * Starts PostgreSQL on the cluster under `dataDir`, which the first start creates. It listens only on a private Unix socket,
+ * and stops if this process exits or is killed.
+ * @throws DataDirInUse if another Steward uses it, EmbeddedPostgresError if it cannot run
  */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);

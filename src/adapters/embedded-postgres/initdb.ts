@@ -3,21 +3,17 @@ import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Account } from './account.ts';
-import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './errors.ts';
-import type { LogFile } from './log-file.ts';
-import { spawnWatched } from './watchdog.ts';
-import { workingDirectory } from './working-directory.ts';
+import type { LogFile, ServerOptions } from './server.ts';
+import { spawnWatched, workingDirectory } from './watchdog.ts';
 
 export const SUPERUSER = 'postgres';
-
-export type InitdbOptions = { binaries: Binaries; log: LogFile };
 
 const INITDB_OPTIONS = [
   `--username=${SUPERUSER}`,
   '--auth=scram-sha-256',
   '--encoding=UTF8',
-  // Built in, hence the same order and case rules on every system.
+  // The built-in provider has the same order and case rules on every system.
   '--locale=C',
   '--locale-provider=builtin',
   '--builtin-locale=C.UTF-8',
@@ -28,8 +24,8 @@ const INITDB_OPTIONS = [
 const NOBODY: Account = { uid: 65534, gid: 65534 };
 
 /**
- * initdb fails for a user that has no entry in /etc/passwd. A user namespace gives it the uid of one that has;
- * files still belong to the real uid.
+ * initdb fails for a user without an entry in /etc/passwd. In a user namespace it sees the uid of `nobody`; files still belong
+ * to the real uid.
  */
 const AS_NOBODY = ['unshare', '--user', `--map-user=${NOBODY.uid}`, `--map-group=${NOBODY.gid}`];
 
@@ -44,28 +40,31 @@ const hasPasswdEntry = (): boolean => {
 
 type Runner = { account: Account | undefined; prefix: string[] };
 
-/** initdb refuses root as well. */
+/** initdb refuses to run as root. */
 const chooseRunner = (): Runner => {
   if (process.getuid?.() === 0) return { account: NOBODY, prefix: [] };
   return { account: undefined, prefix: hasPasswdEntry() ? [] : AS_NOBODY };
 };
 
-/** What `unshare` prints, or the shell where there is no `unshare`. */
+/** Printed by `unshare`, or by the shell if it is missing. */
 const UNSHARE_FAILURE = /\bunshare: .+/;
 
 const failureOf = (status: number, lines: string, log: LogFile): string => {
   const [denied] = UNSHARE_FAILURE.exec(lines) ?? [];
   if (denied !== undefined)
-    return `uid ${process.getuid?.()} has no entry in /etc/passwd, which the embedded database needs once to be made, and user namespaces are denied (${denied}). Add an entry, in a container by mounting an /etc/passwd that has one, or start Steward as root, or set DATABASE_URL to another PostgreSQL server.`;
-  return `The embedded database could not be made (initdb ended with ${status}). Set DATABASE_URL to use another PostgreSQL server. ${log.path} says:\n${lines}`;
+    return `uid ${process.getuid?.()} has no entry in /etc/passwd, which is needed to create the embedded database, and user namespaces are denied (${denied}). Add an entry (in a container, mount an /etc/passwd that has one), start Steward as root, or set DATABASE_URL to another PostgreSQL server.`;
+  return `The embedded database could not be created (initdb exited with ${status}). Set DATABASE_URL to use another PostgreSQL server. ${log.path} says:\n${lines}`;
 };
 
 /**
- * Makes a cluster in `work`/data, owned by the user that initdb ran as.
- * @returns the password of its superuser. It is to be replaced: other processes of `nobody` could have read it.
+ * Creates a cluster in `work`/data, owned by the user that ran initdb.
+ * @returns the password of its superuser, which must be replaced: other processes of `nobody` could have read it
  * @throws EmbeddedPostgresError with the last lines of the log
  */
-export const runInitdb = async (work: string, { binaries, log }: InitdbOptions): Promise<string> => {
+export const runInitdb = async (
+  work: string,
+  { binaries, log }: Pick<ServerOptions, 'binaries' | 'log'>,
+): Promise<string> => {
   const { account, prefix } = chooseRunner();
   const password = randomBytes(24).toString('base64url');
   const passwordFile = join(work, 'password');

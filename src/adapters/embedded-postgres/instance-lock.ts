@@ -4,17 +4,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCodeOf } from '../../lib/errno.ts';
+import { makeTempDir } from './account.ts';
 import { DataDirInUse } from './errors.ts';
-import { makeTempDir } from './temp-dir.ts';
 
-export type InstanceLock = { release(): Promise<void> };
+type InstanceLock = { release(): Promise<void> };
 
 const SOCKET = 'instance.sock';
 
 /** File systems without sockets, such as a folder shared with a virtual machine. */
 const UNSUPPORTED = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'ENOSYS']);
 
-/** Lends a short path to the lock: the data directory's own may exceed what a socket address holds. */
+/** Provides a short path to the lock, because the data directory's path may exceed the limit of socket addresses. */
 const withShortPath = async <T>(dataDir: string, use: (path: string) => Promise<T>): Promise<T> => {
   const dir = await makeTempDir();
   try {
@@ -25,9 +25,9 @@ const withShortPath = async <T>(dataDir: string, use: (path: string) => Promise<
   }
 };
 
-/** Tells whoever connects which process holds the lock. */
+/** Sends the pid of the lock's holder. */
 const answer = (socket: Socket): void => {
-  // A caller that hangs up before it has read the answer is of no concern to the holder.
+  // The caller may close the connection before it has read the pid.
   socket.on('error', () => socket.destroy());
   socket.end(String(process.pid));
 };
@@ -40,7 +40,7 @@ const listen = async (path: string): Promise<Server> => {
 
 type Holder = { pid: number | undefined };
 
-/** A holder too busy to answer within half a second has no pid; one that hangs up instead is dying. */
+/** Returns no pid if the holder is too busy to answer within half a second, and undefined if it is exiting. */
 const readHolder = async (socket: Socket): Promise<Holder | undefined> => {
   let text = '';
   let busy = false;
@@ -51,13 +51,13 @@ const readHolder = async (socket: Socket): Promise<Holder | undefined> => {
   socket.on('data', (chunk) => {
     text += String(chunk);
   });
-  // A reset is one way of hanging up, and the close that follows it is awaited here.
+  // A reset is followed by the close that is awaited here.
   socket.on('error', () => socket.destroy());
   await new Promise((resolve) => socket.once('close', resolve));
   return busy || text !== '' ? { pid: Number(text) || undefined } : undefined;
 };
 
-/** Whether a process listens on the lock: that ends with the process, where a written pid may be reused. */
+/** Finds the process that listens on the lock. Unlike a pid in a file, a listener cannot outlive its process. */
 const findHolder = async (path: string): Promise<Holder | undefined> => {
   const socket = connect(path);
   try {
@@ -68,12 +68,6 @@ const findHolder = async (path: string): Promise<Holder | undefined> => {
       return undefined;
     throw error;
   }
-};
-
-/** Between its bind and its listen a new holder refuses for a moment, and a dying one still accepts. */
-const findHolderAgain = async (path: string) => {
-  await sleep(50);
-  return findHolder(path);
 };
 
 const tryListen = async (path: string): Promise<Server | 'taken' | 'unsupported'> => {
@@ -93,22 +87,27 @@ const acquire = async (path: string, dataDir: string): Promise<Server | undefine
     if (server === 'unsupported') return undefined;
     if (server !== 'taken') return server;
 
-    const holder = (await findHolder(path)) ?? (await findHolderAgain(path));
+    let holder = await findHolder(path);
+    if (!holder) {
+      // A new holder refuses connections between its bind and its listen.
+      await sleep(50);
+      holder = await findHolder(path);
+    }
     if (holder) throw new DataDirInUse(dataDir, holder.pid);
     await rm(path, { force: true });
   }
 };
 
 /**
- * Makes this process the only Steward on the data directory, also among containers that share it on one host.
- * Should two still pass (no sockets on the file system), PostgreSQL's own lock lets one start.
+ * Makes this process the only Steward on the data directory, also among containers that share it on one host. Without
+ * sockets on the file system, only PostgreSQL's lock keeps a second one from starting.
  * @throws DataDirInUse
  */
 export const acquireInstanceLock = async (dataDir: string): Promise<InstanceLock> => {
   const server = await withShortPath(dataDir, (path) => acquire(path, dataDir));
   return {
     release: async () => {
-      // Removed before it is closed: afterwards the path may be the next holder's.
+      // Removed before closing: afterwards the path may belong to the next holder.
       if (server?.listening) await rm(join(dataDir, SOCKET), { force: true });
       server?.close();
     },

@@ -2,29 +2,42 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf } from '../../lib/errno.ts';
-import { ClusterBusy, EmbeddedPostgresError } from './errors.ts';
-import type { LogFile } from './log-file.ts';
+import { EmbeddedPostgresError } from './errors.ts';
+import type { LogFile } from './server.ts';
 import type { WatchedProcess } from './watchdog.ts';
 
-/** Recovery after a power cut replays what was written since the last checkpoint, seldom more than a minute. */
-const START_PATIENCE_MS = 300_000;
+/** Recovery after a power cut replays the WAL since the last checkpoint, which seldom takes more than a minute. */
+const START_TIMEOUT_MS = 300_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** A wrong password, an unknown role and a missing database: waiting does not help. */
 const REFUSED_LOGINS = new Set(['28P01', '28000', '3D000']);
+const BUSY = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
 
-const logIn = async (connection: Connection): Promise<void> => {
-  const client = new Client({ ...connection, connectionTimeoutMillis: 5000 });
-  // A server that goes away in between also fails the call at hand, which is where it is reported.
+/** PostgreSQL found another server on the same cluster. */
+export class ClusterBusy extends EmbeddedPostgresError {
+  override readonly name = 'ClusterBusy';
+}
+
+export const openSession = async (connection: Connection, applicationName?: string): Promise<Client> => {
+  const client = new Client({
+    ...connection,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // A lost connection also fails the statement that is running, which reports it.
   client.on('error', () => undefined);
   try {
     await client.connect();
-  } finally {
+    return client;
+  } catch (error) {
     await client.end();
+    throw error;
   }
 };
 
 const isReady = async (connection: Connection): Promise<boolean> => {
   try {
-    await logIn(connection);
+    await (await openSession(connection)).end();
     return true;
   } catch (cause) {
     if (!REFUSED_LOGINS.has(errorCodeOf(cause) ?? '')) return false;
@@ -35,8 +48,6 @@ const isReady = async (connection: Connection): Promise<boolean> => {
   }
 };
 
-const BUSY = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
-
 const startFailure = async (status: number | undefined, log: LogFile): Promise<EmbeddedPostgresError> => {
   const lines = await log.tail();
   const Failure = BUSY.test(lines) ? ClusterBusy : EmbeddedPostgresError;
@@ -46,8 +57,8 @@ const startFailure = async (status: number | undefined, log: LogFile): Promise<E
 };
 
 /**
- * Waits until the server takes logins.
- * @throws EmbeddedPostgresError with the last lines of the log, ClusterBusy when another server has the cluster
+ * Waits until the server accepts logins.
+ * @throws EmbeddedPostgresError with the last lines of the log, ClusterBusy if another server uses the cluster
  */
 export const waitUntilReady = async (
   server: WatchedProcess,
@@ -58,7 +69,7 @@ export const waitUntilReady = async (
   const ended = server.exited.then((code) => {
     status = code;
   });
-  const deadline = Date.now() + START_PATIENCE_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await isReady(connection))) {
     if (status !== undefined || Date.now() > deadline) throw await startFailure(status, log);
     await Promise.race([sleep(5), ended]);

@@ -1,9 +1,39 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import type { LogFile } from './log-file.ts';
-import { spawnWatched, type WatchedProcess, type WatchedSignal } from './watchdog.ts';
-import { workingDirectory } from './working-directory.ts';
+import { spawnWatched, type WatchedProcess, workingDirectory } from './watchdog.ts';
+
+export type LogFile = Awaited<ReturnType<typeof openLogFile>>;
+
+/** A larger log is truncated at the next start. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const TAIL_BYTES = 4096;
+const TAIL_LINES = 12;
+
+/** Opens `postgres.log`, which receives the output of PostgreSQL's programs. */
+export const openLogFile = async (dataDir: string) => {
+  const path = join(dataDir, 'postgres.log');
+  const file = await open(path, 'a+', 0o600);
+  const { size } = await file.stat();
+  if (size > MAX_LOG_BYTES) await file.truncate();
+  const start = size > MAX_LOG_BYTES ? 0 : size;
+  return {
+    path,
+    fd: file.fd,
+    /** The last lines written since it was opened. */
+    tail: () => readTail(file, start),
+    close: () => file.close(),
+  };
+};
+
+const readTail = async (file: FileHandle, start: number): Promise<string> => {
+  const { size } = await file.stat();
+  const from = Math.max(start, size - TAIL_BYTES);
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(TAIL_BYTES), position: from });
+  return buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+};
 
 export type ServerOptions = {
   clusterDir: string;
@@ -20,7 +50,7 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Failing statements and the details of errors carry tokens and hashes; we see those errors ourselves.
+  // Failing statements and error details contain tokens and hashes; Steward handles those errors itself.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -42,21 +72,21 @@ export const spawnServer = (options: ServerOptions): WatchedProcess => {
   });
 };
 
-/** From a fast shutdown, which writes a checkpoint, to the hard ways, each with the time it gets. */
-const SHUTDOWN: [WatchedSignal, patienceMs: number][] = [
+/** A fast shutdown, which writes a checkpoint, then an immediate one, then SIGKILL, each with its timeout. */
+const SHUTDOWN = [
   ['INT', 30_000],
   ['QUIT', 8_000],
   ['KILL', 2_000],
-];
+] as const;
 
-/** Ends the server, gently at first. Resolves when it is gone. */
+/** Stops the server and waits for its exit. */
 export const stopServer = async (server: WatchedProcess): Promise<void> => {
-  for (const [signal, patienceMs] of SHUTDOWN) {
+  for (const [signal, timeoutMs] of SHUTDOWN) {
     server.send(signal);
     const timer = new AbortController();
-    const late = sleep(patienceMs, 'late', { signal: timer.signal });
-    const outcome = await Promise.race([server.exited, late]);
+    const timeout = sleep(timeoutMs, 'timeout', { signal: timer.signal });
+    const outcome = await Promise.race([server.exited, timeout]);
     timer.abort();
-    if (outcome !== 'late') return;
+    if (outcome !== 'timeout') return;
   }
 };

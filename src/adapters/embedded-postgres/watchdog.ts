@@ -4,9 +4,9 @@ import { constants } from 'node:os';
 import type { Account } from './account.ts';
 
 /**
- * Runs `$2…` until Node says otherwise over the pipe on stdin: each line is a signal to pass on, and its end,
- * which comes however Node dies, means a fast shutdown. That is repeated, since a process ignores SIGINT until it
- * has set its handlers. Removes the directory `$1`, empty by then, where one is named.
+ * Runs `$2…`. Each line on stdin is a signal to forward. The end of stdin, which also follows if Node is killed, starts a
+ * fast shutdown: SIGINT is repeated, because a process ignores it until its handlers are set. Then removes the empty
+ * directory `$1`, if given.
  */
 const SCRIPT = `
 exec 3<&0
@@ -28,30 +28,30 @@ kill -KILL "$watcher"
 exit "$status"
 `;
 
-export type WatchedSignal = 'INT' | 'QUIT' | 'KILL';
+type WatchedSignal = 'INT' | 'QUIT' | 'KILL';
 
 export type WatchedProcess = {
   send(signal: WatchedSignal): void;
-  /** Never rejects. Exit status; 128 and the signal's number where a signal ended it. */
+  /** Exit status; 128 plus the number of the signal that ended it. Never rejects. */
   exited: Promise<number>;
 };
 
-export type WatchedOptions = {
+type WatchedOptions = {
   command: string;
   args: string[];
   cwd: string;
   account: Account | undefined;
-  /** File descriptor of the file that takes stdout and stderr. */
+  /** File descriptor for stdout and stderr. */
   output: number;
-  /** An otherwise empty directory to remove at the end. */
+  /** A directory to remove at the end, if empty. */
   removing?: string;
 };
 
-/** Nothing of our environment is passed on: it holds secrets that the database has no use for. */
+/** Steward's environment is not passed on, because it contains secrets. */
 const environment = () => ({
   PATH: process.env.PATH,
   LC_ALL: 'C',
-  // PostgreSQL takes a stale lock file that names its parent or this process for what it is.
+  // PostgreSQL recognizes a lock file with the pid of its parent or of this process as stale.
   PG_GRANDPARENT_PID: String(process.pid),
 });
 
@@ -67,8 +67,8 @@ const exitOf = (child: ChildProcess, output: number): Promise<number> =>
   });
 
 /**
- * Spawns a command that never outlives this process. It has a session of its own: Ctrl-C in a terminal
- * reaches every process of the foreground group, and the database must wait for our graceful stop.
+ * Spawns a command that never outlives this process. It gets a new session, because Ctrl-C in a terminal signals the whole
+ * foreground process group, and the database must not stop before Steward.
  */
 export const spawnWatched = (options: WatchedOptions): WatchedProcess => {
   const { command, args, cwd, account, output, removing = '' } = options;
@@ -79,7 +79,14 @@ export const spawnWatched = (options: WatchedOptions): WatchedProcess => {
     env: environment(),
     stdio: ['pipe', output, output],
   });
-  // Writing to a process that has just ended fails; its exit is reported all the same.
+  // Writing to a process that has just exited fails; `exited` reports it.
   child.stdin?.on('error', () => child.stdin?.destroy());
   return { send: (signal) => void child.stdin?.write(`${signal}\n`), exited: exitOf(child, output) };
 };
+
+/**
+ * The name of the working directory for PostgreSQL: the child enters it while still root, so the account needs no permission
+ * for the directories above it (`/root`).
+ */
+export const workingDirectory = (dir: string): string =>
+  process.platform === 'linux' ? '/proc/self/cwd' : dir;
