@@ -1,7 +1,6 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { failureCostMs } from '../adapters/hashing/hash-work.ts';
-import { reasonAgainstHash } from '../adapters/hashing/password-hasher.ts';
+import { failureCostMs, reasonAgainstHash } from '../adapters/hashing/hash-work.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';

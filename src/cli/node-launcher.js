@@ -1,8 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** `await using` and `AsyncDisposableStack` came with it. */
 const REQUIRED_MAJOR = 24;
@@ -58,9 +57,8 @@ export const runOnBundledNode = (wasLaunched) => {
 };
 
 const findBundledNode = () => {
-  const { resolve } = createRequire(import.meta.url);
   try {
-    return join(dirname(resolve(`node-${process.platform}-${process.arch}/package.json`)), 'bin', 'node');
+    return fileURLToPath(import.meta.resolve(`node-${process.platform}-${process.arch}/bin/node`));
   } catch {
     return undefined;
   }

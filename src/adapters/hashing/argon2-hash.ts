@@ -7,11 +7,10 @@ export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: nu
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane; about 40 ms. */
 export const COST: Argon2Cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** What argon2 fills of memory in a millisecond. */
 const KIB_PER_MS = 850;
 /**
- * The most that one login may cost: 256 MiB (Django takes 100), a GiB filled in all passes together, which is 1.3 s,
- * and 16 lanes, as each is a thread. Every pass starts its threads anew, so their number has a bound of its own.
+ * Limits of one login: 256 MiB (Django uses 100), 1 GiB filled in all passes together, which takes 1.3 s, and 16 lanes, because
+ * each is a thread. Passes have a separate limit, because each starts its threads again.
  */
 const MAX_MEMORY_KIB = 256 * 1024;
 const MAX_FILLED_KIB = 1024 * 1024;
@@ -27,14 +26,14 @@ const TOO_COSTLY = {
   tooCostly: 'more than 256 MiB, 16 passes or 16 lanes of argon2, or a GiB in all passes together',
 };
 
-/** The form of the argon2 library itself, of any variant; null for anything else. */
+/** Reads the argon2 library's format, of any variant. */
 export const readArgon2Hash = (encoded: string): ReadHash => {
   const [, family = '', ...costs] = FORM.exec(encoded) ?? [];
   const costOf = (name: string): number =>
     Number(costs.find((cost) => cost.startsWith(name))?.slice(2) ?? Number.NaN);
   const [memoryKib, passes, lanes] = [costOf('m'), costOf('t'), costOf('p')];
 
-  // A cost that is missing is NaN.
+  // A missing cost is NaN.
   if (!(lanes >= 1 && passes >= 1 && memoryKib >= lanes * MIN_KIB_PER_LANE)) return null;
   const isAffordable =
     lanes <= MAX_LANES &&
@@ -50,12 +49,12 @@ export const readArgon2Hash = (encoded: string): ReadHash => {
   };
 };
 
-/** A hash of no password, of the variant and the costs that the family names. */
+/** A hash that matches no password, with the variant and the costs of the family. */
 export const argon2Decoy = (family: string): string => `${family}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export const makeArgon2Hash = (password: string, cost: Argon2Cost): Promise<string> =>
   argon2.hash(password, { type: argon2.argon2id, ...cost });
 
-/** Whether a hash that `readArgon2Hash` understands is not as `makeArgon2Hash` would make it. */
+/** Whether `makeArgon2Hash` would use another variant or cost. */
 export const isOutdatedArgon2Hash = (encoded: string, cost: Argon2Cost): boolean =>
   !encoded.startsWith('$argon2id$') || argon2.needsRehash(encoded, cost);

@@ -1,23 +1,19 @@
-import { createRequire } from 'node:module';
+import module from 'node:module';
 
-const require = createRequire(import.meta.url);
-
-/** Shorter words turn up between the digits of many a random password. */
+/** Random passwords often contain shorter words. */
 const MIN_DECORATED_LENGTH = 6;
 
-/** A sign and a date, -20260131. More around a word than that is no longer a habit, and hard to guess. */
+/** A symbol and a date, `-20260131`. Longer additions are hard to guess. */
 const MAX_DECORATION_LENGTH = 9;
 
-/** What people type for a letter to please a rule that wants digits or signs. A 1 or ! may be an i or an l. */
+/** Characters that people type in place of letters to satisfy a password rule. A 1 or ! may be an i or an l. */
 const LEET: Record<string, string> = { '@': 'a', '4': 'a', '3': 'e', '0': 'o', $: 's', '5': 's', '7': 't' };
 
 export type CommonPasswords = ReturnType<typeof createCommonPasswords>;
 
 /**
- * The 49,233 passwords that zxcvbn knows as common, and what people easily make of them. Read at the first look:
- * that takes about 45 ms, like one password hash, and 19 MB of resident memory (4.4 MB of it heap that stays), for
- * which no start need wait, and which an instance that never sees a new password never spends. By `require`, which
- * is lazy and still answers at once: an `import()` would block as long, and make a promise of every check.
+ * The 49,233 common passwords of zxcvbn, and simple variations. Loaded at the first check, which takes 45 ms and 19 MB: most
+ * starts never need them.
  */
 export const createCommonPasswords = () => {
   let loaded: ReadonlySet<string> | undefined;
@@ -31,7 +27,7 @@ export const createCommonPasswords = () => {
       return words().size;
     },
 
-    /** In any case, with digits and signs around it, and with `@` or `4` for `a` and the like. */
+    /** Ignores case, digits and symbols around the word, and substitutions such as `@` or `4` for `a`. */
     has: (password: string): boolean => {
       const text = password.toLowerCase();
       return words().has(text) || [text, shortenRuns(text)].some((form) => isDecorated(words(), form));
@@ -40,6 +36,8 @@ export const createCommonPasswords = () => {
 };
 
 const loadWords = (): ReadonlySet<string> => {
+  // `import()` would make every check asynchronous, and block the thread just as long.
+  const require = module.createRequire(import.meta.url);
   const common: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common');
   return new Set(common.dictionary['passwords-common']);
 };
@@ -47,7 +45,7 @@ const loadWords = (): ReadonlySet<string> => {
 /** `password!!!!!!!!!!!!` is no better than `password!!`. */
 const shortenRuns = (text: string): string => text.replace(/([^\p{L}])\1{2,}/gu, '$1$1');
 
-/** Whether a word is left when some of what stands before its first and after its last letter is taken off. */
+/** Whether removing some characters before the first and after the last letter leaves a common password. */
 const isDecorated = (words: ReadonlySet<string>, text: string): boolean => {
   const readings = [text, unleet(text, 'i'), unleet(text, 'l')];
   const { before, after } = decorationOf(text);
@@ -65,8 +63,7 @@ const unleet = (text: string, one: string): string =>
   text.replace(/[@4301!$57]/g, (sign) => LEET[sign] ?? one);
 
 /**
- * How many characters at either end may go. Of a password without letters only signs: digits are all it has. Signs
- * alone have nothing to lose, which is -1.
+ * How many characters may be removed at either end. In a password without letters, only symbols. -1 if it has only symbols.
  */
 const decorationOf = (text: string): { before: number; after: number } => {
   const core = /\p{L}/u.test(text) ? /\p{L}/u : /\p{Nd}/u;

@@ -11,23 +11,23 @@ import { readDjangoHash } from './django-hashes.ts';
 import { readHash, remainingWork } from './hash-work.ts';
 import { isCheck, type PasswordCheck } from './password-check.ts';
 
-/** How much work may be ahead of anybody, for each one at work: 65 hashes of our own. */
+/** Work that may be queued per core: 65 hashes made here. */
 const MAX_WAIT_MS = 3_000;
 
 export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
 
 type Attempt = {
-  /** The kinds of hashes that are in use: see `remainingWork`. */
+  /** The kinds of hashes in use: see `remainingWork`. */
   kinds?: readonly string[];
-  /** Asked once the password is right. What it throws is thrown after the same work as for a wrong password. */
+  /** Called if the password is correct. Its error is thrown after the same work as for a wrong password. */
   confirm?: () => Promise<void>;
 };
 
 /**
- * Argon2id, and the hashes of a Django service until their owners log in, with an upper bound on how much of it runs
- * at once, since each run takes a core and 19 MiB or more.
- * @param cost other than that of the service only where hashes protect nobody
- * @param observe is called with the family and the units of each check that `verify` makes
+ * Makes and verifies Argon2id hashes, and verifies imported hashes of Django. Limits how many run at the same time, because each
+ * takes a core and at least 19 MiB.
+ * @param cost lower only in tests
+ * @param observe called with the family and the units of each check
  * @throws Problem `overloaded` from `hash` and `verify` when the queue is full
  */
 export const createPasswordHasher = async (
@@ -38,7 +38,7 @@ export const createPasswordHasher = async (
   const queued = createQueue(concurrency);
   // Verified in place of a missing hash, so that an unknown user takes as long as a wrong password.
   const decoy = readArgon2Hash(await makeArgon2Hash('no password has this hash', cost));
-  if (!isCheck(decoy)) throw new Error('A hash made here was not understood here.');
+  if (!isCheck(decoy)) throw new Error('The hash of a new password cannot be read.');
 
   const perform = ({ family, units, verify }: PasswordCheck, password: string): Promise<boolean> => {
     observe(family, units);
@@ -50,8 +50,8 @@ export const createPasswordHasher = async (
       queued(decoy.costMs, () => makeArgon2Hash(password, cost)),
 
     /**
-     * No hash, or one of a format that is not known here, never verifies. Every failure does the same work: one hash
-     * of our own, and one of each other kind in use.
+     * A missing hash or one of an unknown format never verifies. Every failure does the same work: one hash made here and one
+     * of each other kind in use.
      */
     verify: async (
       hash: string | null,
@@ -65,7 +65,7 @@ export const createPasswordHasher = async (
         const isRight = (await perform(first, password)) && own !== null;
         const refusal = isRight ? await confirm().then(() => null, toRefusal) : null;
         if (isRight && refusal === null) return true;
-        // In the same place of the queue: a guess that was admitted is always told, and so always counted.
+        // Not queued again: a guess that was admitted always gets its result, so it is always counted.
         for (const check of remainingWork([decoy.family, ...kinds], first)) {
           await addWork(check.costMs, () => perform(check, password));
         }
@@ -74,7 +74,7 @@ export const createPasswordHasher = async (
       });
     },
 
-    /** Whether a hash that verifies should be replaced by one made here. */
+    /** Whether a hash that verifies should be replaced by a new one. */
     isOutdated: (hash: string): boolean =>
       isCheck(readArgon2Hash(hash)) ? isOutdatedArgon2Hash(hash, cost) : isCheck(readDjangoHash(hash)),
   };
@@ -82,16 +82,9 @@ export const createPasswordHasher = async (
 
 const toRefusal = (error: unknown) => ({ error });
 
-/** Why no password could ever be verified by this hash; null when one could. */
-export const reasonAgainstHash = (hash: string): string | null => {
-  const read = readHash(hash);
-  if (read === null) return 'Has a format that cannot be verified here.';
-  return isCheck(read) ? null : `Would cost each login too much: ${read.tooCostly}.`;
-};
-
 type AddWork = <T>(costMs: number, work: () => Promise<T>) => Promise<T>;
 
-/** Counts the work rather than the waiting: a hash of Django's takes seven times as long as one of ours. */
+/** Limits the queue by its work, not its length: a hash of Django takes seven times as long as one made here. */
 const createQueue = (concurrency: number) => {
   const limit = pLimit(concurrency);
   let aheadMs = 0;

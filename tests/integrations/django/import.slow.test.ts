@@ -230,8 +230,8 @@ imports(
     assert.equal(
       refused.remarks.map(({ position, outcome, field, message }) => [position, outcome, field, message]),
       [
-        [1, 'faulty', 'password', 'Has a format that cannot be verified here.'],
-        [2, 'faulty', 'password', 'Would cost each login too much: more than 10,000,000 iterations.'],
+        [1, 'faulty', 'password', 'This format cannot be verified.'],
+        [2, 'faulty', 'password', 'Would make each login too expensive: more than 10,000,000 iterations.'],
       ],
     );
     assert.equal([accepted.totals.imported, accepted.totals.passwordless], [3, 3]);
