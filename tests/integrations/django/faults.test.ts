@@ -10,7 +10,7 @@ import { djangoUser } from '../../fixtures/django/records.ts';
 const RECORDED = readFileSync(join(import.meta.dirname, '../../fixtures/django/dump.json'));
 const USERS_RECORDED = 5;
 
-const faults = suite<{ database: ImportDatabase }>('dumps with faults');
+const faults = suite<{ database: ImportDatabase }>('invalid dumps');
 
 faults.before(async (context) => {
   context.database = await openImportDatabase();
@@ -44,7 +44,7 @@ const WRONG_FILES: Record<string, string | Buffer> = {
 };
 
 for (const [what, file] of Object.entries(WRONG_FILES)) {
-  faults(`refuse a file that ${what}`, async ({ database }) => {
+  faults(`are refused if the file ${what}`, async ({ database }) => {
     const before = await database.contents();
 
     const { totals, remarks } = await database.importDump(file);
@@ -58,7 +58,7 @@ for (const [what, file] of Object.entries(WRONG_FILES)) {
   });
 }
 
-faults('end the reading at a record of more than 16 MiB', async ({ database }) => {
+faults('are refused at a record larger than 16 MiB', async ({ database }) => {
   const large = djangoUser('large@example.org', { biography: 'x'.repeat(17 * 2 ** 20) });
 
   const { totals, remarks } = await database.importDump([good, large, good], { drop: ['biography'] });
@@ -70,29 +70,35 @@ faults('end the reading at a record of more than 16 MiB', async ({ database }) =
   assert.is(totals.isRefused, true);
 });
 
-faults('are not many large records, though some wait while others are written', async ({ database }) => {
-  const large = Array.from({ length: 1020 }, (_, index) =>
-    djangoUser(`large${index}@example.org`, { biography: 'x'.repeat(index < 990 ? 1 : 2 ** 21) }),
-  );
+faults(
+  'do not include dumps with many large records, some of which wait for others',
+  async ({ database }) => {
+    const large = Array.from({ length: 1020 }, (_, index) =>
+      djangoUser(`large${index}@example.org`, { biography: 'x'.repeat(index < 990 ? 1 : 2 ** 21) }),
+    );
 
-  const { totals } = await database.importDump(large, { drop: ['biography'] });
+    const { totals } = await database.importDump(large, { drop: ['biography'] });
 
-  assert.is(totals.imported, large.length);
-});
+    assert.is(totals.imported, large.length);
+  },
+);
 
-faults('allow a byte order mark, line breaks and any text that is well-formed', async ({ database }) => {
-  const name = 'Zoé 🔑 "quoted" \\ \u2028';
-  const dump = JSON.stringify([djangoUser('zoe@example.org', { first_name: name })], null, 2);
+faults(
+  'do not include dumps with a byte order mark, line breaks and any well-formed text',
+  async ({ database }) => {
+    const name = 'Zoé 🔑 "quoted" \\ \u2028';
+    const dump = JSON.stringify([djangoUser('zoe@example.org', { first_name: name })], null, 2);
 
-  const { remarks } = await database.importDump(`\ufeff${dump}\n`);
+    const { remarks } = await database.importDump(`\ufeff${dump}\n`);
 
-  assert.equal(remarks, []);
-  assert.is((await database.users())[0]?.first_name, name);
-});
+    assert.equal(remarks, []);
+    assert.is((await database.users())[0]?.first_name, name);
+  },
+);
 
 const LONG = 'x'.repeat(151);
 
-/** field → what is wrong with it */
+/** field → error */
 const WRONG_FIELDS: [string, unknown][] = [
   ['email', `${'x'.repeat(250)}@example.org`],
   ['email', 'a@b@example.org'],
@@ -118,7 +124,7 @@ const WRONG_FIELDS: [string, unknown][] = [
   ['date_joined', 1700000000],
 ];
 
-faults('are all told, with record, key and field', async ({ database }) => {
+faults('are reported with all errors, by record, key and field', async ({ database }) => {
   const records = WRONG_FIELDS.map(([field, value], index) =>
     djangoUser(`user${index}@example.org`, { username: 'no address', [field]: value }),
   );
@@ -137,7 +143,7 @@ faults('are all told, with record, key and field', async ({ database }) => {
   assert.equal(await database.users(), []);
 });
 
-faults('are told of one record together', async ({ database }) => {
+faults('are reported with all errors of a record together', async ({ database }) => {
   const { totals, remarks } = await database.importDump([
     djangoUser('no address', { first_name: LONG, is_active: null, last_login: '' }),
   ]);
@@ -146,7 +152,7 @@ faults('are told of one record together', async ({ database }) => {
   assert.is(totals.faulty, 1);
 });
 
-faults('are elements that are no records', async ({ database }) => {
+faults('may have elements that are no records', async ({ database }) => {
   const odd = [
     null,
     5,
@@ -167,10 +173,10 @@ faults('are elements that are no records', async ({ database }) => {
   );
 });
 
-faults('are addresses that differ in case alone, however far apart', async ({ database }) => {
-  const crowd = Array.from({ length: 2500 }, (_, index) => djangoUser(`crowd${index}@example.org`));
+faults('may have addresses that differ only in case, at any distance', async ({ database }) => {
+  const others = Array.from({ length: 2500 }, (_, index) => djangoUser(`other${index}@example.org`));
 
-  const { totals, remarks } = await database.importDump([good, ...crowd, djangoUser('GOOD@Example.org')]);
+  const { totals, remarks } = await database.importDump([good, ...others, djangoUser('GOOD@Example.org')]);
 
   assert.equal(
     remarks.map(({ position, message }) => [position, message]),
@@ -180,7 +186,7 @@ faults('are addresses that differ in case alone, however far apart', async ({ da
   assert.equal(await database.users(), []);
 });
 
-faults('never show a password or its hash', async ({ database }) => {
+faults('are reported without passwords and hashes', async ({ database }) => {
   const password = 'pbkdf2_sha256$1$salt$secret\0';
   const { remarks } = await database.importDump([
     djangoUser('x@example.org', { password, first_name: LONG }),
@@ -190,7 +196,7 @@ faults('never show a password or its hash', async ({ database }) => {
   assert.not.ok(JSON.stringify(remarks).includes('secret'));
 });
 
-faults('leave all or nothing, wherever a dump is damaged', async ({ database }) => {
+faults('are imported completely or not at all, wherever they are damaged', async ({ database }) => {
   const at = fc.nat(RECORDED.length - 1);
   const damage = fc.oneof(
     at.map((end) => RECORDED.subarray(0, end)),

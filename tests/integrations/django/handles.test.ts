@@ -6,7 +6,7 @@ import { addUser } from '../../../src/services/users/new-user.ts';
 import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
 
-/** Gives handles among those in use, chunk by chunk, and takes note of them as an import does. */
+/** Gives handles in chunks, and records them as used, as an import does. */
 const giveAmong = async (inUse: Iterable<string>, chunks: string[][]) => {
   const taken = new Set(inUse);
   const queries: number[] = [];
@@ -25,29 +25,29 @@ const giveAmong = async (inUse: Iterable<string>, chunks: string[][]) => {
 
 const giver = suite('createHandleGiver');
 
-giver('takes the base, then the lowest free numbers from 2', async () => {
+giver('gives the base, then the lowest free numbers from 2', async () => {
   const { given } = await giveAmong(['@ada', '@ada3'], [['@ada', '@bob', '@ada', '@bob']]);
 
   assert.equal(given, ['@ada2', '@bob', '@ada4', '@bob2']);
 });
 
-giver('gives what two bases could have to one of them', async () => {
+giver('gives a handle that fits two bases only once', async () => {
   const { given } = await giveAmong([], [['@ada', '@ada2', '@ada', '@ada2', '@ada22']]);
 
   assert.is(new Set(given).size, 5);
 });
 
-giver('finds a number behind thousands in a few queries, and later in one', async () => {
-  const crowd = ['@info', ...Array.from({ length: 20_000 }, (_, index) => `@info${index + 2}`)];
+giver('finds a number after thousands with a few queries, and later with one', async () => {
+  const used = ['@info', ...Array.from({ length: 20_000 }, (_, index) => `@info${index + 2}`)];
 
-  const { given, queries } = await giveAmong(crowd, [['@info'], ['@info']]);
+  const { given, queries } = await giveAmong(used, [['@info'], ['@info']]);
 
   assert.equal(given, ['@info20002', '@info20003']);
   assert.ok(queries.length < 40, `${queries.length} queries`);
   assert.is(queries.at(-1), 1);
 });
 
-giver('gives each base a handle of its own that nobody has, and leaves no gap', async () => {
+giver('gives each base a free handle, without gaps', async () => {
   const base = fc.constantFrom('@a', '@a2', '@a22', '@b', '@2', '@22');
   const inUse = fc.uniqueArray(fc.tuple(base, fc.integer({ min: 2, max: 60 })).map((pair) => pair.join('')));
   const chunks = fc.array(fc.array(base, { minLength: 1, maxLength: 40 }), { maxLength: 4 });
@@ -84,7 +84,7 @@ const add = (database: ImportDatabase, email: string) =>
     return handle;
   });
 
-handles('are unique among themselves and those of users who are there', async ({ database }) => {
+handles('are unique among imported and existing users', async ({ database }) => {
   await add(database, 'ada@here.test');
   await add(database, 'ada3@here.test');
 
@@ -98,11 +98,11 @@ handles('are unique among themselves and those of users who are there', async ({
   assert.equal(given, ['@ada2', '@ada4', '@ada22', '@eve', `@${'x'.repeat(50)}`]);
 });
 
-handles('are not given to anybody else meanwhile', async ({ database }) => {
-  const crowd = Array.from({ length: 3000 }, (_, index) => djangoUser(`race@crowd${index}.test`));
+handles('are not given to another user during the import', async ({ database }) => {
+  const dump = Array.from({ length: 3000 }, (_, index) => djangoUser(`race@host${index}.test`));
 
   const [{ totals }, ...added] = await Promise.all([
-    database.importDump(crowd),
+    database.importDump(dump),
     ...Array.from({ length: 6 }, (_, index) => add(database, `race@single${index}.test`)),
   ]);
   const users = await database.users();

@@ -4,7 +4,7 @@ import { appSuite } from '../../support/app-suite.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
 import { ACME, type TestApp } from '../../support/test-app.ts';
 
-const logins = appSuite("logins by hashes of Django's");
+const logins = appSuite('logins with Django hashes');
 
 const rowOf = (app: TestApp, email: string) =>
   app
@@ -20,7 +20,7 @@ const makeUser = async (app: TestApp, email: string, hash: string | null): Promi
 };
 
 for (const kind of ['pbkdf2_sha256', 'pbkdf2_sha1', 'argon2', 'bcrypt_sha256', 'bcrypt', 'scrypt']) {
-  logins(`change a ${kind} into an argon2id of our own, and work ever after`, async ({ app }) => {
+  logins(`replace a ${kind} hash by argon2id`, async ({ app }) => {
     const email = `${kind}@acme.test`;
     const [{ hash, password } = { hash: '', password: '' }] = recorded.filter((made) => made.kind === kind);
     await makeUser(app, email, hash);
@@ -44,7 +44,7 @@ for (const kind of ['pbkdf2_sha256', 'pbkdf2_sha1', 'argon2', 'bcrypt_sha256', '
   });
 }
 
-logins('are not to be had with an unusable password', async ({ app }) => {
+logins('fail with an unusable password', async ({ app }) => {
   const email = 'unusable@acme.test';
   const hash = '!yfFunbMUS2BoAthutndkO3WBa8oFK9xlHSCB54gp';
   await makeUser(app, email, hash);

@@ -14,7 +14,7 @@ import { CHEAP_HASH } from '../../support/test-server.ts';
 
 type Context = { app: TestApp; work: Record<string, number>; attempt: ReturnType<typeof attempts> };
 
-const work = suite<Context>('the work of a failed login');
+const work = suite<Context>('failed login work');
 
 work.before.each(async (context) => {
   context.app = await startTestApp();
@@ -23,7 +23,7 @@ work.before.each(async (context) => {
 });
 work.after.each(({ app }) => app.close());
 
-/** Logins by a hasher that adds up what it computes, by family. */
+/** Logins with a hasher that counts its work by hash family. */
 const attempts = (app: TestApp, done: Record<string, number>, throttling: Partial<LoginThrottle> = {}) => {
   const proof = (async () =>
     createPasswordVerification({
@@ -47,12 +47,12 @@ const PASSWORD = 'p';
 const cheap = (kind: string): string =>
   recorded.find((made) => made.kind === kind && made.password === PASSWORD)?.hash ?? `no ${kind} is recorded`;
 const OURS = '$argon2id$v=19$m=64,p=1,t=1';
-/** Of the recorded argon2 hashes of this password, the one that Django's hasher made. */
+/** The recorded argon2 hash of this password that Django made. */
 const DJANGO_ARGON2 = '$argon2id$v=19$m=64,t=1,p=2';
 
 const HASHES: Record<string, string> = {
   'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
-  // Another count of iterations: only the work matters here, so it need not verify.
+  // With another number of iterations it does not verify, but only the work matters here.
   'pbkdf2-more@acme.test': cheap('pbkdf2_sha256').replace('$100$', '$250$'),
   'sha1@acme.test': cheap('pbkdf2_sha1'),
   'bcrypt@acme.test': cheap('bcrypt'),
@@ -102,14 +102,14 @@ work('is the same for every address while imported hashes are in use', async (co
   }
 });
 
-work('is one hash of the current kind if there are no others', async ({ attempt, work: done }) => {
+work('is one hash of the current kind if there are no imported hashes', async ({ attempt, work: done }) => {
   for (const email of ['unknown@acme.test', 'ada@acme.test', 'idle@acme.test']) {
     await rejectsWith(attempt(email, 'a wrong password'), 'invalid-credentials');
     assert.equal(done, { [OURS]: 1 }, email);
   }
 });
 
-work('is skipped by successful logins, and shrinks as hashes are upgraded', async (context) => {
+work('is skipped after successful logins, and shrinks as hashes are upgraded', async (context) => {
   const { app, attempt, work: done } = context;
   await addUsers(app, {
     'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
@@ -125,7 +125,7 @@ work('is skipped by successful logins, and shrinks as hashes are upgraded', asyn
   assert.equal(sorted(done), sorted({ [OURS]: 1, scrypt$16$8$3: 1 }));
 });
 
-work('is also done for a right password beyond the limit of failures', async ({ app, work: done }) => {
+work('is also done for the right password after too many failures', async ({ app, work: done }) => {
   await addUsers(app, { 'pbkdf2@acme.test': cheap('pbkdf2_sha256') });
   const attempt = attempts(app, done, {
     recordSuccess: async () => {

@@ -5,7 +5,7 @@ import { rejectsWith } from '../../support/rejects-with.ts';
 
 const concurrency = suite('login concurrency');
 
-/** Work that ends when it is told to, and how much of it has begun. */
+/** Work that ends when the test says so, and counts its starts. */
 const createWork = () => {
   const gate = Promise.withResolvers<void>();
   let begun = 0;
@@ -18,7 +18,7 @@ const createWork = () => {
     },
   };
 };
-/** Lets everything go on that needs no more than that. */
+/** Lets pending promises settle. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 concurrency('verifies four logins of one account at a time, without delaying other accounts', async () => {

@@ -12,7 +12,7 @@ const inPieces = async function* (bytes: Buffer, pieceBytes: number) {
 
 const linesIn = (text: string): number => text.split(/\r\n|\r|\n/).length;
 
-/** Text of everything that means something to CSV, and of everything else. */
+/** Text with many characters that are special in CSV. */
 const cell = fc
   .oneof(
     fc.string({ unit: anyCharacter }),
@@ -32,7 +32,7 @@ const table = fc.record({
 
 const csv = suite('reading CSV');
 
-csv('makes of any bytes rows or faults, each with its line', async () => {
+csv('turns any bytes into rows or errors, each with its line', async () => {
   const anything = fc.oneof(
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
     cell.map((text) => Buffer.from(`email,extra\n${text}`)),
@@ -56,7 +56,7 @@ csv('makes of any bytes rows or faults, each with its line', async () => {
   );
 });
 
-csv('reads back what was written, with the line that each row begins on', async () => {
+csv('reads back written rows, with their first lines', async () => {
   await fc.assert(
     fc.asyncProperty(table, async ({ columns, cells, delimiter, lineEnd, mark, quoteAll, pieceBytes }) => {
       const written = (text: string): string =>
@@ -83,7 +83,7 @@ csv('reads back what was written, with the line that each row begins on', async 
   );
 });
 
-csv('finds no formula in what csvLine writes, and the same text behind the apostrophe', async () => {
+csv('finds no formula in the output of csvLine, and the same text after the apostrophe', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(cell, { minLength: 2, maxLength: 4 }), async (cells) => {
       const file = csvLine(['line', 'email']) + csvLine(['2', ...cells]);

@@ -8,10 +8,10 @@ import {
 
 const read = (file: string | Buffer, pieceBytes = 7) => {
   const bytes = Buffer.from(file);
-  const pieces = async function* () {
+  const chunks = async function* () {
     for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
   };
-  return readInvitationCsv(pieces());
+  return readInvitationCsv(chunks());
 };
 
 const NOTHING = { apps: '', is_demo_user: '', extra: '' };
@@ -27,7 +27,7 @@ for (const [name, delimiter] of [
   ['semicolons', ';'],
   ['tabs', '\t'],
 ] as const) {
-  csv(`finds ${name} by the header, whatever the cells hold`, async () => {
+  csv(`detects ${name} by the header, not by the cells`, async () => {
     const file = `email|extra|apps\na@b.test|"{""a"":1,""b"":"";\t,;\t""}"|sales churn\n`;
 
     const { rows, faults } = await read(file.replaceAll('|', delimiter));
@@ -37,20 +37,20 @@ for (const [name, delimiter] of [
   });
 }
 
-csv('reads the file as Excel writes it: a byte order mark, semicolons, CRLF', async () => {
+csv('reads files of Excel with a byte order mark, semicolons and CRLF', async () => {
   const { rows, faults } = await read('\ufeff"email";apps\r\na@b.test;sales\r\nc@d.test;\r\n', 1);
 
   assert.equal(faults, []);
   assert.equal(rows, [rowOf(2, 'a@b.test', { apps: 'sales' }), rowOf(3, 'c@d.test')]);
 });
 
-csv('takes columns in any order and any case, and a file without a last line end', async () => {
+csv('accepts columns in any order and case, and a file without a final line break', async () => {
   const { rows } = await read(' Apps , EMAIL \n sales , a@b.test ');
 
   assert.equal(rows, [rowOf(2, 'a@b.test', { apps: 'sales' })]);
 });
 
-csv('counts lines as an editor does, in quoted cells and by empty lines as well', async () => {
+csv('counts lines as an editor does, including quoted line breaks and empty lines', async () => {
   const extra = '"{\r\n""a"":\n1}"';
 
   const { rows } = await read(`\r\nemail,extra\r\n\r\na@b.test,${extra}\r\n,\r\n\r\nc@d.test,\r\n`);
@@ -64,14 +64,14 @@ csv('counts lines as an editor does, in quoted cells and by empty lines as well'
   );
 });
 
-csv('takes a short line for one that says nothing of the last columns', async () => {
+csv('treats missing cells at the end of a line as empty', async () => {
   const { rows, faults } = await read('email,apps,extra\na@b.test\nc@d.test,sales,,,\n');
 
   assert.equal(faults, []);
   assert.equal(rows, [rowOf(2, 'a@b.test'), rowOf(3, 'c@d.test', { apps: 'sales' })]);
 });
 
-csv('refuses columns that it does not know, by their names', async () => {
+csv('refuses unknown columns by name', async () => {
   const { rows, faults } = await read('\nemail,app,is_demo\na@b.test,sales,true\n');
 
   assert.equal(rows, []);
@@ -90,7 +90,7 @@ for (const [what, file] of [
   ['a file of empty lines', '\n\r\n\n'],
   ['a header without it', 'apps,extra\nsales,\n'],
 ] as const) {
-  csv(`misses the column of addresses in ${what}`, async () => {
+  csv(`requires the email column in ${what}`, async () => {
     const { rows, faults } = await read(file);
 
     assert.equal(rows, []);
@@ -101,7 +101,7 @@ for (const [what, file] of [
   });
 }
 
-csv('refuses a column that is there twice', async () => {
+csv('refuses a duplicate column', async () => {
   const { faults } = await read('email,apps,Email\na@b.test,,c@d.test\n');
 
   assert.equal(
@@ -110,7 +110,7 @@ csv('refuses a column that is there twice', async () => {
   );
 });
 
-csv('refuses a line with more cells than the header has columns, and reads on', async () => {
+csv('refuses a line with more cells than columns, and continues', async () => {
   const { rows, faults } = await read('email,extra\na@b.test,{a:1,b:2},y\nc@d.test,\n');
 
   assert.equal(rows, [rowOf(3, 'c@d.test')]);
@@ -127,7 +127,7 @@ for (const [what, line, reason] of [
   ['a quote that never ends', 'c@d.test,"{}', 'never closed'],
   ['a quote that swallows too much', `c@d.test,"${'x\n'.repeat(300_000)}"`, 'A quote may be missing'],
 ] as const) {
-  csv(`tells the line of ${what}, after what stands before it`, async () => {
+  csv(`reports the line of ${what}, after the rows before it`, async () => {
     const { rows, faults } = await read(`email,extra\n"a@b.test",\n${line}\ne@f.test,\n`, 4096);
 
     assert.equal(rows, [rowOf(2, 'a@b.test')]);
@@ -140,7 +140,7 @@ for (const [what, line, reason] of [
   });
 }
 
-csv('refuses bytes that are no UTF-8 by line and column, rather than replace them', async () => {
+csv('refuses invalid UTF-8 by line and column, and does not replace it', async () => {
   const latin1 = Buffer.from('email,extra\na@b.test,"{""name"": ""Zoë""}"\nc@d.test,\n', 'latin1');
 
   const { rows, faults } = await read(latin1);
@@ -152,13 +152,13 @@ csv('refuses bytes that are no UTF-8 by line and column, rather than replace the
   );
 });
 
-csv('tells a file in UTF-16 from one that is broken', async () => {
+csv('distinguishes UTF-16 from invalid UTF-8', async () => {
   const { faults } = await read(Buffer.from('\ufeffemail\na@b.test\n', 'utf16le'));
 
   assert.match(faults[0]?.message ?? '', 'UTF-16');
 });
 
-csv(`takes ${MAX_ROWS} rows and no more`, async () => {
+csv(`accepts at most ${MAX_ROWS} rows`, async () => {
   const rows = 'a@b.test\n'.repeat(MAX_ROWS);
 
   const most = await read(`email\n${rows}`, 65_536);
@@ -172,7 +172,7 @@ csv(`takes ${MAX_ROWS} rows and no more`, async () => {
   );
 });
 
-csv('passes on a failure to read, such as of a disk', async () => {
+csv('rethrows an error of the stream', async () => {
   const broken = async function* () {
     yield Buffer.from('email\na@b.test\n');
     throw new Error('the disk is gone');

@@ -4,7 +4,7 @@ import { appSuite } from '../../support/app-suite.ts';
 import { emptyOutbox, INVITATION_DAYS, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
-const results = appSuite('what comes of mails');
+const results = appSuite('delivery results');
 
 results.before.each(async ({ app }) => {
   await emptyOutbox(app);
@@ -23,7 +23,7 @@ const claimOnly = async (app: TestApp) => {
   return mail;
 };
 
-results('count with the invitation, which lasts anew from then', async ({ app }) => {
+results('are counted in the invitation, which restarts its expiry', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const mail = await claimOnly(app);
   app.clock.advance(DAY_MS);
@@ -37,28 +37,25 @@ results('count with the invitation, which lasts anew from then', async ({ app })
   assert.equal([sent.sent_at, sent.last_error, sent.failed_at], [app.clock.now(), null, null]);
 });
 
-results(
-  'leave the end of an invitation that was accepted meanwhile, or that lasts longer',
-  async ({ app }) => {
-    const [accepted = '', lasting = ''] = await invite(app, 2);
-    const outbox = outboxOf(app);
-    const { mails } = await outbox.claim(5);
-    const far = new Date(app.clock.now().getTime() + 99 * DAY_MS);
-    const change = (email: string, values: object) =>
-      app.db().updateTable('invitations').set(values).where('email', '=', email).execute();
-    await change(accepted, { status: 'accepted' });
-    await change(lasting, { expires_at: far });
-    const before = await invitationOf(app, accepted);
-    app.clock.advance(DAY_MS);
+results('keep the expiry of an invitation that was accepted or that lasts longer', async ({ app }) => {
+  const [accepted = '', lasting = ''] = await invite(app, 2);
+  const outbox = outboxOf(app);
+  const { mails } = await outbox.claim(5);
+  const far = new Date(app.clock.now().getTime() + 99 * DAY_MS);
+  const change = (email: string, values: object) =>
+    app.db().updateTable('invitations').set(values).where('email', '=', email).execute();
+  await change(accepted, { status: 'accepted' });
+  await change(lasting, { expires_at: far });
+  const before = await invitationOf(app, accepted);
+  app.clock.advance(DAY_MS);
 
-    for (const mail of mails) await outbox.recordDelivery(mail, TAKEN);
+  for (const mail of mails) await outbox.recordDelivery(mail, TAKEN);
 
-    assert.equal(await invitationOf(app, accepted), { ...before, email_count: 1 });
-    assert.equal((await invitationOf(app, lasting)).expires_at, far);
-  },
-);
+  assert.equal(await invitationOf(app, accepted), { ...before, email_count: 1 });
+  assert.equal((await invitationOf(app, lasting)).expires_at, far);
+});
 
-results('count a mail once that two have sent', async ({ app }) => {
+results('count a mail once if two workers have sent it', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const first = await claimOnly(app);
   app.clock.advance(10 * MINUTE_MS);
@@ -73,7 +70,7 @@ results('count a mail once that two have sent', async ({ app }) => {
   assert.is((await invitationOf(app, email)).email_count, 1);
 });
 
-results('of a try that was overtaken count only if it succeeded', async ({ app }) => {
+results('of an expired lease count only if the attempt succeeded', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const first = await claimOnly(app);
   app.clock.advance(10 * MINUTE_MS);
@@ -92,7 +89,7 @@ results('of a try that was overtaken count only if it succeeded', async ({ app }
 });
 
 results(
-  'put a mail off for a minute, two, four … four hours, and give it up after three days',
+  'delay a failed mail by one minute, two, four … four hours, and give up after three days',
   async ({ app }) => {
     const [email = ''] = await invite(app, 1);
     const made = app.clock.now().getTime();
@@ -121,7 +118,7 @@ results(
   },
 );
 
-results('give a refused mail up at once', async ({ app }) => {
+results('give up on a refused mail at once', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   await outboxOf(app).recordDelivery(await claimOnly(app), REFUSED);
   const { failed_at, last_error, sent_at } = await mailTo(app, email);
@@ -131,7 +128,7 @@ results('give a refused mail up at once', async ({ app }) => {
   assert.is((await outboxOf(app).claim(5)).found, 0);
 });
 
-results('give up mails of invitations that are closed, and addresses that are none', async ({ app }) => {
+results('give up on mails of closed invitations and to invalid addresses', async ({ app }) => {
   const emails = await invite(app, 4);
   const set = (index: number, values: object) =>
     app

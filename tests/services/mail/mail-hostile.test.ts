@@ -42,7 +42,7 @@ const ATTACKS = [
   '\0\u0007\u202e\ud800',
 ];
 
-/** Anything at all, with what attackers try strewn in. */
+/** Any text, mixed with typical attacks. */
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...ATTACKS), fc.string({ unit: anyCharacter, maxLength: 20 })), {
     maxLength: 4,
@@ -80,7 +80,7 @@ const hasOnlyWhatIsMeant = async (taken: TakenMail, mail: ReturnType<typeof test
 };
 
 type Context = { server: TestSmtpServer; mailer: Mailer };
-const attacks = suite<Context>('hostile texts in mails');
+const attacks = suite<Context>('hostile text in mails');
 
 attacks.before(async (context) => {
   context.server = await startSmtpServer();
@@ -91,7 +91,7 @@ attacks.after(async ({ server, mailer }) => {
   await server.close();
 });
 
-attacks('add no recipient, no header and no part, whatever they are', async ({ server, mailer }) => {
+attacks('adds no recipient, header or part', async ({ server, mailer }) => {
   await fc.assert(
     fc.asyncProperty(facts, async (written) => {
       server.taken.length = 0;
@@ -112,7 +112,7 @@ attacks('add no recipient, no header and no part, whatever they are', async ({ s
 
 const TAGS = /<[^>]*>/g;
 
-attacks('are no markup in the HTML, whatever they are', () => {
+attacks('adds no markup to the HTML', () => {
   const tagsOf = (text: string) => text.match(TAGS) ?? [];
 
   fc.assert(
@@ -124,7 +124,7 @@ attacks('are no markup in the HTML, whatever they are', () => {
   );
   fc.assert(
     fc.property(hostile, (name) => {
-      // A name of letters has the same tags as a hostile one.
+      // The HTML must have the same tags as with a harmless name.
       const written = testWriter.write(invitationContext({ client_name: name }), new Date(0));
       const plain = testWriter.write(invitationContext({ client_name: 'Acme' }), new Date(0));
       assert.equal(tagsOf(written.html).length, tagsOf(plain.html).length);

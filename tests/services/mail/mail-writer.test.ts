@@ -7,9 +7,9 @@ import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const LINK = /http:\/\/localhost:8000\/invitation\/KEY\/\?signature=[\w-]{43}/;
 
-const writer = suite('the words of mails');
+const writer = suite('content of mails');
 
-writer('of an invitation: body, apps, link, the day it ends and where to ask', () => {
+writer('of an invitation has body, apps, link, expiry and support address', () => {
   const { subject, text, html, from, to } = testWriter.write(
     invitationContext({ invitation_body: 'Welcome!\r\nWe look forward\n\nto <b>you</b> & yours.' }),
     NOW,
@@ -28,18 +28,18 @@ writer('of an invitation: body, apps, link, the day it ends and where to ask', (
   assert.match(html, 'Welcome!<br>We look forward</p>');
   assert.match(html, 'to &lt;b&gt;you&lt;/b&gt; &amp; yours.');
   assert.match(html, '<li>Sales</li><li>Churn</li>');
-  // As a button, and to be read and copied.
+  // Once as a button and once as text to copy.
   assert.is(html.match(new RegExp(LINK, 'g'))?.length, 3);
 });
 
-writer('leave out what a client has not: apps, body, support address', () => {
+writer('omits missing apps, body and support address', () => {
   const { text, html } = testWriter.write(invitationContext({ app_labels: [], support_email: '' }), NOW);
 
   assert.not.match(text + html, /You will have access|Questions|<ul/);
   assert.not.match(text, /\n{3}/);
 });
 
-writer('are those of the client: its subject and its address, if that is one', () => {
+writer('has the subject and the sender of the client, if they are valid', () => {
   const fromOf = (address: string | null) =>
     testWriter.write(invitationContext({ default_from_email: address }), NOW).from.address;
 
@@ -53,7 +53,7 @@ writer('are those of the client: its subject and its address, if that is one', (
   }
 });
 
-writer('say of a forgotten password why they come, how long the link lasts, and what if not', () => {
+writer('of a password reset has the reason, the expiry, and what to do if it was not requested', () => {
   const { subject, text } = testWriter.write(passwordContext('password-reset'), NOW);
 
   assert.is(subject, 'Reset your password for Acme Analytics');
@@ -64,7 +64,7 @@ writer('say of a forgotten password why they come, how long the link lasts, and 
   assert.match(text, 'If you did not request this, ignore this email.');
 });
 
-writer('say to a new user that an account was made', () => {
+writer('of a password setup says that an account was created', () => {
   const until = new Date('2026-12-05T12:00:00.000Z');
   const mail = testWriter.write(passwordContext('password-setup', { link_expires_at: until }), NOW);
 
@@ -76,7 +76,7 @@ writer('say to a new user that an account was made', () => {
   assert.match(mail.text, 'expires on 5 December 2026.');
 });
 
-writer('say of a changed password when and from where, and what to do, without a link', () => {
+writer('of a changed password says when and from where, and what to do, without a link', () => {
   const facts = passwordContext('password-changed', {
     link_id: null,
     link_user_id: null,
@@ -95,7 +95,7 @@ writer('say of a changed password when and from where, and what to do, without a
   assert.match(testWriter.write(facts, NOW).text, '12:00 (UTC).');
 });
 
-writer('go out in the name of the service where there is no client', () => {
+writer('names the service if there is no client', () => {
   const facts = passwordContext('password-reset', {
     client_name: null,
     default_from_email: null,
@@ -110,7 +110,7 @@ writer('go out in the name of the service where there is no client', () => {
   assert.is(subject, 'Reset your password for Steward');
 });
 
-writer('have no link for those who may not see it', () => {
+writer('has no link for viewers who must not see it', () => {
   for (const facts of [invitationContext(), passwordContext('password-reset')]) {
     const { text, html } = testWriter.write(facts, NOW, { showsLink: false });
 
@@ -120,7 +120,7 @@ writer('have no link for those who may not see it', () => {
   }
 });
 
-writer('keep one message id for a row, at the domain they come from', () => {
+writer('has one message id per row, in the domain of the sender', () => {
   const idOf = (changes: object, at = NOW) => testWriter.write(invitationContext(changes), at).messageId;
 
   assert.is(idOf({}), idOf({ attempts: 9 }, new Date(NOW.getTime() + 1e9)));
@@ -130,9 +130,9 @@ writer('keep one message id for a row, at the domain they come from', () => {
   assert.is.not(idOf({}), idOf({ created_at: new Date(0) }));
 });
 
-writer('are made of lines and texts that hold what people write, and no control', () => {
+writer('keeps text without control characters', () => {
   assert.is(oneLine('  Käse\r\nBcc: x@y.test\u2028\0\u202e  "日本" 👩‍🚀 '), 'Käse Bcc: x@y.test "日本" 👩‍🚀');
-  // What mail programs would decode, and so turn into something that nobody has checked.
+  // Encoded words, which mail programs would decode into unchecked text.
   assert.is(oneLine('=?utf-8?q?x=0D=0ABcc:?='), '= ?utf-8?q?x=0D=0ABcc:?=');
   assert.is(oneLine('👍'.repeat(300)), '👍'.repeat(255));
   assert.is(oneLine('half \ud83d of a pair'), 'half \ufffd of a pair');

@@ -4,7 +4,7 @@ import { appSuite } from '../../support/app-suite.ts';
 import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
 import { ACME, ADA } from '../../support/test-app.ts';
 
-const claims = appSuite('claims of owed mails');
+const claims = appSuite('claims of due mails');
 
 claims.before.each(async ({ app }) => {
   await emptyOutbox(app);
@@ -12,7 +12,7 @@ claims.before.each(async ({ app }) => {
 
 const recipientsOf = ({ mails }: { mails: { recipient: string }[] }) => mails.map((mail) => mail.recipient);
 
-claims('are nobody else’s until the lease is over, and then are', async ({ app }) => {
+claims('are exclusive until the lease expires', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const [one, other] = [outboxOf(app, { leaseMs: 5000 }), outboxOf(app, { leaseMs: 5000 })];
 
@@ -27,19 +27,22 @@ claims('are nobody else’s until the lease is over, and then are', async ({ app
   assert.equal([mails[0]?.recipient, mails[0]?.attempts], [email, 2]);
 });
 
-claims('take as many as asked for, password mails first, then the longest due', async ({ app }) => {
-  const invitations = await invite(app, 3);
-  app.clock.advance(1000);
-  await app.as(null).passwords.requestReset({ email: ADA });
-  await app.as(ACME).users.create({ email: `new-${Date.now()}@acme.test` });
+claims(
+  'return the requested number of mails: password mails first, then the longest due',
+  async ({ app }) => {
+    const invitations = await invite(app, 3);
+    app.clock.advance(1000);
+    await app.as(null).passwords.requestReset({ email: ADA });
+    await app.as(ACME).users.create({ email: `new-${Date.now()}@acme.test` });
 
-  const { mails } = await outboxOf(app).claim(3);
+    const { mails } = await outboxOf(app).claim(3);
 
-  assert.equal(mails.map(({ kind }) => kind).sort(), ['invitation', 'password-reset', 'password-setup']);
-  assert.ok(recipientsOf({ mails }).includes(invitations[0] ?? ''));
-});
+    assert.equal(mails.map(({ kind }) => kind).sort(), ['invitation', 'password-reset', 'password-setup']);
+    assert.ok(recipientsOf({ mails }).includes(invitations[0] ?? ''));
+  },
+);
 
-claims('give each mail to one of many who ask at once', async ({ app }) => {
+claims('give each mail to one of many concurrent workers', async ({ app }) => {
   const emails = await invite(app, 60);
 
   const taken = await Promise.all(Array.from({ length: 20 }, () => outboxOf(app).claim(5)));
@@ -49,7 +52,7 @@ claims('give each mail to one of many who ask at once', async ({ app }) => {
   assert.equal(recipients.sort(), emails.sort());
 });
 
-claims('wait for nobody who has mails in hand, and take others', async ({ app }) => {
+claims('do not wait for mails that are locked by another worker', async ({ app }) => {
   const [held = '', free = ''] = await invite(app, 2);
   await app.as(null).passwords.requestReset({ email: ADA });
 
@@ -64,7 +67,7 @@ claims('wait for nobody who has mails in hand, and take others', async ({ app })
   assert.equal(recipientsOf(await outboxOf(app).claim(5)).sort(), [ADA, held]);
 });
 
-claims('keep to the mails a minute of all together, in any minute', async ({ app }) => {
+claims('respect the limit of mails per minute for all workers together', async ({ app }) => {
   await invite(app, 40);
   const claimAll = async () => {
     const claimed = await Promise.all(
@@ -83,18 +86,21 @@ claims('keep to the mails a minute of all together, in any minute', async ({ app
   assert.is(await claimAll(), 0);
 });
 
-claims('do not try a mail twice in a minute under a bound, which would count it once', async ({ app }) => {
-  await invite(app, 1);
-  const outbox = outboxOf(app, { perMinute: 10, leaseMs: 1000 });
-  await outbox.claim(5);
+claims(
+  'do not retry a mail within a minute under a limit, which would count it only once',
+  async ({ app }) => {
+    await invite(app, 1);
+    const outbox = outboxOf(app, { perMinute: 10, leaseMs: 1000 });
+    await outbox.claim(5);
 
-  app.clock.advance(2000);
-  assert.is((await outbox.claim(5)).found, 0);
-  app.clock.advance(MINUTE_MS);
-  assert.is((await outbox.claim(5)).found, 1);
-});
+    app.clock.advance(2000);
+    assert.is((await outbox.claim(5)).found, 0);
+    app.clock.advance(MINUTE_MS);
+    assert.is((await outbox.claim(5)).found, 1);
+  },
+);
 
-claims('count nothing that was not sent because it made no sense', async ({ app }) => {
+claims('do not count mails that were obsolete and not sent', async ({ app }) => {
   await invite(app, 5);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).execute();
   const outbox = outboxOf(app, { perMinute: 5 });
@@ -104,7 +110,7 @@ claims('count nothing that was not sent because it made no sense', async ({ app 
   assert.equal(recipientsOf(await outbox.claim(5)).sort(), emails.sort());
 });
 
-claims('can be given back, and are due again as if nothing had been', async ({ app }) => {
+claims('can be released without effect', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const before = await mailTo(app, email);
   const outbox = outboxOf(app);
@@ -115,7 +121,7 @@ claims('can be given back, and are due again as if nothing had been', async ({ a
   assert.equal(await mailTo(app, email), before);
 });
 
-claims('find the due ones by their index, whichever number waits for later', async ({ app }) => {
+claims('find due mails by index among any number of later ones', async ({ app }) => {
   const plan = await app
     .db()
     .transaction()

@@ -7,7 +7,7 @@ import { emptyOutbox, outboxOf } from '../../support/mail-fixtures.ts';
 import { until } from '../../support/poll.ts';
 import { ADA, type TestApp } from '../../support/test-app.ts';
 
-const races = appSuite('links of password mails that several want to make or end');
+const races = appSuite('concurrent changes of password links');
 
 races.before.each(async ({ app }) => {
   await emptyOutbox(app);
@@ -17,7 +17,7 @@ races.before.each(async ({ app }) => {
 
 const request = (app: TestApp, email: string) => app.as(null).passwords.requestReset({ email });
 
-/** What a claim gives that begins, and has to wait, while somebody else is at work with the users. */
+/** The result of a claim that has to wait for a transaction that locks the users. */
 const claimDuring = async (
   app: TestApp,
   before: (tx: Kysely<Database>) => Promise<unknown>,
@@ -35,13 +35,13 @@ const claimDuring = async (
         return rows.length > 0;
       });
       await after(tx);
-      // Wrapped, as it can only come to its end after this transaction.
+      // Wrapped in an object, because it can only settle after this transaction.
       return { claiming: claim };
     });
   return claiming;
 };
 
-races('make nobody wait who ends the links of the same user at that moment', async ({ app }) => {
+races('do not deadlock with ending the links of the same user', async ({ app }) => {
   await request(app, ADA);
   const [linked] = (await outboxOf(app).claim(5)).mails;
   app.clock.advance(10 * MINUTE_MS);
@@ -64,7 +64,7 @@ races('make nobody wait who ends the links of the same user at that moment', asy
   assert.equal(ended, [{ id: linked?.id }]);
 });
 
-races('are not made for somebody who is being deactivated', async ({ app }) => {
+races('create no link for a user who is being deactivated', async ({ app }) => {
   const setActive = (db: Kysely<Database>, isActive: boolean) =>
     db.updateTable('users').set({ is_active: isActive }).where('email', '=', ADA).execute();
   await request(app, ADA);
@@ -76,9 +76,9 @@ races('are not made for somebody who is being deactivated', async ({ app }) => {
   assert.equal(await app.db().selectFrom('outbox_mails').select('id').execute(), []);
 });
 
-races('are there for every mail that is taken, however many are made at once', async ({ app }) => {
+races('give every claimed mail a link, even if many are created at once', async ({ app }) => {
   const now = app.clock.now().getTime();
-  // The newest are due first, and are the last to get their links.
+  // The newest mails are due first, but get their links last.
   const rows = Array.from({ length: 250 }, (_, index) => ({
     kind: 'password-reset' as const,
     recipient: ADA,

@@ -30,22 +30,25 @@ const makeUser = async (app: TestApp): Promise<string> => {
   return email;
 };
 
-links('are made for the user whose address was typed, good for an hour from then', async ({ app }) => {
-  await request(app, ADA.toUpperCase());
-  const asked = app.clock.now().getTime();
-  app.clock.advance(5 * MINUTE_MS);
+links(
+  'are created for the user with the requested address, and valid for an hour from the request',
+  async ({ app }) => {
+    await request(app, ADA.toUpperCase());
+    const asked = app.clock.now().getTime();
+    app.clock.advance(5 * MINUTE_MS);
 
-  const outbox = outboxOf(app);
-  const [mail] = (await outbox.claim(5)).mails;
-  const [link] = await linksOf(app, ADA);
-  if (!mail) return assert.unreachable();
-  const opened = await app.as(null).passwords.verifyToken({ token: tokenIn(outbox.write(mail).text) });
+    const outbox = outboxOf(app);
+    const [mail] = (await outbox.claim(5)).mails;
+    const [link] = await linksOf(app, ADA);
+    if (!mail) return assert.unreachable();
+    const opened = await app.as(null).passwords.verifyToken({ token: tokenIn(outbox.write(mail).text) });
 
-  assert.is(opened.email, ADA);
-  assert.is(link?.expires_at.getTime(), asked + 60 * MINUTE_MS);
-});
+    assert.is(opened.email, ADA);
+    assert.is(link?.expires_at.getTime(), asked + 60 * MINUTE_MS);
+  },
+);
 
-links('are made for nobody who is unknown or inactive, whose mails vanish or end', async ({ app }) => {
+links('are not created for unknown or inactive users, whose mails are deleted or ended', async ({ app }) => {
   await request(app, 'unknown@guest.test');
   await request(app, IDLE);
   const leaving = await makeUser(app);
@@ -58,7 +61,7 @@ links('are made for nobody who is unknown or inactive, whose mails vanish or end
   for (const email of [IDLE, leaving]) assert.is((await linksOf(app, email)).length, 0);
 });
 
-links('are made for new users, good for as long as invitations', async ({ app }) => {
+links('are created for new users, and valid as long as invitations', async ({ app }) => {
   const email = await makeUser(app);
   const created = app.clock.now().getTime();
   app.clock.advance(DAY_MS);
@@ -70,7 +73,7 @@ links('are made for new users, good for as long as invitations', async ({ app })
   assert.is(link?.expires_at.getTime(), created + INVITATION_DAYS * DAY_MS);
 });
 
-links('are made once, by whoever comes first of many', async ({ app }) => {
+links('are created once by concurrent workers', async ({ app }) => {
   const email = await makeUser(app);
   await request(app, GRACE);
   const outboxes = Array.from({ length: 6 }, () => outboxOf(app));
@@ -83,7 +86,7 @@ links('are made once, by whoever comes first of many', async ({ app }) => {
   assert.is((await linksOf(app, GRACE)).length, 1);
 });
 
-links('are made without sending too, so that the mail can be read', async ({ app }) => {
+links('are also created without sending, so that the mail can be viewed', async ({ app }) => {
   const email = await makeUser(app);
   await request(app, 'unknown@guest.test');
 
@@ -98,7 +101,7 @@ links('are made without sending too, so that the mail can be read', async ({ app
   );
 });
 
-links('are not made anew once they are used, nor for a password that was set meanwhile', async ({ app }) => {
+links('are not created again after use, nor if the password was set after the request', async ({ app }) => {
   const email = await makeUser(app);
   const outbox = outboxOf(app);
   const [setup] = (await outbox.claim(5)).mails;
@@ -119,7 +122,7 @@ links('are not made anew once they are used, nor for a password that was set mea
   assert.is((await linksOf(app, email)).length, 0);
 });
 
-links('are not sent once they are too old, or their user is inactive', async ({ app }) => {
+links('are not sent after they expired or their user was deactivated', async ({ app }) => {
   await request(app, ROOT);
   await makeUser(app);
   const leaving = await makeUser(app);

@@ -14,7 +14,7 @@ const countMails = async (app: TestApp) =>
   (await app.db().selectFrom('outbox_mails').select('id').execute()).length;
 
 pruning(
-  'removes what was sent or given up 30 days ago, many at a time, and keeps what waits',
+  'deletes mails that were sent or given up 30 days ago in batches, and keeps pending ones',
   async ({ app }) => {
     await invite(app, 2500);
     await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
@@ -33,7 +33,7 @@ pruning(
   },
 );
 
-pruning('removes links whose time is over, and no others', async ({ app }) => {
+pruning('deletes expired links only', async ({ app }) => {
   const countLinks = async () => (await app.db().selectFrom('password_links').select('id').execute()).length;
   await app.as(null).passwords.requestReset({ email: ADA });
   await outboxOf(app).claim(5);
@@ -46,7 +46,7 @@ pruning('removes links whose time is over, and no others', async ({ app }) => {
   assert.is(await countLinks(), 0);
 });
 
-pruning('ends unsent mails that no longer make sense where nobody sends', async ({ app }) => {
+pruning('ends obsolete mails without a mail server', async ({ app }) => {
   const [revoked = '', pending = ''] = await invite(app, 2);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', revoked).execute();
 

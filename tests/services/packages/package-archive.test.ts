@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import { END, manifestEntry, packageOf, refuses, tarEntry } from '../../support/build-package.ts';
 import { inspect } from '../../support/inspected-package.ts';
 
-const archives = suite('inspectPackage of a broken archive');
+const archives = suite('inspectPackage: broken archives');
 
 archives('refuses a broken header', async () => {
   const entry = tarEntry({ path: 'a', body: 'x' });
@@ -13,13 +13,13 @@ archives('refuses a broken header', async () => {
   await refuses(inspect(packageOf([entry])), /not a sound tar archive/);
 });
 
-archives('refuses what is not gzip', async () => {
+archives('refuses data that is not gzip', async () => {
   await refuses(inspect(Buffer.from('not an archive')), /not a whole gzip archive/);
   await refuses(inspect(Buffer.concat([manifestEntry(), END])), /not a whole gzip archive/);
   await refuses(inspect(Buffer.alloc(0)), /not a whole gzip archive/);
 });
 
-archives('refuses an archive cut off at any place', async () => {
+archives('refuses an archive truncated at any offset', async () => {
   const bytes = packageOf([tarEntry({ path: 'a', body: randomBytes(3000) })]);
 
   for (let length = 1; length < bytes.length; length += 97) {
@@ -27,7 +27,7 @@ archives('refuses an archive cut off at any place', async () => {
   }
 });
 
-archives('refuses a tar stream cut off inside whole gzip', async () => {
+archives('refuses a truncated tar stream inside complete gzip', async () => {
   const tar = Buffer.concat([manifestEntry(), tarEntry({ path: 'a', body: 'x'.repeat(2000) }), END]);
 
   for (const length of [1024, 1500, 2048, tar.length - 1024, tar.length - 512]) {
@@ -35,7 +35,7 @@ archives('refuses a tar stream cut off inside whole gzip', async () => {
   }
 });
 
-archives('refuses anything after the end, in the tar stream or behind the gzip', async () => {
+archives('refuses data after the end of the tar stream or the gzip', async () => {
   const tar = Buffer.concat([manifestEntry(), END]);
   const behind = (garbage: Buffer) => inspect(Buffer.concat([gzipSync(tar), garbage]));
 
@@ -49,7 +49,7 @@ archives('refuses anything after the end, in the tar stream or behind the gzip',
   await refuses(behind(Buffer.alloc(100_000)), /something after its end/);
 });
 
-archives('refuses a package packed twice, whose inner layer nobody would count', () =>
+archives('refuses a package that was compressed twice, whose inner layer would bypass the limits', () =>
   refuses(inspect(gzipSync(packageOf([tarEntry({ path: 'a', body: randomBytes(2000) })]))), /packed twice/),
 );
 

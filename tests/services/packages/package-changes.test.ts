@@ -30,7 +30,7 @@ described('says so when there is nothing more, and when there was no package bef
   assert.match(describe({ version: { from: null, to: '1.1.0' } }), /^sales 1\.1\.0 \(the first\): /);
 });
 
-described('stays one line, and one that can be read, whatever the package holds', () => {
+described('returns one readable line for any package', () => {
   const html = `<p>\n${'x'.repeat(200)}`;
   const added = Array.from({ length: 25 }, (_, i) => `s${i}`);
 

@@ -12,7 +12,7 @@ import { makeScratchFolder } from '../../support/scratch-folder.ts';
 import { writeFiles } from '../../support/write-files.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-const files = suite<{ folder: Folder }>('files that are packed');
+const files = suite<{ folder: Folder }>('files to pack');
 
 files.before.each(async (context) => {
   context.folder = await makeScratchFolder();
@@ -22,39 +22,42 @@ files.after.each(({ folder }) => folder[Symbol.asyncDispose]());
 
 const pack = (folder: Folder) => packDirectory(folder.join('app'), folder.join('out'));
 
-/** Refused before a byte is written: there is not even the folder to write to. */
+/** Asserts that packing is refused before the output folder is created. */
 const refusesToBegin = async (folder: Folder, detail: RegExp): Promise<void> => {
   await refuses(pack(folder), detail);
   assert.equal((await readdir(folder.path)).includes('out'), false);
 };
 
-files('leave out histories, installed packages, secrets and litter, and tell of it', async ({ folder }) => {
-  const kept = ['.github/x', '.gitignore', 'env', 'git/x', 'node_modules.txt'];
-  const leftOut = [
-    '.DS_Store',
-    '.env',
-    '.env.local',
-    '.environment/',
-    '.envrc',
-    '.git/',
-    '.hg/',
-    '.svn/',
-    'pages/.git',
-    'pages/Thumbs.db',
-    'pages/node_modules/',
-  ];
-  const paths = [...kept, ...leftOut.map((path) => (path.endsWith('/') ? `${path}config` : path))];
-  await writeFiles(folder.join('app'), Object.fromEntries(paths.map((path) => [path, 'x'])));
+files(
+  'exclude version control, installed packages, secrets and temporary files, and report them',
+  async ({ folder }) => {
+    const kept = ['.github/x', '.gitignore', 'env', 'git/x', 'node_modules.txt'];
+    const leftOut = [
+      '.DS_Store',
+      '.env',
+      '.env.local',
+      '.environment/',
+      '.envrc',
+      '.git/',
+      '.hg/',
+      '.svn/',
+      'pages/.git',
+      'pages/Thumbs.db',
+      'pages/node_modules/',
+    ];
+    const paths = [...kept, ...leftOut.map((path) => (path.endsWith('/') ? `${path}config` : path))];
+    await writeFiles(folder.join('app'), Object.fromEntries(paths.map((path) => [path, 'x'])));
 
-  const packed = await pack(folder);
+    const packed = await pack(folder);
 
-  const found: string[] = [];
-  await tar.list({ file: packed.file, onReadEntry: ({ path }) => found.push(path) });
-  assert.equal(found, ['app.yaml', ...kept].sort());
-  assert.equal(packed.leftOut, leftOut);
-});
+    const found: string[] = [];
+    await tar.list({ file: packed.file, onReadEntry: ({ path }) => found.push(path) });
+    assert.equal(found, ['app.yaml', ...kept].sort());
+    assert.equal(packed.leftOut, leftOut);
+  },
+);
 
-files('that are left out may be links, and more than a package takes', async ({ folder }) => {
+files('may exclude links, and more than a package can hold', async ({ folder }) => {
   await mkdir(folder.join('app', '.git'));
   await writeFile(folder.join('app', '.git', 'pack'), '');
   await truncate(folder.join('app', '.git', 'pack'), 101 * 1024 ** 2);
@@ -63,7 +66,7 @@ files('that are left out may be links, and more than a package takes', async ({ 
   assert.equal((await pack(folder)).leftOut, ['.git/', 'node_modules']);
 });
 
-files('are 100 MiB together at most', async ({ folder }) => {
+files('are limited to 100 MiB in total', async ({ folder }) => {
   for (const name of ['a', 'b/c']) {
     await writeFiles(folder.join('app'), { [name]: '' });
     await truncate(folder.join('app', name), 51 * 1024 ** 2);
@@ -72,7 +75,7 @@ files('are 100 MiB together at most', async ({ folder }) => {
   await refusesToBegin(folder, /larger than 100 MiB/);
 });
 
-files('are 10,000 with their folders at most', async ({ folder }) => {
+files('are limited to 10,000 including folders', async ({ folder }) => {
   const names = Array.from({ length: 9_998 }, (_, i) => `${i}`);
   await mkdir(folder.join('app', 'many'));
   await Promise.all(names.map((name) => writeFile(folder.join('app', 'many', name), '')));
@@ -82,7 +85,7 @@ files('are 10,000 with their folders at most', async ({ folder }) => {
   await refusesToBegin(folder, /more than 10000 files and folders/);
 });
 
-files('have an app.yaml that is a file, and not one that never ends', async ({ folder }) => {
+files('must have an app.yaml that is a regular file, not an endless device', async ({ folder }) => {
   const manifest = folder.join('app', 'app.yaml');
   const made: [what: string, make: () => Promise<unknown>][] = [
     ['a pipe', () => promisify(execFile)('mkfifo', [manifest])],
@@ -97,7 +100,7 @@ files('have an app.yaml that is a file, and not one that never ends', async ({ f
   }
 });
 
-files('have an app.yaml that is no socket', async ({ folder }) => {
+files('must have an app.yaml that is not a socket', async ({ folder }) => {
   await promisify(execFile)('rm', [folder.join('app', 'app.yaml')]);
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(folder.join('app', 'app.yaml'), resolve));
@@ -105,7 +108,7 @@ files('have an app.yaml that is no socket', async ({ folder }) => {
   await refusesToBegin(folder, /no app\.yaml in .* that is a file/).finally(() => server.close());
 });
 
-files('have an app.yaml that is not read when it is too large', async ({ folder }) => {
+files('must have a small app.yaml; a larger one is not read', async ({ folder }) => {
   await truncate(folder.join('app', 'app.yaml'), 3 * 1024 ** 3);
 
   await refusesToBegin(folder, /^app\.yaml is larger than 1 MiB\.$/);

@@ -26,7 +26,7 @@ const EXPECTED = { slug: 'sales', version: '1.0.0' };
 
 const inspection = suite('inspectPackage');
 
-inspection('answers the manifest, hash and size of a sound package', async () => {
+inspection('returns the manifest, hash and size of a valid package', async () => {
   const bytes = packageOf([
     tarEntry({ path: 'pages/', type: 'Directory' }),
     tarEntry({ path: 'pages/index.html', body: 'x'.repeat(5000) }),
@@ -39,19 +39,22 @@ inspection('answers the manifest, hash and size of a sound package', async () =>
   assert.equal(rest, { sha256: sha256(bytes), sizeBytes: bytes.length });
 });
 
-inspection('takes what `tar czf x.tgz .` makes: a leading ./ everywhere, and the root itself', async () => {
-  const entries = [
-    tarEntry({ path: './', type: 'Directory' }),
-    tarEntry({ path: './app.yaml', body: manifestText() }),
-    tarEntry({ path: './a', body: 'a' }),
-  ];
+inspection(
+  'accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
+  async () => {
+    const entries = [
+      tarEntry({ path: './', type: 'Directory' }),
+      tarEntry({ path: './app.yaml', body: manifestText() }),
+      tarEntry({ path: './a', body: 'a' }),
+    ];
 
-  const { manifest } = await inspect(gzipSync(Buffer.concat([...entries, END, Buffer.alloc(8192)])));
+    const { manifest } = await inspect(gzipSync(Buffer.concat([...entries, END, Buffer.alloc(8192)])));
 
-  assert.is(manifest.slug, 'sales');
-});
+    assert.is(manifest.slug, 'sales');
+  },
+);
 
-inspection('takes pax headers as what they say of an entry', async () => {
+inspection('applies pax headers', async () => {
   const path = `${'déjà/'.repeat(60)}vu`;
 
   const { manifest } = await inspect(
@@ -65,7 +68,7 @@ inspection('takes pax headers as what they say of an entry', async () => {
   assert.is(manifest.slug, 'sales');
 });
 
-inspection('takes an archive in several gzip members', async () => {
+inspection('accepts an archive with several gzip members', async () => {
   const halves = [manifestEntry(), END].map((part) => gzipSync(part));
 
   assert.is((await inspect(Buffer.concat(halves))).manifest.slug, 'sales');
@@ -89,13 +92,13 @@ inspection('refuses an app.yaml that is not YAML', () =>
   ),
 );
 
-inspection('names all missing fields of app.yaml at once', async () => {
+inspection('reports all missing fields of app.yaml at once', async () => {
   const problem = await problemOf(inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'stacks: []' }))));
 
   assert.equal(Object.keys(problem.fields ?? {}), ['slug', 'version', 'label']);
 });
 
-inspection('refuses another slug or version inside than asked for', async () => {
+inspection('refuses a package with another slug or version than requested', async () => {
   const inside = (lines: Record<string, string>) => problemOf(inspect(packageOf([], manifestEntry(lines))));
 
   const slug = await inside({ slug: 'churn' });
@@ -105,11 +108,11 @@ inspection('refuses another slug or version inside than asked for', async () => 
   assert.is(both.message, 'app.yaml has slug churn instead of sales and version 1.0.1 instead of 1.0.0.');
 });
 
-inspection('refuses bytes other than those published', () =>
+inspection('refuses bytes that differ from the published ones', () =>
   refuses(inspect(packageOf(), { sha256: 'a'.repeat(64) }), /SHA-256/),
 );
 
-inspection('says that the store is away when its stream breaks', async () => {
+inspection('reports that the store is unavailable if its stream fails', async () => {
   const broken = new Error('ECONNRESET');
   const body = Readable.from(
     (async function* () {
@@ -123,17 +126,20 @@ inspection('says that the store is away when its stream breaks', async () => {
   assert.is(problem.cause, broken);
 });
 
-inspection('says that the store is away when its stream ends too soon, or ended before', async () => {
-  const cut = stored(packageOf());
-  cut.body.once('data', () => cut.body.destroy()).pause();
-  await problemOf(inspectPackage(cut, EXPECTED), 'package-store-unavailable');
+inspection(
+  'reports that the store is unavailable if its stream ends too early or has ended before',
+  async () => {
+    const cut = stored(packageOf());
+    cut.body.once('data', () => cut.body.destroy()).pause();
+    await problemOf(inspectPackage(cut, EXPECTED), 'package-store-unavailable');
 
-  const gone = stored(packageOf());
-  await new Promise<void>((resolve) => gone.body.once('close', () => resolve()).destroy());
-  await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
-});
+    const gone = stored(packageOf());
+    await new Promise<void>((resolve) => gone.body.once('close', () => resolve()).destroy());
+    await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
+  },
+);
 
-inspection('closes the file it reads, accepted or refused at any point', async () => {
+inspection('closes the file in every case', async () => {
   await using folder = await makeScratchFolder();
   const file = folder.join('x.tgz');
   const filler = Array.from({ length: 60 }, (_, i) => tarEntry({ path: `f${i}`, body: randomBytes(20_000) }));

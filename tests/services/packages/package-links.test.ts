@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import { packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
 import { inspect, inspectEntry, type OddEntry } from '../../support/inspected-package.ts';
 
-const links = suite('inspectPackage of links and devices');
+const links = suite('inspectPackage: links and devices');
 
 const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
   ['a symbolic link', { path: 'l', type: 'SymbolicLink', linkpath: '/etc' }, /"l", which is .* SymbolicLink/],
@@ -22,7 +22,7 @@ for (const [what, entry, detail] of OFFENCES) {
   links(`refuses ${what}`, () => refuses(inspectEntry(entry), detail));
 }
 
-links('refuses links whose path pax gives', () =>
+links('refuses links with a path in a pax header', () =>
   refuses(
     inspect(
       packageOf([

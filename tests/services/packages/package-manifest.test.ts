@@ -20,7 +20,7 @@ const problemIn = (text: string | Uint8Array): Problem => {
 
 const manifest = suite('app.yaml');
 
-manifest('gives what is left out its default', () => {
+manifest('has defaults for omitted fields', () => {
   assert.equal(parseWith(''), {
     slug: 'sales',
     version: '1.0.0',
@@ -63,7 +63,7 @@ metadata: { owner: [ada, 1, true, null], 7: seven }
   assert.equal(full.metadata, { owner: ['ada', 1, true, null], 7: 'seven' });
 });
 
-manifest('takes a key with nothing behind it as left out', () => {
+manifest('treats a key without a value as omitted', () => {
   assert.equal(parseWith('description:\nstacks:\nclient: ~\nmetadata: null\n'), parseWith(''));
   assert.equal(problemIn('slug: a\nversion: 1.0.0\nlabel:\n').fields, { label: ['is required'] });
 });
@@ -75,7 +75,7 @@ manifest('keeps a metadata key __proto__ as plain data', () => {
   assert.is(metadata.admin, undefined);
 });
 
-manifest('tells everything that is wrong at once, in one sentence and by field', () => {
+manifest('reports all errors at once, in one sentence and by field', () => {
   const problem = problemIn(
     'slug: A B\nversion: 1.0\nclient: 1.5\nstacks: [{ slug: a, label: a }, { label: 3 }]\n',
   );
@@ -94,7 +94,7 @@ manifest('tells everything that is wrong at once, in one sentence and by field',
   );
 });
 
-manifest('bounds what it tells of a hopeless file', () => {
+manifest('limits the number of reported errors', () => {
   const problem = problemIn(`stacks: [${'3, '.repeat(150)}]`);
 
   assert.is(Object.keys(problem.fields ?? {}).length, 50);
@@ -139,7 +139,7 @@ function stackList(count: number): string {
   return Array.from({ length: count }, (_, i) => `{slug: s${i}, label: x}`).join(',');
 }
 
-manifest('takes each field at its longest', () => {
+manifest('accepts each field at its maximum length', () => {
   const longest = parseWith(
     `description: ${'x'.repeat(10_000)}\nhelp_html: ${'x'.repeat(100_000)}\nstacks: [${stackList(200)}]\n`,
   );
@@ -160,8 +160,8 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
   ['bytes that are not UTF-8', Uint8Array.of(0x61, 0x3a, 0xff), /utf-8/i],
   ['more than 1 MiB', `${manifestText()}#${'x'.repeat(MIB)}`, /larger than 1 MiB/],
   ['a second document', `${manifestText()}---\na: 1\n`, /multiple documents/],
-  ['a key told twice', `${manifestText()}label: Other\n`, /the key "label" twice/],
-  ['a key told twice further in', `${manifestText()}metadata: {a: [{b: 1, b: 2}]}`, /the key "b" twice/],
+  ['a duplicate key', `${manifestText()}label: Other\n`, /the key "label" twice/],
+  ['a nested duplicate key', `${manifestText()}metadata: {a: [{b: 1, b: 2}]}`, /the key "b" twice/],
   ['a mapping as a key', `${manifestText()}metadata: {? {a: b} : c}`, /keys must be strings/],
   ['a tag of its own', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
   ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
@@ -189,7 +189,7 @@ for (const [what, text, detail] of unreadable) {
   });
 }
 
-manifest('takes a few aliases', () => {
+manifest('accepts a few aliases', () => {
   const { metadata } = parseWith('metadata: { a: &a { x: 1 }, b: *a, c: [*a, *a] }\n');
 
   assert.equal(metadata, { a: { x: 1 }, b: { x: 1 }, c: [{ x: 1 }, { x: 1 }] });

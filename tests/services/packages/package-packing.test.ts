@@ -42,7 +42,7 @@ const folderOf = async (files: Record<string, string | Buffer> = APP): Promise<s
 
 const packing = suite('packDirectory');
 
-packing('writes a package that holds every file, and that an inspection accepts', async () => {
+packing('writes a package with every file, which passes inspection', async () => {
   const out = fresh();
 
   const packed = await packDirectory(await folderOf(), out);
@@ -65,7 +65,7 @@ packing('writes a package that holds every file, and that an inspection accepts'
   }
 });
 
-packing('makes the same bytes of the same files, whenever, wherever and by whomever', async () => {
+packing('writes the same bytes for the same files, independent of time, folder and user', async () => {
   const [first, second] = [
     await folderOf(),
     await folderOf(Object.fromEntries(Object.entries(APP).reverse())),
@@ -79,7 +79,7 @@ packing('makes the same bytes of the same files, whenever, wherever and by whome
   assert.is(one.sha256, two.sha256);
 });
 
-packing('packs in one order, whatever the order of the file system', async () => {
+packing('packs in the same order, independent of the file system', async () => {
   const paths = ['z', 'b/z', 'b/a/c', 'b-c', 'a/z', 'app.yaml', 'B'];
   const dir = await folderOf({
     ...Object.fromEntries(paths.map((path) => [path, ''])),
@@ -93,7 +93,7 @@ packing('packs in one order, whatever the order of the file system', async () =>
   assert.equal(packed, ['B', 'a/z', 'app.yaml', 'b-c', 'b/a/c', 'b/z', 'z']);
 });
 
-packing('keeps whether a file can be run, and nothing else of its mode', async () => {
+packing('keeps only the executable bit of the mode', async () => {
   const dir = await folderOf({ 'app.yaml': manifestText(), run: '#!/bin/sh\n' });
   await chmod(join(dir, 'run'), 0o700);
   const modes: Record<string, number | undefined> = {};
@@ -110,13 +110,13 @@ packing('keeps whether a file can be run, and nothing else of its mode', async (
   assert.equal(modes, { 'app.yaml': 0o644, run: 0o755 });
 });
 
-packing('names no system in the gzip header', async () => {
+packing('writes no operating system to the gzip header', async () => {
   const { file } = await packDirectory(await folderOf(), fresh());
 
   assert.equal([...(await readFile(file)).subarray(0, 10)], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
 });
 
-packing('makes the same package when it writes into the folder that it packs', async () => {
+packing('excludes its own output in the packed folder', async () => {
   const dir = await folderOf();
   const elsewhere = await packDirectory(dir, fresh());
 
@@ -126,7 +126,7 @@ packing('makes the same package when it writes into the folder that it packs', a
   assert.equal([first.sha256, second.sha256], [elsewhere.sha256, elsewhere.sha256]);
 });
 
-packing('packs files with several names as files', async () => {
+packing('packs hard links as files', async () => {
   const dir = await folderOf({ 'app.yaml': manifestText(), a: 'same' });
   await link(join(dir, 'a'), join(dir, 'b'));
 
@@ -137,7 +137,7 @@ packing('packs files with several names as files', async () => {
   assert.equal(kinds, ['a File 4', `app.yaml File ${manifestText().length}`, 'b File 4']);
 });
 
-packing('refuses links and other odd files, naming the first', async () => {
+packing('refuses links and special files, naming the first', async () => {
   const dir = await folderOf();
   await symlink('/etc/passwd', join(dir, 'pages', 'secret'));
   await refuses(
@@ -154,7 +154,7 @@ packing('refuses links and other odd files, naming the first', async () => {
   await refuses(packDirectory(piped, fresh()), /"pipe" is neither a file nor a folder/);
 });
 
-packing('refuses a folder without app.yaml, or with a bad one', async () => {
+packing('refuses a folder without a valid app.yaml', async () => {
   await refuses(packDirectory(await folderOf({ a: 'b' }), fresh()), /no app\.yaml in/);
   await refuses(packDirectory(fresh(), fresh()), /no app\.yaml in/);
 
@@ -162,7 +162,7 @@ packing('refuses a folder without app.yaml, or with a bad one', async () => {
   assert.equal(Object.keys(problem.fields ?? {}), ['version', 'label']);
 });
 
-packing('leaves nothing behind a package that a fetch would refuse', async () => {
+packing('leaves no file of a package that a fetch would refuse', async () => {
   const out = fresh();
 
   await refuses(packDirectory(await folderOf({ 'app.yaml': manifestText(), 'a\\b': '' }), out), /backslash/);
@@ -174,7 +174,7 @@ packing.run();
 
 const publishing = suite('publishPackageFile');
 
-publishing('puts a packed folder into the store, where an inspection accepts it', async () => {
+publishing('publishes a packed folder, which passes inspection', async () => {
   const store = createMemoryPackageStore();
   const { file, leftOut: _none, ...packed } = await packDirectory(await folderOf(), fresh());
 
@@ -185,7 +185,7 @@ publishing('puts a packed folder into the store, where an inspection accepts it'
   assert.is((await inspectPackage(opened, packed)).sha256, packed.sha256);
 });
 
-publishing('publishes nothing that a fetch would refuse', async () => {
+publishing('publishes no package that a fetch would refuse', async () => {
   const store = createMemoryPackageStore();
   const dir = await folderOf({
     'sales-1.0.0.tgz': packageOf([tarEntry({ path: '../evil' })]),

@@ -7,7 +7,7 @@ import { createPathRules } from '../../../src/services/packages/package-paths.ts
 import { manifestText, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
 import { inspect, inspectEntry, type OddEntry } from '../../support/inspected-package.ts';
 
-const paths = suite('inspectPackage of odd paths');
+const paths = suite('inspectPackage: unsafe paths');
 
 const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
   ['a path out of the folder', { path: '../evil', body: 'x' }, /leads out of it: "\.\.\/evil"/],
@@ -27,7 +27,7 @@ for (const [what, entry, detail] of OFFENCES) {
   paths(`refuses ${what}`, () => refuses(inspectEntry(entry), detail));
 }
 
-paths('refuses a path that pax hides: out of the folder, with a NUL, too long', async () => {
+paths('refuses a path in a pax header that leaves the folder, has a NUL or is too long', async () => {
   const hiding = (path: string) =>
     inspect(packageOf([paxHeader({ path }), tarEntry({ path: 'ok', body: 'x' })]));
 
@@ -36,7 +36,7 @@ paths('refuses a path that pax hides: out of the folder, with a NUL, too long', 
   await refuses(hiding('x'.repeat(1025)), /longer than 1024/);
 });
 
-paths('refuses a path out of the folder in a long name of GNU tar', () =>
+paths('refuses a path in a GNU long name that leaves the folder', () =>
   refuses(
     inspect(
       packageOf([
@@ -48,14 +48,14 @@ paths('refuses a path out of the folder in a long name of GNU tar', () =>
   ),
 );
 
-/** Paths as an attacker would build them. */
+/** Paths that an attacker might try. */
 const hostilePath = fc
   .array(fc.constantFrom('..', '.', '', 'a', 'b ', 'C:', '\\', '~', '%2e%2e', '…', 'app.yaml'), {
     maxLength: 6,
   })
   .map((segments) => segments.join('/'));
 
-paths('admits no path that leads out of the folder, however it is put together', () => {
+paths('accepts no combination that leaves the folder', () => {
   fc.assert(
     fc.property(hostilePath, (path) => {
       const admitted = admittedOf(path);

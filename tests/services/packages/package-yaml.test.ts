@@ -4,7 +4,7 @@ import { Problem } from '../../../src/lib/problems.ts';
 import { parseYaml } from '../../../src/services/packages/package-yaml.ts';
 
 const MIB = 1024 ** 2;
-/** It is done in half a second of a busy core, where some of these took 24. */
+/** Parsing takes up to 0.5 s on a busy core. Without limits, some of these took 24 s. */
 const IN_TIME_MS = 3_000;
 
 const yaml = suite('parseYaml');
@@ -27,7 +27,7 @@ const inTime = (text: string): string => {
   return refusal;
 };
 
-/** Each of them, repeated over a MiB, once took the library seconds or filled its memory. */
+/** Without limits, a MiB of each of these takes the library seconds or all memory. */
 const COSTLY: [unit: string, before?: string, behind?: string][] = [
   ['[}'],
   [']'],
@@ -50,14 +50,14 @@ for (const [unit, before = '', behind = ''] of COSTLY) {
   const times = (count: number) => before + unit.repeat(count) + behind;
   const most = Math.floor((MIB - before.length - behind.length) / unit.length);
 
-  yaml(`is done with any number of ${JSON.stringify(before + unit)} in time`, () => {
+  yaml(`limits the time for any number of ${JSON.stringify(before + unit)}`, () => {
     assert.is(inTime(times(most)), 'app.yaml has more than 20000 words, signs and lines.');
-    // The most that reaches the parser is not much dearer than what it is refused before.
+    // The largest input that reaches the parser.
     for (const count of [9_000, 19_000]) inTime(times(count));
   });
 }
 
-yaml('takes long texts for what they are', () => {
+yaml('accepts long texts', () => {
   const long = 'x'.repeat(100_000);
   const lines = Array.from(
     { length: 5_000 },
@@ -68,7 +68,7 @@ yaml('takes long texts for what they are', () => {
   assert.is(refusalOf(`help_html: |\n${lines}\nfooter_html: "<p>${'\\"'.repeat(1_000)}"\n`), 'none');
 });
 
-yaml('takes a manifest larger than anybody writes', () => {
+yaml('accepts an unusually large manifest', () => {
   const stacks = Array.from({ length: 200 }, (_, i) => `  - { slug: s${i}, label: "Stack: ${i}" }`);
   const metadata = Array.from({ length: 1_000 }, (_, i) => `  key${i}: [1, two]`);
 

@@ -10,7 +10,7 @@ import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const secrets = suite('withoutSecrets');
 
-secrets('leaves out the values of secret parameters, and nothing else', () => {
+secrets('removes only the values of secret parameters', () => {
   const addresses: [string, string][] = [
     ['token=abc&tab=2', 'token=…&tab=2'],
     ['/reset/?reset_token=a/b?c;d#top', '/reset/?reset_token=…#top'],
@@ -28,7 +28,7 @@ secrets('leaves out the values of secret parameters, and nothing else', () => {
   }
 });
 
-secrets('is what the addresses of an entry go through, and they alone', () => {
+secrets('is applied to URLs of an entry only', () => {
   const extra = {
     request: {
       path: '/x/?token=abc',
@@ -53,7 +53,7 @@ secrets('is what the addresses of an entry go through, and they alone', () => {
   assert.is(more, 'token=abc');
 });
 
-secrets('lets no such value through, among whatever parameters', () => {
+secrets('removes these values among any other parameters', () => {
   const word = fc.stringMatching(/^[a-z0-9%+/?_.-]{0,12}$/);
   const parameters = fc.array(fc.tuple(word, word));
   fc.assert(
@@ -65,7 +65,7 @@ secrets('lets no such value through, among whatever parameters', () => {
   );
 });
 
-secrets('takes a time that grows with the text alone, and so does the judgement of names', () => {
+secrets('takes linear time, as does the check of names', () => {
   const hostile = [
     'a',
     'token',
@@ -91,11 +91,11 @@ secrets('takes a time that grows with the text alone, and so does the judgement 
   }
   const tookMs = performance.now() - started;
 
-  // 20 ms on an idle machine; what is quadratic takes minutes.
+  // 20 ms on an idle machine; quadratic work takes minutes.
   assert.ok(tookMs < 2_000, `${tookMs} ms`);
 });
 
-secrets('finds a credential on any line of a text of headers', () => {
+secrets('finds a credential on any line of header text', () => {
   const lines = [
     'accept: */*',
     'x-csrftoken: abc',

@@ -5,14 +5,14 @@ import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
 
 const credentials = suite('credentials in extra');
 
-/** As a body brings it: with own keys such as `__proto__`. */
+/** Parsed like a body, which may have own keys such as `__proto__`. */
 const faultsOf = (text: string): string[] => {
   const result = sanitizeExtra(JSON.parse(text));
   return 'faults' in result ? Object.keys(result.faults) : [];
 };
 const placesIn = (extra: object): string[] => faultsOf(JSON.stringify(extra));
 
-credentials('are found at any depth, by names in any spelling', () => {
+credentials('are found at any depth and in any spelling of the name', () => {
   const names = [
     ...['META.HTTP_COOKIE', 'cookie', 'HTTP_AUTHORIZATION', 'COOKIES', 'Set-Cookie', ' cookie ', 'ｃookie'],
     ...['coo\u200bkie', 'X-Session-Token', 'x-access-token', 'x-amz-security-token', 'x-jwt', 'refreshToken'],
@@ -34,7 +34,7 @@ credentials('are found at any depth, by names in any spelling', () => {
   ]);
 });
 
-credentials('are found in lists, lines and texts of headers', () => {
+credentials('are found in lists, lines and header text', () => {
   const headers = [
     [['cookie', 'x']],
     ['accept', '*/*', 'cookie', 'x'],
@@ -57,14 +57,14 @@ credentials('are found in lists, lines and texts of headers', () => {
   assert.equal(placesIn({ request: { POST: [['password', 'x']] } }), ['extra.request.POST.0.0']);
 });
 
-credentials('cannot be spelt by letters that look the same, where names are headers', () => {
+credentials('are found in header names with lookalike letters', () => {
   const lookalike = 'cооkie'; // two of its letters are Cyrillic
   assert.equal(placesIn({ request: { headers: { [lookalike]: 'x' } } }).length, 1);
   assert.equal(placesIn({ headers: [[lookalike, 'x']] }).length, 1);
   assert.equal(placesIn({ größe: 1, request: { POST: { größe: 1 } } }), []);
 });
 
-credentials('have no place beside or below what is kept of the metadata', () => {
+credentials('are refused beside and below the metadata that is kept', () => {
   const META = { HTTP_COOKIE: 'x' };
   const shapes: [object, string][] = [
     [{ request: { META: [META] } }, 'extra.request.META'],
@@ -80,13 +80,13 @@ credentials('have no place beside or below what is kept of the metadata', () => 
   assert.equal(placesIn({ request: null }), []);
 });
 
-credentials('are not told by the fault that names their place', () => {
-  const told = placesIn({ headers: { 'Cookie: hidden': '' }, request: { headers: ['Cookie: hidden'] } });
-  assert.equal(told, ['extra.headers.Cookie', 'extra.request.headers.0']);
+credentials('are not repeated in the error that names their path', () => {
+  const paths = placesIn({ headers: { 'Cookie: hidden': '' }, request: { headers: ['Cookie: hidden'] } });
+  assert.equal(paths, ['extra.headers.Cookie', 'extra.request.headers.0']);
   assert.equal(placesIn({ request: { META: { 'Cookie: hidden': '' } } }), ['extra.request.META.Cookie']);
 });
 
-credentials('leave alone what only sounds like them', () => {
+credentials('are not confused with similar names', () => {
   const extra = {
     ...{ token: 'BTC', auth: 'saml', key: 'x', monkey: 1, tokens: 3, secretary: 'x', cookiecutter: 1 },
     ...{ password_reset: true, author: 'x', meta: { page: 3 }, columns: ['Name', 'Password'] },
@@ -95,12 +95,12 @@ credentials('leave alone what only sounds like them', () => {
   assert.equal(placesIn(extra), []);
 });
 
-credentials('are told twenty at a time', () => {
+credentials('are reported 20 at a time', () => {
   const extra = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [n, { cookie: 1 }]));
   assert.is(placesIn(extra).length, 20);
 });
 
-credentials('are found wherever they stand', () => {
+credentials('are found at every position', () => {
   const cookie = fc.constantFrom('cookie', 'HTTP_COOKIE', 'Set-Cookie', 'X-Auth-Token', 'sessionid');
   const holder = fc.constantFrom('a', 'request', 'headers', '__proto__', 'list', '0', '');
   fc.assert(

@@ -13,13 +13,13 @@ import { STAFF, type TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/test-clock.ts';
 import { logEntry, SALES } from '../../support/usage.ts';
 
-const months = appSuite('months of usage');
+const months = appSuite('monthly partitions of usage');
 
 const poolOf = (app: TestApp) => app.orm.em.getConnection().getNativeClient();
 const sessionOf = (app: TestApp) => () => openUnlimitedSession(app.connection);
 const care = (app: TestApp, now = NOON, retentionDays = 400) =>
   maintainUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });
-/** `2026-11` of each partition of the log. */
+/** The months of the partitions, such as `2026-11`. */
 const monthsOf = async (app: TestApp, table = 'usage_entries'): Promise<string[]> => {
   const { rows } = await sql<{ month: string }>`
     select translate(right(relname, 7), '_', '-') as month from pg_inherits join pg_class on oid = inhrelid
@@ -29,13 +29,13 @@ const monthsOf = async (app: TestApp, table = 'usage_entries'): Promise<string[]
 const writeAt = (app: TestApp, at: Date) =>
   writeUsage(app.orm.em.fork(), SALES, [{ ...logEntry(0), occurredAt: at }], NOON);
 
-months('are there two ahead of the present one', async ({ app }) => {
+months('exist for two months ahead', async ({ app }) => {
   await care(app);
   assert.equal((await monthsOf(app)).slice(-3), ['2026-11', '2026-12', '2027-01']);
   assert.equal(await monthsOf(app, 'usage_days'), await monthsOf(app));
 });
 
-months('are made on demand, once, by many who need them at once', async ({ app }) => {
+months('are created on demand, once, by concurrent writers', async ({ app }) => {
   const february = new Date('2024-02-29T23:59:59.999Z');
   await Promise.all(Array.from({ length: 10 }, () => writeAt(app, february)));
   await app.orm.em.fork().transactional((tx) => ensureMonths(tx, [new Date('2023-12-31T23:59:59.999Z')]));
@@ -43,7 +43,7 @@ months('are made on demand, once, by many who need them at once', async ({ app }
   assert.equal((await monthsOf(app)).slice(0, 2), ['2023-12', '2024-02']);
 });
 
-months('are made without making those wait who read and write', async ({ app }) => {
+months('are created without blocking readers and writers', async ({ app }) => {
   const reader = new pg.Client(app.connection);
   await reader.connect();
   await reader.query('begin');
@@ -59,7 +59,7 @@ months('are made without making those wait who read and write', async ({ app }) 
   assert.is((await monthsOf(app))[0], '2022-01');
 });
 
-months('are dropped whole once all of them is older than what is kept', async ({ app }) => {
+months('are dropped once they are completely past retention', async ({ app }) => {
   const kept = new Date(NOON.getTime() - 400 * DAY_MS);
   await writeAt(app, kept);
   await care(app);
@@ -73,7 +73,7 @@ months('are dropped whole once all of them is older than what is kept', async ({
   assert.is(left.rows[0]?.count, 0);
 });
 
-months('leave what rollups remember of them, also after a rebuild', async ({ app }) => {
+months('leave their rollups when they are dropped, also after a rebuild', async ({ app }) => {
   const before = await app.as(STAFF).usage.series({ app_id: SALES, window: 120 });
   await care(app, NOON, 40);
   assert.is((await monthsOf(app))[0], '2026-10');
@@ -85,13 +85,13 @@ months('leave what rollups remember of them, also after a rebuild', async ({ app
 });
 
 months(
-  'are dropped by one instance at a time, and the next takes up what one has left undone',
+  'are dropped by one instance at a time, and the next one completes an unfinished drop',
   async ({ app }) => {
     const pool = await poolOf(app);
     const other = await pool.connect();
     await other.query(`select pg_advisory_lock(hashtextextended('usage retention', 0))`);
     assert.equal(await dropOldMonths(sessionOf(app), NOON, 1), []);
-    // As a round does that is killed before it can drop the table.
+    // As if the instance was killed before it could drop the table.
     await other.query(
       `comment on table usage_entries_2026_10 is 'A month of usage that Steward is dropping.'`,
     );
@@ -104,38 +104,35 @@ months(
   },
 );
 
-months(
-  'take up a detaching that was interrupted, and keep on after one that cannot be dropped',
-  async ({ app }) => {
-    const old = [1, 2, 3].map((month) => new Date(Date.UTC(2025, month, 15)));
-    await app.orm.em.fork().transactional((tx) => ensureMonths(tx, old));
-    const reader = new pg.Client(app.connection);
-    const detaching = new pg.Client({ ...app.connection, options: '-c lock_timeout=200' });
-    await Promise.all([reader.connect(), detaching.connect()]);
-    await reader.query('begin');
-    await reader.query('select from usage_entries_2025_04');
-    const [interrupted] = await Promise.allSettled([
-      detaching.query('alter table usage_entries detach partition usage_entries_2025_04 concurrently'),
-    ]);
-    await reader.query('rollback');
-    await sql`create view watches as select * from usage_entries_2025_02`.execute(app.db());
-    await Promise.all([reader.end(), detaching.end()]);
-    assert.is(interrupted.status, 'rejected');
+months('complete an interrupted detach, and continue after one that cannot be dropped', async ({ app }) => {
+  const old = [1, 2, 3].map((month) => new Date(Date.UTC(2025, month, 15)));
+  await app.orm.em.fork().transactional((tx) => ensureMonths(tx, old));
+  const reader = new pg.Client(app.connection);
+  const detaching = new pg.Client({ ...app.connection, options: '-c lock_timeout=200' });
+  await Promise.all([reader.connect(), detaching.connect()]);
+  await reader.query('begin');
+  await reader.query('select from usage_entries_2025_04');
+  const [interrupted] = await Promise.allSettled([
+    detaching.query('alter table usage_entries detach partition usage_entries_2025_04 concurrently'),
+  ]);
+  await reader.query('rollback');
+  await sql`create view watches as select * from usage_entries_2025_02`.execute(app.db());
+  await Promise.all([reader.end(), detaching.end()]);
+  assert.is(interrupted.status, 'rejected');
 
-    const [round] = await Promise.allSettled([dropOldMonths(sessionOf(app), NOON, 400)]);
-    assert.instance(round.status === 'rejected' && round.reason, AggregateError);
-    const left = await sql<{ name: string }>`
+  const [round] = await Promise.allSettled([dropOldMonths(sessionOf(app), NOON, 400)]);
+  assert.instance(round.status === 'rejected' && round.reason, AggregateError);
+  const left = await sql<{ name: string }>`
     select relname as name from pg_class where relname ~ '^usage_(entries|days)_2025_0[234]$'`.execute(
-      app.db(),
-    );
-    assert.equal(left.rows, [{ name: 'usage_entries_2025_02' }]);
+    app.db(),
+  );
+  assert.equal(left.rows, [{ name: 'usage_entries_2025_02' }]);
 
-    await sql`drop view watches`.execute(app.db());
-    assert.equal(await dropOldMonths(sessionOf(app), NOON, 400), ['usage_entries_2025_02']);
-  },
-);
+  await sql`drop view watches`.execute(app.db());
+  assert.equal(await dropOldMonths(sessionOf(app), NOON, 400), ['usage_entries_2025_02']);
+});
 
-months('leave tables alone that only have such a name, and find another one', async ({ app }) => {
+months('are not confused with other tables of the same name', async ({ app }) => {
   await sql`create table usage_entries_2024_06 (precious int)`.execute(app.db());
   await care(app);
   await writeAt(app, new Date('2024-06-15T00:00:00Z'));

@@ -10,7 +10,7 @@ import { ADA, type TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/test-clock.ts';
 import { SALES } from '../../support/usage.ts';
 
-const plans = appSuite('plans of usage queries');
+const plans = appSuite('query plans of usage');
 
 type Plan = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: Plan[] };
 type Scan = { table: string; how: string; index: string | undefined };
@@ -22,7 +22,7 @@ const scansIn = (plan: Plan): Scan[] => [
   ...(plan.Plans ?? []).flatMap(scansIn),
 ];
 
-/** Which tables a query would scan, and how. */
+/** The scans in the plan of a query. */
 const scansOf = async <T>(query: SelectQueryBuilder<never, never, T>): Promise<Scan[]> => {
   const [row] = await query.explain<{ 'QUERY PLAN': { Plan: Plan }[] }>('json');
   const plan = row?.['QUERY PLAN'][0]?.Plan;
@@ -37,7 +37,7 @@ const KEY = /_pkey$/;
 const BY_PERSON = /_app_id_email_occurred_at_id_idx$/;
 const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
 
-/** So many rows of other apps and people that a scan would be the wrong way to the few that are asked for. */
+/** Adds enough rows of other apps and people that a sequential scan would be a bad plan. */
 plans.before(async ({ app }) => {
   await sql`
     insert into usage_entries (app_id, email, action, occurred_at)
@@ -47,7 +47,7 @@ plans.before(async ({ app }) => {
   await sql`analyze usage_entries`.execute(app.db());
 });
 
-plans('would show a scan of the log for what is not asked by app', async ({ app }) => {
+plans('show a scan of the log for a query without an app', async ({ app }) => {
   const query = tables(app.orm.em.fork()).selectFrom('usage_entries').select('id').where('action', '=', 'X');
   const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
 
@@ -71,7 +71,7 @@ const documented: Record<string, { filter: UsageFilter; limit?: number; index: R
 };
 
 for (const [name, { filter, limit, index, months }] of Object.entries(documented)) {
-  plans(`finds ${name} by an index of each month it needs`, async ({ app }) => {
+  plans(`find ${name} by index, in the partitions of the requested months only`, async ({ app }) => {
     const scans = await logScans(app, filter, limit);
 
     assert.ok(scans.length >= 1 && scans.length <= months + 2, JSON.stringify(scans));
@@ -82,7 +82,7 @@ for (const [name, { filter, limit, index, months }] of Object.entries(documented
   });
 }
 
-plans('shows apps and their windows without the log', async ({ app }) => {
+plans('list apps and their windows without the log', async ({ app }) => {
   const actor = { id: 1, email: '', isSuperuser: true, isStaff: false, adminOf: [], credential: null };
   const query = appRows(app.orm.em.fork(), actor)
     .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')

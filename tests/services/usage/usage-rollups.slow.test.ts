@@ -19,11 +19,11 @@ const TODAY = dayOf(NOON);
 const write = (app: TestApp, appId: string, entries: UsageEntryInput[], now = NOON) =>
   writeUsage(app.orm.em.fork(), appId, entries, now);
 
-rollups('are right for the demo workspace', async ({ app }) => {
+rollups('are correct for the demo workspace', async ({ app }) => {
   for (const id of [SALES, CHURN, FLEET]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
-rollups('notice when they are wrong', async ({ app }) => {
+rollups('differ from a recount after a manual change', async ({ app }) => {
   await app.db().updateTable('usage_windows').set({ users30: 99 }).where('app_id', '=', SALES).execute();
   await app.db().updateTable('usage_app_days').set({ actions: 99 }).where('app_id', '=', SALES).execute();
   assert.ok((await rollupDifferences(app, SALES, TODAY)).length > 2);
@@ -32,9 +32,9 @@ rollups('notice when they are wrong', async ({ app }) => {
   assert.equal(await rollupDifferences(app, SALES, TODAY), []);
 });
 
-rollups('stay equal to a recount, whatever comes in whatever order, late or not', async ({ app }) => {
+rollups('stay equal to a recount for entries in any order', async ({ app }) => {
   const person = fc.constantFrom('p@x.test', 'q@x.test', 'r@x.test');
-  // Near each other, where absences meet, and far apart.
+  // Both close together, where absences overlap, and far apart.
   const daysAgo = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 20, max: 130 }));
   const stack = fc.constantFrom(null, 'a0a91e46', 'gone');
   const entry = fc.tuple(daysAgo, person, stack).map((parts) => logEntry(...parts));
@@ -53,7 +53,7 @@ rollups('stay equal to a recount, whatever comes in whatever order, late or not'
   );
 });
 
-rollups('stay right when many write to one app at once, new months among them', async ({ app }) => {
+rollups('stay correct with concurrent writers of one app, also in new months', async ({ app }) => {
   const batches = Array.from({ length: 8 }, (_, n) =>
     Array.from({ length: 50 }, (_, k) => logEntry((n * 50 + k) % 300, `u${k % 7}@x.test`)),
   );
@@ -63,7 +63,7 @@ rollups('stay right when many write to one app at once, new months among them', 
   for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
-rollups('are the same after a rebuild, at any time of writing', async ({ app }) => {
+rollups('are the same after a rebuild during writes', async ({ app }) => {
   const writing = Array.from({ length: 10 }, (_, n) =>
     write(app, SALES, [logEntry(n, `n${n}@x.test`), logEntry(n + 40, `n${n}@x.test`)]),
   );
@@ -72,13 +72,13 @@ rollups('are the same after a rebuild, at any time of writing', async ({ app }) 
   assert.equal(await rollupDifferences(app, SALES, TODAY), []);
 });
 
-rollups('move their windows on when a day is over, by whoever comes first', async ({ app }) => {
+rollups('advance their windows at the start of a day, by the first instance', async ({ app }) => {
   const at = (days: number) => new Date(NOON.getTime() + days * DAY_MS);
   for (const days of [1, 2, 29, 60, 89]) {
     await Promise.all([
       refreshStaleWindows(app.orm.em.fork(), [SALES, CHURN], at(days)),
       write(app, SALES, [{ ...logEntry(0), occurredAt: at(days) }], at(days)),
-      // An instance whose clock is behind: what it writes counts for the later day.
+      // An instance with a slow clock: its entries count for the later day.
       write(app, SALES, [logEntry(3, 'late@x.test')], at(days - 1)),
     ]);
     for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, dayOf(at(days))), []);
@@ -87,7 +87,7 @@ rollups('move their windows on when a day is over, by whoever comes first', asyn
   assert.is((await window.executeTakeFirst())?.day, dayOf(at(89)));
 });
 
-rollups('wait with a new day for those who are writing', async ({ app }) => {
+rollups('start a new day only after running writes', async ({ app }) => {
   const tomorrow = new Date(NOON.getTime() + 90 * DAY_MS);
   let forward: Promise<void> | undefined;
   await app.orm.em.fork().transactional(async (tx) => {

@@ -8,9 +8,9 @@ import { rejectsWith } from '../../support/rejects-with.ts';
 import { ADA, EDSGER, STAFF } from '../../support/test-app.ts';
 import { CHURN, SALES } from '../../support/usage.ts';
 
-const writers = suite('createUsageWriters');
+const writers = suite('createUsageWriteLimiter');
 
-/** Work that goes on until it is told to end, and how much of it is under way. */
+/** Work that runs until the test ends it, and counts how much is running. */
 const createWork = () => {
   const ends: (() => void)[] = [];
   return {
@@ -22,7 +22,7 @@ const createWork = () => {
   };
 };
 
-writers('lets in one for each app and four in all, and everybody in the end', async () => {
+writers('runs one writer per app and four in total, and all of them eventually', async () => {
   const { within } = createUsageWriteLimiter();
   const work = createWork();
   const apps = ['a', 'a', 'a', 'b', 'c', 'd', 'e'];
@@ -36,7 +36,7 @@ writers('lets in one for each app and four in all, and everybody in the end', as
   await all;
 });
 
-writers('refuses more than can wait, but never who comes alone', async () => {
+writers('refuses writers when the queue is full, but never a single one', async () => {
   const { within } = createUsageWriteLimiter();
   const work = createWork();
   const large = within('a', 1_000_000, work.begin);
@@ -53,9 +53,9 @@ writers('refuses more than can wait, but never who comes alone', async () => {
 
 writers.run();
 
-const busy = appSuite('an app that is written to or counted anew');
+const busy = appSuite('an app with running writes or a recount');
 
-busy('holds up nobody else', async ({ app }) => {
+busy('does not block other apps', async ({ app }) => {
   const rebuild = new pg.Client(app.connection);
   await rebuild.connect();
   await rebuild.query('begin');

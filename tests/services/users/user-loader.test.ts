@@ -7,14 +7,14 @@ import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../
 
 const reading = appSuite('reading users');
 
-/** Whether a statement waits for a lock of the table. */
+/** Whether a statement waits for a lock on the table. */
 const isWaitedFor = async (app: TestApp): Promise<boolean> => {
   const waiting = sql`select from pg_locks where not granted and relation = 'app_grants'::regclass
     and database = (select oid from pg_database where datname = current_database())`;
   return (await waiting.execute(app.db())).rows.length > 0;
 };
 
-/** What everybody sees of everybody, one by one. */
+/** What each user sees of each other user, loaded one by one. */
 const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
   [ADA, GRACE, EDSGER, ROOT, 'unknown@acme.test'].map((email) => ({ caller, email })),
 );
@@ -103,7 +103,7 @@ reading('reads no user for an unknown token', async ({ app }) => {
   const headers = { authorization: `Token ${'1'.repeat(40)}` };
   const locker = app.orm.em.fork();
   await locker.begin();
-  // Reading a user waits for this lock, and looking up a token does not.
+  // Reading a user waits for this lock; looking up a token does not.
   await locker.execute('lock table app_grants in access exclusive mode');
   let isAnswered = false;
   const request = app.send(`GET /jb/users/${ADA}/`, { headers }).finally(() => {
