@@ -44,17 +44,17 @@ const ANSWERS: [what: string, answer: Answer, expected: RegExp][] = [
       response.writeHead(403, { 'x-amz-request-id': headersOf(request) });
       response.end(errorXml(headersOf(request), ''));
     },
-    /^Error: An answer that cannot be read \(status 403, request id none\)$/,
+    /^Error: Unreadable response \(status 403, request id none\)$/,
   ],
   [
     'in XML that breaks off',
     (request, response) => response.writeHead(200).end(`<List><${headersOf(request)}></MIRRORED`),
-    /^Error: An answer that cannot be read \(status 200, request id none\)$/,
+    /^Error: Unreadable response \(status 200, request id none\)$/,
   ],
   [
     'in a page',
     (request, response) => response.writeHead(418).end(`MIRRORED ${headersOf(request)}`),
-    /^Error: An answer that cannot be read \(status 418, request id none\)$/,
+    /^Error: Unreadable response \(status 418, request id none\)$/,
   ],
 ];
 

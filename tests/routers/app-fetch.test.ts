@@ -1,9 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createMemoryPackageStore } from '../../src/adapters/package-store/memory-package-store.ts';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { createMemoryPackageStore } from '../support/memory-package-store.ts';
 import { fetchPackage, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { runConcurrently } from '../support/run-concurrently.ts';

@@ -1,4 +1,4 @@
-import type { S3StorePatience } from '../../src/adapters/package-store/s3-package-store.ts';
+import type { S3StoreLimits } from '../../src/adapters/package-store/s3-package-store.ts';
 import { createS3PackageStore } from '../../src/adapters/package-store/s3-package-store.ts';
 import { AWS_ENVIRONMENT } from './aws-environment.ts';
 import { BUCKET } from './s3-server.ts';
@@ -9,12 +9,12 @@ export const setCredentials = (keys: Record<string, string> = {}): void => {
 };
 
 /** Long enough that nothing times out on a busy machine. */
-const PATIENCE: S3StorePatience = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
+const PATIENCE: S3StoreLimits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
 
 export const storeOn = (
   { endpoint }: { endpoint: string | undefined },
   prefix = '',
-  { bucket = BUCKET, ...patience }: Partial<S3StorePatience> & { bucket?: string } = {},
+  { bucket = BUCKET, ...patience }: Partial<S3StoreLimits> & { bucket?: string } = {},
 ) =>
   createS3PackageStore(
     { bucket, prefix, endpoint, region: 'us-east-1', pathStyle: true },

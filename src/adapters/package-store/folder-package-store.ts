@@ -1,6 +1,11 @@
-import { type FileHandle, open, readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { nullIfMissing } from '../../lib/errno.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, link, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ensureDirectory } from '../../lib/ensure-directory.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { sha256OfFile } from '../../lib/file-digest.ts';
 import {
   type PackageName,
   packageFileName,
@@ -8,35 +13,41 @@ import {
   requirePackageFileName,
 } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
-import { readChecksum } from './checksum-file.ts';
-import { publishInFolder } from './folder-package-publishing.ts';
-import type { PackageStore, StoredPackage } from './package-store.ts';
-import { noValidChecksum } from './package-store-errors.ts';
+import { syncDirectory } from '../../lib/sync-folder.ts';
+import { checksumFileOf, checksumLine, readChecksum } from './checksum-file.ts';
+import {
+  missingChecksum,
+  orUnavailable,
+  type PackageStore,
+  type PublishedFile,
+  type StoredPackage,
+  versionTaken,
+} from './package-store.ts';
 
-/** Packages as `{slug}-{version}.tgz` in a folder, each with its `.sha256` beside it. */
+/** Packages as `{slug}-{version}.tgz` in a folder, each with its `.sha256` file. */
 export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore => ({
-  list: () => orAway(() => packagesIn(dir)),
+  list: () => orUnavailable(() => listPackages(dir)),
 
   versions: (slug) =>
-    orAway(async () => {
-      const packages = await packagesIn(dir);
+    orUnavailable(async () => {
+      const packages = await listPackages(dir);
       return packages.filter((found) => found.slug === slug).map(({ version }) => version);
     }),
 
   open: async (slug, version) => {
     const name = packageFileName(slug, version);
-    return name === null ? null : orAway(() => openPackage(join(dir, name)));
+    return name === null ? null : orUnavailable(() => openPackage(join(dir, name)));
   },
 
   publish: async (slug, version, file) => {
     const name = requirePackageFileName(slug, version);
-    // Opened out here, so that a source file that cannot be opened is not blamed on the store.
+    // Not in `orUnavailable`: a missing source file is not an error of the store.
     const source = await open(file);
-    return orAway(() => publishInFolder(source, dir, name)).finally(() => source.close());
+    return orUnavailable(() => publish(source, dir, name)).finally(() => source.close());
   },
 });
 
-const packagesIn = async (dir: string): Promise<PackageName[]> => {
+const listPackages = async (dir: string): Promise<PackageName[]> => {
   const names = (await nullIfMissing(readdir(dir))) ?? [];
   return names.flatMap((name) => parsePackageFileName(name) ?? []);
 };
@@ -45,24 +56,65 @@ const openPackage = async (file: string): Promise<StoredPackage | null> => {
   const handle = await nullIfMissing(open(file));
   if (handle === null) return null;
   try {
-    return await withChecksum(file, handle);
+    const { size: sizeBytes } = await handle.stat();
+    const sha256 = await readChecksum(file);
+    if (sha256 === null) throw missingChecksum(basename(file));
+    return { body: handle.createReadStream(), sizeBytes, sha256 };
   } catch (error) {
     await handle.close();
     throw error;
   }
 };
 
-const withChecksum = async (file: string, handle: FileHandle): Promise<StoredPackage> => {
-  const { size: sizeBytes } = await handle.stat();
-  const sha256 = await readChecksum(file);
-  if (sha256 === null) throw noValidChecksum(basename(file));
-  return { body: handle.createReadStream(), sizeBytes, sha256 };
+const publish = async (source: FileHandle, dir: string, name: string): Promise<PublishedFile> => {
+  await ensureDirectory(dir).catch((cause: unknown) => {
+    throw new Problem('package-store-unavailable', { cause });
+  });
+  const target = join(dir, name);
+  const copy = join(dir, `.${name}.${randomUUID()}.tmp`);
+  try {
+    const copied = await copyDurably(source, copy);
+    const existing = await nullIfMissing(sha256OfFile(target));
+    // A file that was added without a checksum keeps its name too.
+    if (existing !== null && existing !== copied.sha256) throw versionTaken(name);
+    await claim(target, checksumFileOf(copy), copied.sha256);
+    if (existing === null) await rename(copy, target);
+    await syncDirectory(dir);
+    return { ...copied, isNew: existing === null };
+  } finally {
+    await rm(copy, { force: true });
+    await rm(checksumFileOf(copy), { force: true });
+  }
 };
 
-const orAway = async <T>(work: () => Promise<T>): Promise<T> => {
+/** Hashes the bytes that are copied, because the source file may change during the copy. */
+const copyDurably = async (source: FileHandle, copy: string) => {
+  const digest = createHash('sha256');
+  const written = createWriteStream(copy, { flags: 'wx', flush: true });
+  const hash = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      digest.update(chunk);
+      yield chunk;
+    }
+  };
+  await pipeline(source.createReadStream({ autoClose: false }), hash, written);
+  return { sha256: digest.digest('hex'), sizeBytes: written.bytesWritten };
+};
+
+/**
+ * Decides which bytes a version has: the first publisher to link its checksum file wins, because `link` fails if the
+ * file exists. Readers look for the package first, so they never see it without a checksum. A publisher that crashes
+ * after this leaves a checksum, and the same bytes can be published again.
+ */
+const claim = async (target: string, draft: string, sha256: string): Promise<void> => {
+  const name = basename(target);
+  await writeFile(draft, checksumLine(name, sha256), { flag: 'wx', flush: true });
   try {
-    return await work();
-  } catch (cause) {
-    throw cause instanceof Problem ? cause : new Problem('package-store-unavailable', { cause });
+    await link(draft, checksumFileOf(target));
+    // Must be on disk before the package, in case of a power failure.
+    await syncDirectory(dirname(target));
+  } catch (error) {
+    if (errorCodeOf(error) !== 'EEXIST') throw error;
+    if ((await readChecksum(target)) !== sha256) throw versionTaken(name, error);
   }
 };

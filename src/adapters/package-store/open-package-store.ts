@@ -3,11 +3,11 @@ import { createFolderPackageStore } from './folder-package-store.ts';
 import type { PackageStore } from './package-store.ts';
 
 /**
- * The store that the settings name. S3's client, which takes about 120 ms and 22 MB, is loaded only for a bucket;
- * the store itself is not asked for anything yet.
+ * Opens the store of the settings without accessing it. The S3 client takes about 120 ms and 22 MB to load, so it is loaded
+ * only for a bucket.
  */
-export const openPackageStore = async (place: AppStore): Promise<PackageStore> => {
-  if (place.kind === 'folder') return createFolderPackageStore(place);
+export const openPackageStore = async (location: AppStore): Promise<PackageStore> => {
+  if (location.kind === 'folder') return createFolderPackageStore(location);
   const { createS3PackageStore } = await import('./s3-package-store.ts');
-  return createS3PackageStore(place);
+  return createS3PackageStore(location);
 };

@@ -1,35 +1,53 @@
 import type { Readable } from 'node:stream';
 import type { PackageName } from '../../lib/package-name.ts';
+import { Problem } from '../../lib/problems.ts';
 
 export type StoredPackage = {
-  /**
-   * The bytes of the archive. Whoever opened the package reads it to the end or destroys it. Where the store fails
-   * in between, it breaks with an error.
-   */
+  /** The archive, which the caller reads to the end or destroys. Fails with an error if the store fails. */
   body: Readable;
   sizeBytes: number;
-  /** hex SHA-256 published beside it */
+  /** The SHA-256 published with it, in hexadecimal digits. */
   sha256: string;
 };
 
+/** A file that was published. `isNew` is false if the store already had the same bytes. */
+export type PublishedFile = { sha256: string; sizeBytes: number; isNew: boolean };
+
+/** Every function fails with Problem `package-store-unavailable` if the store does. */
 export type PackageStore = {
-  /** Every package that is in the store, in no order. @throws Problem `package-store-unavailable` */
+  /** All packages, unsorted. */
   list(): Promise<PackageName[]>;
-  /** Every version of a slug that is in the store, in no order. @throws Problem `package-store-unavailable` */
+  /** All versions of a slug, unsorted. */
   versions(slug: string): Promise<string[]>;
   /**
-   * null when there is no such package.
-   * @throws Problem `package-store-unavailable`, `invalid-package` (no or no valid checksum file)
+   * Null if there is no such package.
+   * @throws Problem `invalid-package` without a valid checksum file
    */
   open(slug: string, version: string): Promise<StoredPackage | null>;
   /**
-   * Puts a finished package there, atomically, checksum and bytes together from a reader's view. Publishing
-   * the same version with the same bytes changes nothing (`isNew` is false); other bytes are refused.
-   * @throws Problem `invalid-package`, `package-store-unavailable`
+   * Adds a package atomically: readers see the file and its checksum together, or neither.
+   * @throws Problem `invalid-package` if the version exists with other bytes
    */
-  publish(
-    slug: string,
-    version: string,
-    file: string,
-  ): Promise<{ sha256: string; sizeBytes: number; isNew: boolean }>;
+  publish(slug: string, version: string, file: string): Promise<PublishedFile>;
+};
+
+export const missingChecksum = (name: string): Problem =>
+  new Problem('invalid-package', { detail: `${name} has no valid checksum file ${name}.sha256.` });
+
+export const versionTaken = (name: string, cause?: unknown): Problem => {
+  const detail = `${name} is in the store already with other bytes (see ${name}.sha256): publish a new version.`;
+  return new Problem('invalid-package', { detail, cause });
+};
+
+/** Runs `work`, and reports any error but a Problem as `package-store-unavailable`, caused by `toCause(error)`. */
+export const orUnavailable = async <T>(
+  work: () => Promise<T>,
+  toCause = (error: unknown): unknown => error,
+): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem('package-store-unavailable', { cause: toCause(error) });
+  }
 };

@@ -1,9 +1,14 @@
 import { Readable } from 'node:stream';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { isRefusal } from './s3-failure.ts';
-import { createPageTokens } from './s3-pages.ts';
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { hasErrorCode } from './s3-errors.ts';
 
-export type S3Place = {
+export type S3Location = {
   bucket: string;
   prefix: string;
   endpoint: string | undefined;
@@ -11,11 +16,11 @@ export type S3Place = {
   pathStyle: boolean;
 };
 
-export type S3Patience = {
+export type S3Limits = {
   connectMs: number;
-  /** How long a connection may be silent, before the answer or within it. */
+  /** How long a connection may be silent, before the response or within it. */
   silenceMs: number;
-  /** Of one listing; each has up to 1,000 names. */
+  /** Per listing; each page has up to 1,000 names. */
   maxPages: number;
 };
 
@@ -23,41 +28,54 @@ type Put = { body: string | Readable; sizeBytes: number; onlyIfNew?: boolean };
 
 export type S3Bucket = ReturnType<typeof openBucket>;
 
-/** What lies directly under the prefix of a bucket, by its name there. Opening it asks nothing of the server. */
-export const openBucket = ({ bucket, prefix, ...place }: S3Place, patience: S3Patience) => {
-  const client = createClient(place, patience);
+/** The objects under the prefix of a bucket, named without the prefix. Opening it sends no request. */
+export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: S3Limits) => {
+  const client = createClient(location, limits);
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
 
+  /** The bytes of an object, not read yet; null if it does not exist. */
+  const get = async (name: string): Promise<Readable | null> => {
+    try {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
+      if (Body instanceof Readable) return Body;
+      throw new Error('The response has no body.');
+    } catch (error) {
+      if (hasErrorCode(error, 'NoSuchKey')) return null;
+      throw error;
+    }
+  };
+
   return {
-    /** Everything whose name begins so. */
+    get,
+
+    /** All objects whose names start with `start`. */
     list: async function* (start: string): AsyncGenerator<{ name: string; sizeBytes: number }> {
-      const asked = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
-      const nextToken = createPageTokens(patience.maxPages);
+      const query = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
+      const tokens = new Set<string>();
       let token: string | undefined;
       do {
-        const more = token === undefined ? {} : { ContinuationToken: token };
-        const page = await client.send(new ListObjectsV2Command({ ...asked, ...more }));
-        // Before anything is given out: a list that cannot be had whole is none.
-        token = nextToken(page);
-        for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+        const page = await client.send(new ListObjectsV2Command({ ...query, ContinuationToken: token }));
+        token = nextTokenOf(page, tokens, limits.maxPages);
+        for (const { Key = '', Size = 0 } of page.Contents ?? [])
           yield { name: Key.slice(keyOf('').length), sizeBytes: Size };
-        }
       } while (token !== undefined);
     },
 
-    /** The bytes of an object, unread; null when there is no such one. */
-    get: async (name: string): Promise<Readable | null> => {
-      try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
-        if (Body instanceof Readable) return Body;
-        throw new Error('The answer has no body.');
-      } catch (error) {
-        if (isRefusal(error, 'NoSuchKey')) return null;
-        throw error;
+    /** The first bytes of an object as text, at least `maxBytes` if it is as long; null if it does not exist. */
+    getText: async (name: string, maxBytes: number): Promise<string | null> => {
+      const body = await get(name);
+      if (body === null) return null;
+      const chunks: Buffer[] = [];
+      let sizeBytes = 0;
+      for await (const chunk of body) {
+        chunks.push(chunk);
+        sizeBytes += chunk.length;
+        if (sizeBytes > maxBytes) break;
       }
+      return Buffer.concat(chunks).toString('utf8');
     },
 
-    /** Puts an object there, whole or not at all. A body that breaks takes the request with it. */
+    /** Writes an object completely or not at all. The request is aborted if the body fails. */
     put: async (name: string, { body, sizeBytes, onlyIfNew = false }: Put): Promise<void> => {
       const object = { Bucket: bucket, Key: keyOf(name), Body: body, ContentLength: sizeBytes };
       const condition = onlyIfNew ? { IfNoneMatch: '*' } : {};
@@ -74,19 +92,38 @@ export const openBucket = ({ bucket, prefix, ...place }: S3Place, patience: S3Pa
   };
 };
 
-const createClient = (place: Omit<S3Place, 'bucket' | 'prefix'>, patience: S3Patience): S3Client =>
+/**
+ * The token of the next page of a listing; undefined after the last page.
+ * @throws Error for a listing that would never end, or would end early
+ */
+const nextTokenOf = (
+  { IsTruncated, NextContinuationToken: token }: ListObjectsV2CommandOutput,
+  tokens: Set<string>,
+  maxPages: number,
+): string | undefined => {
+  // Missing from a response that is not from an S3 server, such as an HTML page.
+  if (IsTruncated === undefined) throw new Error('The response is not an S3 listing.');
+  if (!IsTruncated) return undefined;
+  if (token === undefined) throw new Error('The listing is incomplete.');
+  if (tokens.has(token)) throw new Error('The listing returned to an earlier page.');
+  tokens.add(token);
+  if (tokens.size >= maxPages) throw new Error(`The listing has more than ${maxPages} pages.`);
+  return token;
+};
+
+const createClient = (location: Omit<S3Location, 'bucket' | 'prefix'>, limits: S3Limits): S3Client =>
   new S3Client({
-    region: place.region,
-    forcePathStyle: place.pathStyle,
-    // Told as undefined, it would hide what the client finds in AWS_ENDPOINT_URL_S3.
-    ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
+    region: location.region,
+    forcePathStyle: location.pathStyle,
+    // As undefined it would override AWS_ENDPOINT_URL_S3.
+    ...(location.endpoint !== undefined && { endpoint: location.endpoint }),
     maxAttempts: 3,
     logger: SILENT,
-    // The newer checksums travel behind the body, which many servers other than AWS do not understand.
+    // Many servers other than AWS do not understand the newer checksums in a trailer.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: patience.connectMs, socketTimeout: patience.silenceMs },
+    requestHandler: { connectionTimeout: limits.connectMs, socketTimeout: limits.silenceMs },
   });
 
-/** Whatever fails is thrown, and logged by whoever catches it; without a logger the client would write to the console. */
+/** Without a logger, the client writes to the console. Errors are thrown, and logged by the caller. */
 const SILENT = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

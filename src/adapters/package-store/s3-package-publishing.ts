@@ -4,33 +4,41 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../lib/problems.ts';
 import { checksumFileOf, checksumLine, parseChecksum } from './checksum-file.ts';
-import { alreadyTaken } from './package-store-errors.ts';
+import { type PublishedFile, versionTaken } from './package-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
-import { readChecksumText } from './s3-checksum.ts';
-import { isRefusal } from './s3-failure.ts';
+import { hasErrorCode } from './s3-errors.ts';
 
-type Measured = { sha256: string; sizeBytes: number };
+/** A checksum file has 64 digits and a file name, which may include its folder. */
+const MAX_CHECKSUM_BYTES = 4096;
 
 /**
- * Puts a file into a store's bucket under its package name: whole, and never seen without its checksum. One request
- * takes it, as packages have 100 MiB at most and S3 takes 5 GiB.
- * @throws Problem `invalid-package` when the name has other bytes already, or the file changes meanwhile
+ * Uploads a file under its package name, so that it is never visible without its checksum. One request is enough: packages
+ * have at most 100 MiB, and S3 accepts 5 GiB.
+ * @throws Problem `invalid-package` if the version exists with other bytes, or the file changes during the upload
  */
 export const publishInBucket = async (
   bucket: S3Bucket,
   source: FileHandle,
   name: string,
   settleMs: number,
-): Promise<Measured & { isNew: boolean }> => {
+): Promise<PublishedFile> => {
   const measured = await measure(source.createReadStream({ autoClose: false, start: 0 }));
-  // Bytes that somebody put there without a checksum keep their name as well.
+  // An object that was added without a checksum keeps its name too.
   const stored = await bucket.get(name);
-  if (stored && (await measure(stored)).sha256 !== measured.sha256) throw alreadyTaken(name);
+  if (stored && (await measure(stored)).sha256 !== measured.sha256) throw versionTaken(name);
 
   await claim(bucket, name, measured.sha256, settleMs);
   if (!stored) await upload(bucket, source, name, measured);
   return { ...measured, isNew: stored === null };
 };
+
+/** The digest in the checksum object of a package: null if there is no such object, '' if it is invalid. */
+export const readBucketChecksum = async (bucket: S3Bucket, name: string): Promise<string | null> => {
+  const text = await bucket.getText(checksumFileOf(name), MAX_CHECKSUM_BYTES);
+  return text === null ? null : (parseChecksum(text, name) ?? '');
+};
+
+type Measured = { sha256: string; sizeBytes: number };
 
 const measure = async (bytes: AsyncIterable<Buffer>): Promise<Measured> => {
   const digest = createHash('sha256');
@@ -43,41 +51,35 @@ const measure = async (bytes: AsyncIterable<Buffer>): Promise<Measured> => {
 };
 
 /**
- * Settles which bytes a version has: those of whoever puts the checksum first. The bytes follow, and readers look for
- * them first. A publisher that dies in between leaves its checksum, and the same bytes can be published again.
+ * Decides which bytes a version has: the first publisher to write the checksum wins. The package is written afterwards, and
+ * readers look for it first. A publisher that crashes in between leaves a checksum, and the same bytes can be published
+ * again.
  *
- * "Only if it is new" is a condition that some servers do not know, or pass over. What is put twice tells: the second
- * time a server that knows it refuses. On others each publisher waits until whoever looked when it did has written as
- * well, and the last one has won. There, one that takes longer than `settleMs` between its look and its write can
- * still replace another's package, or leave its checksum with the other's bytes, which no fetch accepts.
+ * Some servers ignore the condition `If-None-Match: *`. A second write shows it, because a server that knows the condition
+ * rejects it. On other servers, each publisher waits until concurrent publishers have written too: the last write wins. A
+ * publisher there that takes longer than `settleMs` between its read and its write can still replace a package, or leave a
+ * checksum that does not match the package, which no fetch accepts.
  */
 const claim = async (bucket: S3Bucket, name: string, sha256: string, settleMs: number): Promise<void> => {
-  if ((await isClaimed(bucket, name, sha256)) === null) {
+  if ((await readBucketChecksum(bucket, name)) === null) {
     const put = () => putIfNew(bucket, checksumFileOf(name), checksumLine(name, sha256));
-    const isNew = await put();
-    const isPassedOver = isNew && (await put());
-    if (isPassedOver) await sleep(settleMs);
+    const isConditionIgnored = (await put()) && (await put());
+    if (isConditionIgnored) await sleep(settleMs);
   }
-  const isOurs = await isClaimed(bucket, name, sha256);
-  if (isOurs === null)
+  const claimed = await readBucketChecksum(bucket, name);
+  if (claimed === null)
     throw new Problem('package-store-unavailable', { cause: new Error(`${name} is being published.`) });
-  if (!isOurs) throw alreadyTaken(name);
+  if (claimed !== sha256) throw versionTaken(name);
 };
 
-/** Whether the version is claimed for these bytes; null when it is free. */
-const isClaimed = async (bucket: S3Bucket, name: string, sha256: string): Promise<boolean | null> => {
-  const text = await readChecksumText(bucket, checksumFileOf(name));
-  return text === null ? null : parseChecksum(text, name) === sha256;
-};
-
-/** False when it was there; S3 answers `ConditionalRequestConflict` while somebody else is putting it there. */
+/** False if the object exists, or (`ConditionalRequestConflict`) is being written by another publisher. */
 const putIfNew = async (bucket: S3Bucket, name: string, body: string): Promise<boolean> => {
   const object = { body, sizeBytes: Buffer.byteLength(body) };
   try {
     await bucket.put(name, { ...object, onlyIfNew: true });
   } catch (error) {
-    if (isRefusal(error, 'PreconditionFailed', 'ConditionalRequestConflict')) return false;
-    if (!isRefusal(error, 'NotImplemented', 'InvalidArgument')) throw error;
+    if (hasErrorCode(error, 'PreconditionFailed', 'ConditionalRequestConflict')) return false;
+    if (!hasErrorCode(error, 'NotImplemented', 'InvalidArgument')) throw error;
     await bucket.put(name, object);
   }
   return true;
@@ -86,12 +88,12 @@ const putIfNew = async (bucket: S3Bucket, name: string, body: string): Promise<b
 const upload = async (bucket: S3Bucket, source: FileHandle, name: string, measured: Measured) => {
   const end = Math.max(measured.sizeBytes - 1, 0);
   const bytes = source.createReadStream({ autoClose: false, start: 0, end });
-  const body = Readable.from(unchanged(bytes, measured.sha256), { objectMode: false });
+  const body = Readable.from(verified(bytes, measured.sha256), { objectMode: false });
   await bucket.put(name, { body, sizeBytes: measured.sizeBytes });
 };
 
-/** Holds back the last piece until all are known to be those that were measured: what is not whole is not stored. */
-const unchanged = async function* (bytes: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+/** Sends the last chunk only if all bytes have this digest: S3 does not store an incomplete object. */
+const verified = async function* (bytes: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
   const digest = createHash('sha256');
   let last: Buffer | undefined;
   for await (const chunk of bytes) {
@@ -99,8 +101,7 @@ const unchanged = async function* (bytes: AsyncIterable<Buffer>, sha256: string)
     if (last) yield last;
     last = chunk;
   }
-  if (digest.digest('hex') !== sha256) {
-    throw new Problem('invalid-package', { detail: 'The file has changed while it was published.' });
-  }
+  if (digest.digest('hex') !== sha256)
+    throw new Problem('invalid-package', { detail: 'The file has changed while it was being published.' });
   if (last) yield last;
 };

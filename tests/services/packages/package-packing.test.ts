@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createMemoryPackageStore } from '../../../src/adapters/package-store/memory-package-store.ts';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
 import { packDirectory, publishPackageFile } from '../../../src/services/packages/package-packing.ts';
 import {
@@ -18,6 +17,7 @@ import {
   sha256,
   tarEntry,
 } from '../../support/build-package.ts';
+import { createMemoryPackageStore } from '../../support/memory-package-store.ts';
 import { writeFiles } from '../../support/write-files.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'steward-test-'));

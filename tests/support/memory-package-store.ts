@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { packageFileName, parsePackageFileName, requirePackageFileName } from '../../lib/package-name.ts';
-import type { PackageStore } from './package-store.ts';
-import { alreadyTaken } from './package-store-errors.ts';
+import { type PackageStore, versionTaken } from '../../src/adapters/package-store/package-store.ts';
+import { packageFileName, parsePackageFileName, requirePackageFileName } from '../../src/lib/package-name.ts';
 
-/** The package store's in-memory twin. */
+/** A package store in memory. */
 export const createMemoryPackageStore = (): PackageStore => {
   const packages = new Map<string, { bytes: Buffer; sha256: string }>();
 
@@ -30,7 +29,7 @@ export const createMemoryPackageStore = (): PackageStore => {
       const bytes = await readFile(file);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       const taken = packages.get(name);
-      if (taken && taken.sha256 !== sha256) throw alreadyTaken(name);
+      if (taken && taken.sha256 !== sha256) throw versionTaken(name);
       packages.set(name, { bytes, sha256 });
       return { sha256, sizeBytes: bytes.length, isNew: taken === undefined };
     },
