@@ -46,10 +46,13 @@ audit('has an entry for every kind of change, and none for failed ones', async (
   await root.users.create({ email: 'new@new.test', client: client.id });
   await root.roles.update({ email: 'new@new.test', is_staff: true });
   await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: true });
+  await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: false });
   await root.apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
   await root.appPackages.fetch({ app_slug: 'sales' }).catch(() => null);
   await root.users.deactivate({ email: 'new@new.test' });
   await root.savedFilters.create({ stack_id: 'a0a91e46', hash: 'h', name: 'n' });
+  const changed = { stack_id: 'a0a91e46', hash: 'h', name: 'renamed' };
+  await root.savedFilters.replace({ hash: 'h', filter: changed });
   await root.savedFilters.remove({ hash: 'h' });
   await rejectsWith(root.users.deactivate({ email: ROOT }), 'self-modification');
 
@@ -62,12 +65,42 @@ audit('has an entry for every kind of change, and none for failed ones', async (
     'user.create',
     'user.update-roles',
     'client.add-admin',
+    'client.remove-admin',
     'app.update',
     'user.deactivate',
     'saved-filter.create',
+    'saved-filter.update',
     'saved-filter.delete',
     'request.refused',
   ]);
+});
+
+audit('has an entry for every change of an invitation', async ({ app }) => {
+  const acme = app.as(ACME);
+  const email = 'invited@new.test';
+  const items = [{ email, initial_apps: ['zylTKNVx'] }];
+  const [invitation] = await acme.invitations.create({ items });
+  const id = invitation?.id ?? 0;
+  await acme.invitations.create({ items });
+  await acme.invitations.update({ email, extra: { region: 'EU' } });
+  await acme.invitations.resend({ id });
+  await acme.invitations.copyLink({ id });
+  await acme.invitations.revoke({ id });
+
+  const entries = await acme.audit.list({ target: email });
+
+  assert.equal(
+    entries.toReversed().map(({ action }) => action),
+    [
+      'invitation.create',
+      'invitation.renew',
+      'invitation.update',
+      'invitation.resend',
+      'invitation.copy-link',
+      'invitation.revoke',
+    ],
+  );
+  assert.ok(entries.every(({ actor, clients }) => actor === ACME && clients[0] === 1));
 });
 
 audit('records the same refused request of a user once per minute', async ({ app }) => {
@@ -279,6 +312,31 @@ audit('refuses to filter by an unknown action', async ({ app }) => {
 
   assert.is(response.statusCode, 400);
   assert.match(response.json().errors.action[0], /^Must be one of .*"user\.update"/);
+});
+
+audit('has an entry for every change of credentials', async ({ app }) => {
+  const login = { username: STAFF, password: DEMO_PASSWORD };
+  const { id } = await app.as(STAFF).tokens.createNamed({ name: 'export' });
+  await app.as(STAFF).tokens.revoke({ id });
+  await app.send('POST /session/', { payload: login });
+  const [session] = await app.as(STAFF).sessions.list();
+  await app.as(STAFF).sessions.revoke({ id: session?.id ?? 0 });
+  await app.as(null).passwords.requestReset({ email: STAFF });
+  await app.as(ROOT).sessions.revokeAll({ email: STAFF });
+
+  const entries = await app.as(ROOT).audit.list({ target: STAFF, limit: 6 });
+
+  assert.equal(
+    entries.toReversed().map(({ action, actor }) => [action, actor]),
+    [
+      ['token.create', STAFF],
+      ['token.revoke', STAFF],
+      ['login.session', STAFF],
+      ['session.end', STAFF],
+      ['password.request-reset', ''],
+      ['user.revoke-sessions', ROOT],
+    ],
+  );
 });
 
 audit.run();

@@ -82,6 +82,7 @@ passwords('expire after the days of the policy, until they are changed', async (
   app.clock.advance(31 * DAY_MS);
 
   const expired = await rejectsWith(login(app, EDSGER, DEMO_PASSWORD), 'password_expired');
+  const [entry] = await app.as(ROOT).audit.list({ target: EDSGER });
   await rejectsWith(login(app, EDSGER, 'wrong'), 'invalid-credentials');
   const renewal = { username: EDSGER, password: DEMO_PASSWORD };
   const weak = await rejectsWith(
@@ -90,6 +91,7 @@ passwords('expire after the days of the policy, until they are changed', async (
   );
   await app.as(null).passwords.renew({ ...renewal, new_password: NEW });
 
+  assert.equal([entry?.action, entry?.actor], ['login.expired', EDSGER]);
   assert.is(expired.status, 403);
   assert.ok(weak.fields?.new_password);
   assert.ok((await login(app, EDSGER, NEW)).token);
