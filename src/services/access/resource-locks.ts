@@ -1,13 +1,12 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { lockPending } from '../invitations/pending-invitation.ts';
+import type { Unit } from '../unit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
 import { appVisibleTo, clientVisibleTo } from './visibility.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock };
+type Deps = Pick<Unit, 'em' | 'clock'>;
 /** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
 

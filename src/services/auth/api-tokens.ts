@@ -2,17 +2,18 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; origin: Origin; tokenIdleDays: number };
+type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'origin' | 'tokenIdleDays'>;
 
 /** The actor's own tokens: named ones, and those issued by logins. */
 export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({

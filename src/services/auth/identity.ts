@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { Actor, Credential } from '../access/actor.ts';
-import type { Origin } from '../audit/audit.ts';
-import { activeUsers, type CredentialLookup } from './credential-lookup.ts';
+import type { Unit } from '../unit.ts';
+import { activeUsers } from './credential-lookup.ts';
 
 /** Days without use after which a session ends. */
 export const SESSION_IDLE_DAYS = 14;
@@ -13,13 +13,7 @@ export const SESSION_IDLE_DAYS = 14;
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  origin: Origin;
-  tokenIdleDays: number;
-  lookUpCredential: CredentialLookup;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => hash('sha256', secret);

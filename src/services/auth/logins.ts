@@ -1,21 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { AuditAction } from '../audit/actions.ts';
-import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
 import { addSession, addToken } from './credentials.ts';
-import type { PasswordVerification, VerifiedUser } from './password-verification.ts';
+import type { VerifiedUser } from './password-verification.ts';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  passwordVerification: PasswordVerification;
-  audit: Audit;
-  origin: Origin;
-  sessionMaxDays: number;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'passwordVerification' | 'audit' | 'origin' | 'sessionMaxDays'>;
 type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
 
 /** Exchanges passwords for tokens and sessions. */

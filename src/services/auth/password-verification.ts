@@ -1,25 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { networkOf } from '../rate-limits/window-counter.ts';
-import type { LoginConcurrency } from './login-concurrency.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import type { Unit } from '../unit.ts';
 import { passwordHashKinds } from './password-hash-kinds.ts';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  hasher: PasswordHasher;
-  throttle: LoginThrottle;
-  loginConcurrency: LoginConcurrency;
-  audit: Audit;
-  origin: Origin;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'audit' | 'origin'>;
 
 /** A user whose password was verified. */
 export type VerifiedUser = {

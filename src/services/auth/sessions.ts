@@ -2,24 +2,19 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
-import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import type { IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { Unit } from '../unit.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { isUnexpired } from './credential-lookup.ts';
 import { isStillLoggedIn, revokeCredentials } from './credentials.ts';
 import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
-import { type PasswordVerification, rethrowAsWrongPassword } from './password-verification.ts';
+import { rethrowAsWrongPassword } from './password-verification.ts';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  audit: Audit;
-  passwordVerification: PasswordVerification;
-  idempotency: Idempotency;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'passwordVerification' | 'idempotency'>;
 
 /** Browser sessions: the actor's own, and revoking those of other users. */
 export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Deps) => ({

@@ -5,13 +5,13 @@ import { Site } from '../../../entities/site.ts';
 import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { ReadRows } from '../../db/row-cursor.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { diffColumns, isEmpty } from '../audit/changes.ts';
+import type { Unit } from '../unit.ts';
 import { type UserColumns, userReading } from '../users/user-json.ts';
 import { type UserFilter, usersMatching } from '../users/user-lists.ts';
 import type { UserRow } from '../users/user-rows.ts';
@@ -56,7 +56,7 @@ const CHANGEABLE = [
   'password_expiration_days',
 ] as const;
 
-type Deps = { em: SqlEntityManager; audit: Audit; readRows: ReadRows };
+type Deps = Pick<Unit, 'em' | 'audit' | 'readRows'>;
 
 export const createClients = ({ em, audit, readRows }: Deps) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>

@@ -5,11 +5,11 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { siteVisibleTo } from '../access/visibility.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
-export const createSites = ({ em, audit }: { em: SqlEntityManager; audit: Audit }) => ({
+export const createSites = ({ em, audit }: Pick<Unit, 'em' | 'audit'>) => ({
   /** Lists the sites of the actor's clients; staff and superusers get all sites. */
   list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
     readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),

@@ -1,11 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { ResponseEncryption } from './response-encryption.ts';
+import type { Unit } from '../unit.ts';
 
 /** How long a repeated request gets the stored response. */
 export const RETENTION_MS = DAY_MS;
@@ -25,12 +24,7 @@ export type IdempotentRequest = {
   input: string;
 };
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  responseEncryption: ResponseEncryption;
-  keyedMutex: KeyedMutex;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex'>;
 
 /** Stores responses by user and idempotency key. */
 export const createIdempotency = (deps: Deps) => {

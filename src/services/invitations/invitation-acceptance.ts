@@ -1,17 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { addSession } from '../auth/credentials.ts';
-import type { SignedLinks } from '../auth/signed-links.ts';
 import { readPolicyOfClients } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
+import type { Unit } from '../unit.ts';
 import { findInvitationByLink, type InvitationByLink } from './invitation-by-link.ts';
 import { createInvitee, extendInvitee } from './invitee.ts';
 
@@ -27,16 +24,10 @@ export type Acceptance = {
 /** What is needed to accept an invitation. `activation`: an admin must reactivate the account. */
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  hasher: PasswordHasher;
-  commonPasswords: CommonPasswords;
-  links: SignedLinks;
-  audit: Audit;
-  origin: Origin;
-  sessionMaxDays: number;
-};
+type Deps = Pick<
+  Unit,
+  'em' | 'clock' | 'hasher' | 'commonPasswords' | 'links' | 'audit' | 'origin' | 'sessionMaxDays'
+>;
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
 export const createInvitationAcceptance = (deps: Deps) => {

@@ -2,15 +2,14 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/actions.ts';
-import type { Audit } from '../audit/audit.ts';
-import type { SignedLinks } from '../auth/signed-links.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
-import { type MailRoute, showsInvitationLink } from '../mail/mail-links.ts';
+import { showsInvitationLink } from '../mail/mail-links.ts';
+import type { Unit } from '../unit.ts';
 import {
   type InvitationDetails,
   type InvitationSearch,
@@ -18,14 +17,7 @@ import {
   searchInvitations,
 } from './invitation-details.ts';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  links: SignedLinks;
-  audit: Audit;
-  invitationDays: number;
-  mailRoute: MailRoute;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'links' | 'audit' | 'invitationDays' | 'mailRoute'>;
 
 /** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {

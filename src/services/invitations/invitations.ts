@@ -2,13 +2,14 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import type { Unit } from '../unit.ts';
 import { rowsOfWritten } from './inserted-invitations.ts';
 import {
   type CheckedInvitation,
@@ -27,7 +28,7 @@ import {
 import { writeInvitations } from './invitation-writes.ts';
 import { findPending, type InvitationChanges, updatePending } from './pending-invitation.ts';
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; invitationDays: number };
+type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'invitationDays'>;
 type Filter = {
   status: InvitationStatus | 'all';
   search?: string | undefined;

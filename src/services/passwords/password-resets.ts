@@ -1,15 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { Audit, Origin } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
-import type { LoginThrottle } from '../auth/login-throttle.ts';
-import type { ResetThrottle } from '../auth/reset-throttle.ts';
 import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser } from './password-policy.ts';
 import { rejectWeakPassword } from './password-rules.ts';
@@ -17,17 +12,10 @@ import { rejectWeakPassword } from './password-rules.ts';
 /** Minutes for which the link to reset a password is valid. */
 export const RESET_LINK_MINUTES = 60;
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  hasher: PasswordHasher;
-  commonPasswords: CommonPasswords;
-  throttle: LoginThrottle;
-  resetThrottle: ResetThrottle;
-  links: SignedLinks;
-  audit: Audit;
-  origin: Origin;
-};
+type Deps = Pick<
+  Unit,
+  'em' | 'clock' | 'hasher' | 'commonPasswords' | 'throttle' | 'resetThrottle' | 'links' | 'audit' | 'origin'
+>;
 
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (deps: Deps) => {

@@ -1,35 +1,24 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
-import type { Audit, AuditEvent, Origin } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
-import {
-  type PasswordVerification,
-  rethrowAsWrongPassword,
-  type VerifiedUser,
-} from '../auth/password-verification.ts';
+import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
 import { findClientByHost } from '../clients/branding.ts';
 import { readClient } from '../clients/clients.ts';
-import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import type { Unit } from '../unit.ts';
 import { readPolicyOfClients, readPolicyOfUser } from './password-policy.ts';
 import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  hasher: PasswordHasher;
-  commonPasswords: CommonPasswords;
-  passwordVerification: PasswordVerification;
-  audit: Audit;
-  origin: Origin;
-  idempotency: Idempotency;
-};
+type Deps = Pick<
+  Unit,
+  'em' | 'clock' | 'hasher' | 'commonPasswords' | 'passwordVerification' | 'audit' | 'origin' | 'idempotency'
+>;
 
 type Replacement = { current: string; next: string; kept: Credential | null };
 type Transact = (work: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;

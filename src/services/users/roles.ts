@@ -1,18 +1,17 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { diffColumns, isEmpty } from '../audit/changes.ts';
 import { readClient } from '../clients/clients.ts';
+import type { Unit } from '../unit.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Grants and revokes roles. Routers admit only superusers. */
-export const createRoles = ({ em, clock, audit }: { em: SqlEntityManager; clock: Clock; audit: Audit }) => ({
+export const createRoles = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
   /**
    * Grants or revokes staff and superuser.
    * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required` to grant

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Read } from '../../db/batched-reads.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
+import type { Unit } from '../unit.ts';
 import { anyUsers, readUser, requireUser, type UserRow, visibleUser } from './user-rows.ts';
 
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
@@ -13,7 +14,9 @@ export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUs
       new Map((await read(anyUsers(em, emails))).map((row) => [row.email, row])),
   );
 
-type Deps = { em: SqlEntityManager; read: Read; loadAnyUser: LoadAnyUser };
+type Deps = Pick<Unit, 'em' | 'read' | 'loadAnyUser'>;
+
+export type UserLoader = ReturnType<typeof createUserLoader>;
 
 /** Reads a user as the actor sees them. */
 export const createUserLoader = ({ em, read, loadAnyUser }: Deps) => {

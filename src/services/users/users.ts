@@ -3,21 +3,19 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { tables } from '../../db/kysely.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
-import type { ReadRows } from '../../db/row-cursor.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, joinClients, unknownApp } from './app-access.ts';
 import { appEvents } from './app-grant-events.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
 import { type UserColumns, userReading } from './user-json.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
-import type { createUserLoader } from './user-loader.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
 import { updateUser } from './user-update.ts';
@@ -35,13 +33,7 @@ export type UserInput = {
 
 type AppUserFilter = UserFilter & { app?: string | undefined };
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  audit: Audit;
-  userLoader: ReturnType<typeof createUserLoader>;
-  readRows: ReadRows;
-};
+type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'userLoader' | 'readRows'>;
 
 export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) => ({
   /** @throws Problem `not-found` if the actor may not see an app of this slug, `invalid-input` on `cursor` */

@@ -1,0 +1,65 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { CommonPasswords } from '../adapters/hashing/common-passwords.ts';
+import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import type { Read } from '../db/batched-reads.ts';
+import type { Transact } from '../db/pipelined-transaction.ts';
+import type { ReadRows } from '../db/row-cursor.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Audit, Origin } from './audit/audit.ts';
+import type { RefusalLimit } from './audit/refusals.ts';
+import type { CredentialLookup } from './auth/credential-lookup.ts';
+import type { LoginConcurrency } from './auth/login-concurrency.ts';
+import type { LoginThrottle } from './auth/login-throttle.ts';
+import type { PasswordVerification } from './auth/password-verification.ts';
+import type { ResetThrottle } from './auth/reset-throttle.ts';
+import type { SignedLinks } from './auth/signed-links.ts';
+import type { Environment } from './clients/environment.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
+import type { ResponseEncryption } from './idempotency/response-encryption.ts';
+import type { MailRoute } from './mail/mail-links.ts';
+import type { MailWriter } from './mail/mail-writer.ts';
+import type { UsageWriteLimiter } from './usage/write-limiter.ts';
+import type { LoadAnyUser, UserLoader } from './users/user-loader.ts';
+
+/** Dependencies of the whole process, and settings. */
+export type ServiceDeps = {
+  clock: Clock;
+  logger: Pick<Logger, 'info' | 'warn'>;
+  hasher: PasswordHasher;
+  commonPasswords: CommonPasswords;
+  throttle: LoginThrottle;
+  loginConcurrency: LoginConcurrency;
+  resetThrottle: ResetThrottle;
+  refusalLimit: RefusalLimit;
+  store: PackageStore;
+  links: SignedLinks;
+  mailWriter: MailWriter;
+  mailRoute: MailRoute;
+  tokenIdleDays: number;
+  sessionMaxDays: number;
+  lookUpCredential: CredentialLookup;
+  read: Read;
+  loadAnyUser: LoadAnyUser;
+  invitationDays: number;
+  usageRetentionDays: number;
+  usageWriteLimiter: UsageWriteLimiter;
+  environment: Environment;
+  responseEncryption: ResponseEncryption;
+  readRows: ReadRows;
+  transact: Transact;
+  /** Serializes requests with the same idempotency key. */
+  keyedMutex: KeyedMutex;
+};
+
+/** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
+export type Unit = ServiceDeps & {
+  em: SqlEntityManager;
+  origin: Origin;
+  audit: Audit;
+  passwordVerification: PasswordVerification;
+  idempotency: Idempotency;
+  userLoader: UserLoader;
+};
