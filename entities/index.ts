@@ -4,7 +4,7 @@ import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
 import { Client } from './client.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
-import { Invitation } from './invitation.ts';
+import { InvitationSchema } from './invitation.ts';
 import { InvitationApp } from './invitation-app.ts';
 import { Membership } from './membership.ts';
 import { OutboxMail } from './outbox-mail.ts';
@@ -39,7 +39,7 @@ export const entities = [
   UsageAppDay,
   UsageStackDay,
   UsageWindow,
-  Invitation,
+  InvitationSchema,
   InvitationApp,
   OutboxMail,
   SavedFilter,

@@ -6,7 +6,7 @@ import { User } from './user.ts';
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
 
 /** An invitation to join a client. A pending invitation past `expiresAt` counts as expired. */
-export const Invitation = defineEntity({
+export const InvitationSchema = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
   indexes: [
@@ -38,3 +38,33 @@ export const Invitation = defineEntity({
     emailCount: p.integer().default(0).check('email_count >= 0'),
   },
 });
+
+export class Invitation extends InvitationSchema.class {
+  isOpen(now: Date): boolean {
+    return this.status === 'pending' && this.expiresAt > now;
+  }
+
+  /** @returns false if it is closed or has expired */
+  accept(now: Date): boolean {
+    if (!this.isOpen(now)) return false;
+    this.status = 'accepted';
+    this.closedAt = now;
+    return true;
+  }
+
+  /** Also renews an invitation that has expired but was not replaced. Returns false if it is closed. */
+  renew(expiresAt: Date): boolean {
+    if (this.status !== 'pending') return false;
+    this.expiresAt = expiresAt;
+    return true;
+  }
+
+  /** Returns false if it was accepted or revoked before. */
+  revoke(now: Date): boolean {
+    if (this.status === 'accepted' || this.status === 'revoked') return false;
+    this.status = 'revoked';
+    this.closedAt = now;
+    return true;
+  }
+}
+InvitationSchema.setClass(Invitation);

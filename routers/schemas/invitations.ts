@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { AcceptanceRequirement } from '../../src/services/invitations/invitation-acceptance.ts';
-import type { InvitationByLink } from '../../src/services/invitations/invitation-by-link.ts';
-import type { InvitationDetails } from '../../src/services/invitations/invitation-details.ts';
-import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
+import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
+import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import { AnyObject, IdCursor, Instant } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { Invitation } from '../../../entities/invitation.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -9,7 +8,7 @@ import { addSession } from '../auth/credentials.ts';
 import { readPolicyOfClients } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { Unit } from '../unit.ts';
-import { findInvitationByLink, type InvitationByLink } from './invitation-by-link.ts';
+import { findInvitationByLink, type InvitationByLink } from './invitation-rows.ts';
 import { createInvitee, extendInvitee } from './invitee.ts';
 
 export type Acceptance = {
@@ -119,11 +118,6 @@ const requirementOf = (invitation: InvitationByLink, actor: Actor | null): Accep
 
 /** Of two concurrent acceptances, the second waits here and then finds the invitation closed. */
 const close = async (tx: SqlEntityManager, { id }: InvitationByLink, now: Date): Promise<void> => {
-  const closed = await tables(tx)
-    .updateTable('invitations')
-    .set({ status: 'accepted', closed_at: now })
-    .where('id', '=', id)
-    .where(sql<boolean>`status = 'pending' and expires_at > ${now}`)
-    .executeTakeFirst();
-  if (closed.numUpdatedRows === 0n) throw new Problem('invitation-closed');
+  const invitation = await tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!invitation.accept(now)) throw new Problem('invitation-closed');
 };

@@ -16,11 +16,7 @@ export type InvitationInput = {
 /** One element of the input: its value, or null and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
 /** A valid element with its client resolved. */
-export type CheckedInvitation = InvitationInput & {
-  client: number;
-  /** Oldest app first. */
-  apps: string[];
-};
+export type CheckedInvitation = InvitationInput & { client: number };
 
 /** Bounds the size of the error response. */
 const MAX_FAULTS = 1_000;
@@ -50,9 +46,7 @@ export const checkInvitations = async (
   for (const [index, { value, faults }] of elements.entries()) {
     const client = value ? clientOf(actor, value) : undefined;
     const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
-    if (value && client !== undefined) {
-      checked.push({ ...value, client, apps: byAge(value.initial_apps, known.apps) });
-    }
+    if (value && client !== undefined) checked.push({ ...value, client });
     for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
     if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
   }
@@ -63,10 +57,9 @@ export const checkInvitations = async (
 const clientOf = (actor: Actor, { client }: InvitationInput): number | undefined =>
   client ?? soleAdminClient(actor);
 
-/** By app id. */
-type KnownApps = Map<string, { client: number; rank: number }>;
 type Known = {
-  apps: KnownApps;
+  /** App id → client id. */
+  apps: Map<string, number>;
   clients: Set<number>;
   members: Set<string>;
   /** Email → index of the first element that invites it. */
@@ -89,32 +82,27 @@ const faultsOf = (
   if (members.has(`${client} ${item.email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
-  const foreign = item.initial_apps.filter((id) => apps.get(id)?.client !== client);
+  const foreign = item.initial_apps.filter((id) => apps.get(id) !== client);
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
   return faults;
 };
 
-const byAge = (ids: string[], apps: KnownApps): string[] =>
-  [...new Set(ids)].sort((a, b) => (apps.get(a)?.rank ?? 0) - (apps.get(b)?.rank ?? 0));
-
 /** The requested apps that belong to these clients. */
 const namedApps = async (
   em: SqlEntityManager,
   clients: ReadonlySet<number>,
   items: readonly InvitationInput[],
-): Promise<KnownApps> => {
+): Promise<Map<string, number>> => {
   const ids = [...new Set(items.flatMap((item) => item.initial_apps))];
   const rows = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${ids}::varchar[])`)
     .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
-    .orderBy('created_at')
-    .orderBy('id')
     .execute();
-  return new Map(rows.map((row, rank) => [row.id, { client: row.client_id, rank }]));
+  return new Map(rows.map((row) => [row.id, row.client_id]));
 };
 
 const manageableClients = async (

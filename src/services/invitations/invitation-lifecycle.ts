@@ -1,7 +1,9 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { Invitation } from '../../../entities/invitation.ts';
 import { tables } from '../../db/kysely.ts';
-import type { PageRequest } from '../../db/pagination.ts';
+import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
+import { hasWords } from '../../db/search.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -11,26 +13,54 @@ import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { showsInvitationLink } from '../mail/mail-links.ts';
 import type { Unit } from '../unit.ts';
 import {
-  type InvitationDetails,
-  type InvitationSearch,
-  invitationDetails,
-  searchInvitations,
-} from './invitation-details.ts';
+  hasStatus,
+  type InvitationRow,
+  type InvitationStatus,
+  invitationRows,
+  statusAt,
+  withInviters,
+} from './invitation-rows.ts';
 
 type Deps = Pick<Unit, 'em' | 'clock' | 'links' | 'audit' | 'invitationDays' | 'mailRoute'>;
 
+type DetailedRow = Awaited<ReturnType<ReturnType<typeof detailedRows>['execute']>>[number];
+export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
+
+type InvitationSearch = {
+  status: InvitationStatus | 'all';
+  client?: number | undefined;
+  search?: string | undefined;
+  /** Id of the last invitation of the previous page. */
+  cursor?: number | undefined;
+};
+
 /** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
-  const details = (tx: SqlEntityManager, actor: Actor, id: number) =>
-    invitationDetails(tx, actor, id, clock.now());
+  const readDetails = async (unit: SqlEntityManager, actor: Actor, id: number) => {
+    const rows = await detailedRows(unit, actor, clock.now()).where('id', '=', id).execute();
+    const [details] = await withInviters(unit, actor, rows);
+    if (!details) throw notFound('invitation');
+    return details;
+  };
+  const record = (tx: SqlEntityManager, action: AuditAction, actor: Actor, invitation: Invitation) => {
+    const { id, email, client } = invitation;
+    return audit.record(tx, [{ action, actor, target: email, clients: [client.id], details: { id } }]);
+  };
 
   return {
     /** @throws Problem `not-found` */
-    get: (actor: Actor, id: number): Promise<InvitationDetails> => details(em, actor, id),
+    get: (actor: Actor, id: number) => readDetails(em, actor, id),
 
     /** Newest first. */
-    search: (actor: Actor, search: InvitationSearch, part: PageRequest): Promise<InvitationDetails[]> =>
-      searchInvitations(em, actor, search, part, clock.now()),
+    search: async (actor: Actor, { status, client, search, cursor }: InvitationSearch, part: PageRequest) => {
+      const now = clock.now();
+      let rows = afterCursor(detailedRows(em, actor, now), 'id', cursor, 'desc').where(
+        hasStatus(status, now),
+      );
+      if (client !== undefined) rows = rows.where('client_id', '=', client);
+      if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
+      return withInviters(em, actor, await readPage(rows, 'id', part));
+    },
 
     /**
      * Sends the mail again and restarts the lifetime, also of an expired invitation.
@@ -38,18 +68,16 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
-        const invitation = await lockPending(tx, actor, id);
+        const invitation = await lockInvitation(tx, actor, id);
         const now = clock.now();
-        await tables(tx)
-          .updateTable('invitations')
-          .set({ expires_at: new Date(now.getTime() + invitationDays * DAY_MS) })
-          .where('id', '=', id)
-          .execute();
-        const invitationMail = { ...invitation, client: invitation.client_id };
-        const [rejected] = await enqueueInvitationMails(tx, [invitationMail], now);
+        const isRenewed = invitation.renew(new Date(now.getTime() + invitationDays * DAY_MS));
+        if (!isRenewed) throw new Problem('invitation-closed');
+        await tx.flush();
+        const mail = { id, client: invitation.client.id, email: invitation.email };
+        const [rejected] = await enqueueInvitationMails(tx, [mail], now);
         if (rejected) throw tooManyMails(rejected);
-        await audit.record(tx, [eventOf('invitation.resend', actor, invitation)]);
-        return details(tx, actor, id);
+        await record(tx, 'invitation.resend', actor, invitation);
+        return readDetails(tx, actor, id);
       }),
 
     /**
@@ -58,17 +86,13 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
      */
     revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
-        const invitation = await lockVisible(tx, actor, id);
+        const invitation = await lockInvitation(tx, actor, id);
         if (invitation.status === 'accepted') throw new Problem('invitation-closed');
-        if (invitation.status !== 'revoked') {
-          await tables(tx)
-            .updateTable('invitations')
-            .set({ status: 'revoked', closed_at: clock.now() })
-            .where('id', '=', id)
-            .execute();
-          await audit.record(tx, [eventOf('invitation.revoke', actor, invitation)]);
+        if (invitation.revoke(clock.now())) {
+          await tx.flush();
+          await record(tx, 'invitation.revoke', actor, invitation);
         }
-        return details(tx, actor, id);
+        return readDetails(tx, actor, id);
       }),
 
     /**
@@ -78,45 +102,33 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
-        const invitation = await lockPending(tx, actor, id);
-        if (!showsInvitationLink(actor, invitation.client_id, mailRoute))
+        const invitation = await lockInvitation(tx, actor, id);
+        if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
+        if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
           throw roleRequired('superuser: the invitee receives the link by email');
-        if (invitation.expires_at <= clock.now()) throw new Problem('invitation-closed');
-        await audit.record(tx, [eventOf('invitation.copy-link', actor, invitation)]);
-        return { url: links.invitation(invitation.key), expiresAt: invitation.expires_at };
+        await record(tx, 'invitation.copy-link', actor, invitation);
+        return { url: links.invitation(invitation.key), expiresAt: invitation.expiresAt };
       }),
   };
 };
 
+/** Invitations with their status, newest first, for viewers of their client. */
+const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
+  invitationRows(em)
+    .clearOrderBy()
+    .select(['expires_at', 'closed_at', statusAt(now).as('status')])
+    .where(clientVisibleTo(actor, sql`client_id`))
+    .orderBy('id', 'desc');
+
 /** @throws Problem `not-found`, `forbidden` */
-const lockVisible = async (tx: SqlEntityManager, actor: Actor, id: number) => {
+const lockInvitation = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<Invitation> => {
   const row = await tables(tx)
     .selectFrom('invitations')
-    .select(['id', 'client_id', 'email', 'key', 'status', 'expires_at'])
+    .select('client_id')
     .where('id', '=', id)
     .where(clientVisibleTo(actor, sql`client_id`))
-    .forUpdate()
     .executeTakeFirst();
   if (!row) throw notFound('invitation');
   requireClientAdmin(actor, row.client_id);
-  return row;
+  return tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 };
-
-/** Locks a pending invitation, which may have passed its expiry date. */
-const lockPending = async (tx: SqlEntityManager, actor: Actor, id: number) => {
-  const row = await lockVisible(tx, actor, id);
-  if (row.status !== 'pending') throw new Problem('invitation-closed');
-  return row;
-};
-
-const eventOf = (
-  action: AuditAction,
-  actor: Actor,
-  { id, email, client_id }: Awaited<ReturnType<typeof lockVisible>>,
-) => ({
-  action,
-  actor,
-  target: email,
-  clients: [client_id],
-  details: { id },
-});

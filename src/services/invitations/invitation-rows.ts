@@ -1,34 +1,28 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import type { INVITATION_STATUSES } from '../../../entities/invitation.ts';
 import { tables } from '../../db/kysely.ts';
+import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import type { SignedLinks } from '../auth/signed-links.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
 
-export type InvitationStatus = 'pending' | 'accepted' | 'expired' | 'revoked';
+export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
 /** Invitations with the ids of their apps, ordered by id. */
 export const invitationRows = (em: SqlEntityManager) =>
   tables(em)
     .selectFrom('invitations')
+    .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
     .select([
-      'id',
-      'client_id',
-      'email',
-      'key',
-      'inviter_id',
-      'extra',
-      'date_invited',
-      'email_count',
       'is_demo_user',
-    ])
-    .select(
       sql<string[]>`array(select a.id from invitation_apps ia join apps a on a.id = ia.app_id
         where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('initial_apps'),
-    )
+    ])
     .orderBy('id');
 
-export type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
+type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
 export type InvitationRow = BareInvitation & { inviter: UserRow };
 
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
@@ -46,26 +40,29 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-/** Invitations by id. */
-export const bareRows = async (em: SqlEntityManager, ids: readonly number[]): Promise<BareInvitation[]> =>
-  ids.length === 0
-    ? []
-    : invitationRows(em)
-        .where(sql<boolean>`id = any(${[...ids]}::int[])`)
-        .execute();
-
-export const rowsOf = async (
+/** Reads invitations by id, ordered by id. */
+export const readInvitations = async (
   em: SqlEntityManager,
   actor: Actor,
   ids: readonly number[],
-): Promise<InvitationRow[]> => withInviters(em, actor, await bareRows(em, ids));
+): Promise<InvitationRow[]> => {
+  const rows = invitationRows(em).where(sql<boolean>`id = any(${[...ids]}::int[])`);
+  return withInviters(em, actor, await rows.execute());
+};
+
+/** @throws Problem `not-found` */
+export const readInvitation = async (em: SqlEntityManager, actor: Actor, id: number) => {
+  const [row] = await readInvitations(em, actor, [id]);
+  if (!row) throw notFound('invitation');
+  return row;
+};
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
-export const withInviters = async (
+export const withInviters = async <T extends { inviter_id: number }>(
   em: SqlEntityManager,
   actor: Actor,
-  rows: BareInvitation[],
-): Promise<InvitationRow[]> => {
+  rows: T[],
+): Promise<(T & { inviter: UserRow })[]> => {
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
   const inviters = await userRows(em, actor)
     .select(userVisibleTo(actor).as('is_seen'))
@@ -86,3 +83,39 @@ const nameOnly = (user: UserRow): UserRow => ({
   last_activated: null,
   last_deactivated: null,
 });
+
+/**
+ * Finds the invitation of a mailed link, with the contents of its page.
+ * @throws Problem `not-found` for an unknown key or a wrong signature
+ */
+export const findInvitationByLink = async (
+  em: SqlEntityManager,
+  links: SignedLinks,
+  { key, signature, now }: { key: string; signature: string; now: Date },
+): Promise<InvitationByLink> => {
+  const row = links.isInvitationSigned(key, signature)
+    ? await rowsByKey(em, now).where('invitations.key', '=', key).executeTakeFirst()
+    : undefined;
+  if (!row) throw notFound('invitation');
+  return row;
+};
+
+const rowsByKey = (em: SqlEntityManager, now: Date) =>
+  tables(em)
+    .selectFrom('invitations')
+    .innerJoin('clients', 'clients.id', 'invitations.client_id')
+    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
+    .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
+    .select(['invitations.id', 'invitations.client_id', 'invitations.email', 'invitations.extra'])
+    .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
+    .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
+    .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
+    /** null if no user has this address yet. */
+    .select('invitee.is_active as user_is_active')
+    .select([
+      statusAt(now).as('status'),
+      sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
+        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('app_labels'),
+    ]);
+
+export type InvitationByLink = Awaited<ReturnType<ReturnType<typeof rowsByKey>['execute']>>[number];

@@ -10,7 +10,6 @@ import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
-import { rowsOfWritten } from './inserted-invitations.ts';
 import {
   type CheckedInvitation,
   checkInvitations,
@@ -22,7 +21,8 @@ import {
   type InvitationRow,
   type InvitationStatus,
   invitationRows,
-  rowsOf,
+  readInvitation,
+  readInvitations,
   withInviters,
 } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
@@ -42,6 +42,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
     const written = await writeInvitations(tx, actor, items, { now, expiresAt });
+    const ids = written.map(({ id }) => id);
     await audit.record(
       tx,
       written.map(({ id, key, email, client, initial_apps }) => ({
@@ -52,7 +53,9 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         details: { id, apps: initial_apps },
       })),
     );
-    return rowsOfWritten(tx, actor, written, now);
+    const rows = await readInvitations(tx, actor, ids);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
   };
 
   const filtered = ({ status, search, cursor }: Filter) => {
@@ -137,9 +140,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      */
     pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
       const { id } = await findPending(em, actor, { email, client, now: clock.now() });
-      const [row] = await rowsOf(em, actor, [id]);
-      if (!row) throw notFound('pending invitation');
-      return row;
+      return readInvitation(em, actor, id);
     },
 
     /**
@@ -159,9 +160,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
         const clients = [found.client_id];
         const event: AuditEvent = { action: 'invitation.update', actor, target: email, clients, details };
         if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
-        const [row] = await rowsOf(tx, actor, [id]);
-        if (!row) throw notFound('invitation');
-        return row;
+        return readInvitation(tx, actor, id);
       }),
   };
 };

@@ -8,7 +8,7 @@ import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { grantApps, joinClients } from '../users/app-access.ts';
 import { addUser } from '../users/new-user.ts';
-import type { InvitationByLink } from './invitation-by-link.ts';
+import type { InvitationByLink } from './invitation-rows.ts';
 
 type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
 
