@@ -4,31 +4,27 @@ import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
-import { serveApiIndex } from './api-index.ts';
-import { serveAvatars } from './avatars.ts';
-import { API_INDEX } from './browsable/api-paths.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
-import { type Readiness, serveHealth } from './health.ts';
 import { limitBodyMemory } from './middleware/body-budget.ts';
 import { createClientErrors } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
-import { type Csrf, createCsrf } from './middleware/csrf.ts';
+import { createCsrf } from './middleware/csrf.ts';
 import { requireHostHeader } from './middleware/host-header.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
-import { lazyChildLogger } from './middleware/request-logger.ts';
+import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
 import type { RequestQueues } from './middleware/request-queues.ts';
 import { addRequestState } from './middleware/request-state.ts';
-import { createSecurityHeaders, setSecurityHeaders } from './middleware/security-headers.ts';
-import { OPENAPI_PATH, serveOpenApi } from './openapi/serve-openapi.ts';
+import { securityHeadersOf, setSecurityHeaders } from './middleware/security-headers.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
-import { addAllHttpMethods, refuseOtherMethods } from './rest/methods.ts';
+import { addAllHttpMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
 import { serveRest } from './rest/serve-rest.ts';
+import { type ServicePathDeps, serveServicePaths } from './service-paths.ts';
 import { serveTrpc } from './trpc/serve-trpc.ts';
 import { isTrpcPath, sendTrpcError } from './trpc/trpc-protocol.ts';
 
@@ -39,25 +35,11 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 72_000;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Paths that are not procedures. */
-const READ_ONLY_PATHS = [
-  '/healthz',
-  '/readyz',
-  '/avatars/:file',
-  '/favicon.ico',
-  API_INDEX,
-  '/api/v1/csrf/',
-  OPENAPI_PATH,
-];
-
-export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
+export type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
-  /** Steward's own version. */
-  version: string;
   /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
   trustedProxies: number | string[];
-  isReady: Readiness;
   requests: RequestQueues;
   requestDeadlineMs: number;
   /** Origins whose scripts may read responses. */
@@ -67,11 +49,12 @@ export type ServerDeps = Omit<ContextDeps, 'csrf'> & {
 };
 
 /** Creates the HTTP server with all routes. It does not listen yet. */
-export const createServer = async (deps: ServerDeps) => {
-  const securityHeaders = await createSecurityHeaders(deps.baseUrl);
+export const createServer = async (options: ServerDeps) => {
+  const csrf = createCsrf({ secretKey: options.secretKey, secure: isHttps(options.baseUrl) });
+  const deps = { ...options, csrf };
+  const securityHeaders = securityHeadersOf(deps.baseUrl);
   const clientErrors = createClientErrors(securityHeaders);
   const cors = createCors(deps.corsOrigins);
-  const csrf = createCsrf({ secretKey: deps.secretKey, secure: isHttps(deps.baseUrl) });
   const app = fastify({
     loggerInstance: deps.logger,
     childLoggerFactory: lazyChildLogger,
@@ -105,12 +88,12 @@ export const createServer = async (deps: ServerDeps) => {
   addAllHttpMethods(app);
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)
-      ? failurePage(request, reply, error, { ...deps, csrf })
+      ? failurePage(request, reply, error, deps)
       : sendProblemResponse(request, reply, error),
   );
   app.setNotFoundHandler((request, reply) =>
     prefersPage(request)
-      ? notFoundPage(request, reply, { ...deps, csrf })
+      ? notFoundPage(request, reply, deps)
       : sendProblemResponse(request, reply, notFound('path')),
   );
   addRequestState(app, deps.requestDeadlineMs);
@@ -128,21 +111,16 @@ export const createServer = async (deps: ServerDeps) => {
   limitBodyMemory(app);
   await compressResponses(app);
 
-  serveHealth(app, deps.isReady);
-  serveAvatars(app);
-  serveApiIndex(app, deps.baseUrl);
+  serveServicePaths(app, deps);
   serveReference(app);
-  serveCsrf(app, csrf);
-  serveOpenApi(app, deps.version);
-  refuseOtherMethods(app, new Map(READ_ONLY_PATHS.map((url) => [url, ['GET', 'HEAD']])));
-  await app.register((rest) => serveRest(rest, { ...deps, csrf }));
-  await app.register((pages) => servePages(pages, { ...deps, csrf }));
-  await app.register((rpc) => serveTrpc(rpc, { ...deps, csrf }));
+  await app.register((rest) => serveRest(rest, deps));
+  await app.register((pages) => servePages(pages, deps));
+  await app.register((rpc) => serveTrpc(rpc, deps));
   return app;
 };
 
 export type Server = Awaited<ReturnType<typeof createServer>>;
-type Hookable = Pick<Server, 'addHook' | 'get' | 'log'>;
+type Hookable = Pick<Server, 'addHook'>;
 
 /** Hops are counted from the service outwards: entries that a caller adds to `X-Forwarded-For` are beyond the last proxy. */
 const trustedProxyOption = (trusted: number | string[]) =>
@@ -164,29 +142,4 @@ const disableCaching = (app: Hookable): void => {
     if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
     done();
   });
-};
-
-/** Logs one line per response, without the query, which contains the inputs of tRPC calls. */
-const logResponses = (app: Hookable): void => {
-  // The line contains no secrets. Redaction would take a sixth of the memory of a request.
-  const log = app.log.child({}, { redact: [] });
-  app.addHook('onResponse', (request, reply, done) => {
-    log.info(
-      {
-        reqId: request.id,
-        method: request.method,
-        path: request.url.replace(/\?.*$/s, ''),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime),
-        // Email addresses and tokens must not be logged.
-        ...(request.state.userId !== undefined && { user_id: request.state.userId }),
-      },
-      'request completed',
-    );
-    done();
-  });
-};
-
-const serveCsrf = (app: Hookable, csrf: Csrf): void => {
-  app.get('/api/v1/csrf/', async (request, reply) => ({ csrf_token: csrf.issue(request, reply) }));
 };

@@ -1,12 +1,11 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ANY_ORIGIN } from '../../lib/origins.ts';
+import { API_METHODS } from '../rest/methods.ts';
 import { addVary } from '../rest/negotiation.ts';
 
 /** The longest time for which browsers cache a preflight. */
 const PREFLIGHT_SECONDS = 2 * 3600;
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const REQUEST_HEADERS = [
   'Accept',
@@ -66,7 +65,7 @@ export const createCors = (origins: readonly string[]) => {
       if (origins.length === 0) return;
       await app.register(cors, {
         origin: (origin, done) => done(null, allowedOrigin(origin)),
-        methods: METHODS,
+        methods: API_METHODS,
         allowedHeaders: REQUEST_HEADERS,
         exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_SECONDS,

@@ -9,16 +9,14 @@ import type { PageDeps } from './page-context.ts';
 import { servePasswordChange } from './password-change.ts';
 import { servePasswordReset } from './password-reset.ts';
 
-const READ = ['GET', 'HEAD'];
-const METHODS = new Map([
-  ['/', READ],
-  ['/login/', [...READ, 'POST']],
-  ['/logout/', ['POST']],
-  ['/password/reset/', [...READ, 'POST']],
-  ['/password/change/', [...READ, 'POST']],
-  ['/invitation/:key/', [...READ, 'POST']],
-  ['/sessions/:id/end/', ['POST']],
-]);
+const ACCOUNT_PATHS = [
+  '/',
+  '/login/',
+  '/logout/',
+  '/password/reset/',
+  '/password/change/',
+  '/sessions/:id/end/',
+];
 
 /** Serves the pages for users: plain HTML and forms, without scripts. */
 export const servePages = async (app: FastifyInstance, deps: PageDeps): Promise<void> => {
@@ -30,7 +28,7 @@ export const servePages = async (app: FastifyInstance, deps: PageDeps): Promise<
   servePasswordReset(app, deps);
   servePasswordChange(app, deps);
   serveInvitation(app, deps);
-  refuseOtherMethods(app, METHODS);
+  refuseOtherMethods(app, [...ACCOUNT_PATHS, '/invitation/:key/']);
 };
 
 /** Far above the size of any form on these pages. */

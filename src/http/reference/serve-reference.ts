@@ -5,7 +5,6 @@ import { createStyleSheet, htmlDocument, sendHtml } from '../pages/html-document
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { createScriptLoader, sendScript } from './browser-scripts.ts';
 
-const READ = ['GET', 'HEAD'];
 const style = createStyleSheet(new URL('browser/reference.css', import.meta.url));
 
 /** `/docs/`: the API reference. Scalar renders it in the browser from the OpenAPI document. */
@@ -30,7 +29,7 @@ export const serveReference = (app: FastifyInstance): void => {
     return sendScript(request, reply, script);
   });
 
-  refuseOtherMethods(app, new Map(['/docs/', '/docs/:file'].map((url) => [url, READ])));
+  refuseOtherMethods(app, ['/docs/', '/docs/:file']);
 };
 
 const referenceDocument = (scriptFiles: readonly string[]): Html =>

@@ -1,21 +1,23 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
-import type { Endpoint } from './endpoints.ts';
 
-/** Path → the methods that it supports. */
-export type MethodsByPath = ReadonlyMap<string, readonly string[]>;
+/** The methods of documented endpoints. */
+export const API_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Answers `OPTIONS` on every known path with its methods, and all other methods with 405. As real routes these also keep
- * `PATCH /users/invitations/` from matching the route of a user.
+ * Answers `OPTIONS` on each path with the methods that have a route, and all other methods with 405. As real routes these also
+ * keep `PATCH /users/invitations/` from matching the route of a user.
  */
-export const refuseOtherMethods = (app: FastifyInstance, paths: MethodsByPath): void => {
-  for (const [url, methods] of paths) {
-    const allow = [...methods, 'OPTIONS'].join(', ');
+export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>): void => {
+  for (const url of new Set(urls)) {
+    // With `ignoreTrailingSlash`, Fastify knows each route by its path without the slash.
+    const path = url.replace(/(?<=.)\/$/, '');
+    const methods = [...API_METHODS.filter((method) => app.hasRoute({ method, url: path })), 'OPTIONS'];
+    const allow = methods.join(', ');
     app.options(url, async (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
-      method: app.supportedMethods.filter((method) => method !== 'OPTIONS' && !methods.includes(method)),
+      method: app.supportedMethods.filter((method) => !methods.includes(method)),
       url,
       onRequest: async (_request, reply) => {
         reply.header('allow', allow);
@@ -32,13 +34,4 @@ export const addAllHttpMethods = (app: FastifyInstance): void => {
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
-};
-
-export const methodsByPath = (endpoints: readonly Endpoint[]): MethodsByPath => {
-  const paths = new Map<string, string[]>();
-  for (const { url, method } of endpoints) {
-    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    paths.set(url, [...(paths.get(url) ?? []), ...methods]);
-  }
-  return paths;
 };

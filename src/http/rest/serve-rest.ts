@@ -11,7 +11,7 @@ import { toCsv } from './csv.ts';
 import { type Endpoint, restEndpoints } from './endpoints.ts';
 import { readInput } from './input.ts';
 import { isPages, sendPages, toJson } from './list-responses.ts';
-import { methodsByPath, refuseOtherMethods } from './methods.ts';
+import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
 import { attachmentOf, locationOf, pageUrls, setPageHeaders } from './response-headers.ts';
 import { sendListText } from './streamed-list.ts';
@@ -35,7 +35,10 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       handler: (request, reply) => handleRequest(endpoint, request, reply, deps),
     });
   }
-  refuseOtherMethods(app, methodsByPath(endpoints));
+  refuseOtherMethods(
+    app,
+    endpoints.map(({ url }) => url),
+  );
 };
 
 /** Does all checks that need only the headers, before the body is read. */

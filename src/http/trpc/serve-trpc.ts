@@ -33,7 +33,7 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
 
   // A wildcard, because the names of a full batch exceed the length limit of parameters.
   app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
-  refuseOtherMethods(app, new Map([['/trpc/*', ['GET', 'POST']]]));
+  refuseOtherMethods(app, ['/trpc/*']);
   // Called alone, a procedure has the body limit of its REST endpoint.
   for (const { procedure, rest } of restEndpoints()) {
     if (rest.maxBodyBytes === undefined) continue;

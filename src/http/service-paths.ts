@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { notFound, Problem } from '../lib/problems.ts';
+import { API_INDEX } from './browsable/api-paths.ts';
+import { sendResponsePage } from './browsable/response-page.ts';
+import type { Csrf } from './middleware/csrf.ts';
+import { openApiDocument } from './openapi/document.ts';
+import { restEndpoints } from './rest/endpoints.ts';
+import { refuseOtherMethods } from './rest/methods.ts';
+import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
+
+const CSRF_PATH = '/api/v1/csrf/';
+const OPENAPI_PATH = '/api/v1/openapi.json';
+const SVG_TYPE = 'image/svg+xml; charset=utf-8';
+const AVATAR_SIDE_PX = 96;
+
+export type ServicePathDeps = {
+  baseUrl: string;
+  /** Steward's own version. */
+  version: string;
+  csrf: Csrf;
+  /** @throws Problem if the reason is known */
+  isReady: () => Promise<boolean>;
+};
+
+/** Serves the paths that are not procedures. */
+export const serveServicePaths = (app: FastifyInstance, deps: ServicePathDeps): void => {
+  serveHealth(app, deps);
+  serveAvatars(app);
+  serveApiIndex(app, deps);
+  app.get(CSRF_PATH, async (request, reply) => ({ csrf_token: deps.csrf.issue(request, reply) }));
+  serveOpenApi(app, deps);
+  const icons = ['/avatars/:file', '/favicon.ico'];
+  refuseOtherMethods(app, ['/healthz', '/readyz', ...icons, API_INDEX, CSRF_PATH, OPENAPI_PATH]);
+};
+
+/**
+ * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
+ * `/readyz` succeeds if the database responds, has all migrations and accepts writes.
+ */
+const serveHealth = (app: FastifyInstance, { isReady }: ServicePathDeps): void => {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async () => {
+    const isAvailable = await isReady().catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
+      return false;
+    });
+    if (!isAvailable) throw new Problem('database-unavailable');
+    return { status: 'ready' };
+  });
+};
+
+/** Serves the default avatars, a letter or digit on a disc, and the favicon, which is drawn the same way. */
+const serveAvatars = (app: FastifyInstance): void => {
+  app.get<{ Params: { file: string } }>('/avatars/:file', async (request, reply) => {
+    const letter = /^([\p{L}\p{N}])\.svg$/u.exec(request.params.file)?.[1];
+    if (!letter) throw notFound('avatar');
+    return (
+      reply
+        .type(SVG_TYPE)
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        // User profiles link to it, and platforms on other sites embed it.
+        .header('cross-origin-resource-policy', 'cross-origin')
+        .send(drawAvatar(letter.toUpperCase()))
+    );
+  });
+  app.get('/favicon.ico', async (_request, reply) =>
+    reply.type(SVG_TYPE).header('cache-control', 'public, max-age=86400').send(drawAvatar('S')),
+  );
+};
+
+const drawAvatar = (letter: string): string => {
+  const hue = ((letter.codePointAt(0) ?? 0) * 47) % 360;
+  const middle = AVATAR_SIDE_PX / 2;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${AVATAR_SIDE_PX} ${AVATAR_SIDE_PX}" role="img" aria-label="${letter}">
+<circle cx="${middle}" cy="${middle}" r="${middle}" fill="hsl(${hue} 45% 38%)"/>
+<text x="50%" y="50%" dy=".35em" text-anchor="middle" font-family="sans-serif" font-size="${middle}" fill="#fff">${letter}</text>
+</svg>`;
+};
+
+/** `/api/v1/` lists the URL of every endpoint that can be read without parameters by name, like the API root of Django REST framework. */
+const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void => {
+  const urls = restEndpoints()
+    .filter(({ method, input }) => method === 'GET' && input.safeParse({}).success)
+    // `/api/v1/jb/users/invitations/` → `users/invitations`
+    .map(({ url }) => [url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, ''), baseUrl + url]);
+  const index = { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };
+  app.get(API_INDEX, async (request, reply) =>
+    negotiateType(request, JSON_TYPES) === JSON_TYPE
+      ? reply.send(index)
+      : sendResponsePage(request, reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
+  );
+};
+
+/** Serves the document, which is generated on the first request and cached. */
+const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void => {
+  let cached: { json: string; etag: string } | undefined;
+  app.get(OPENAPI_PATH, async (request, reply) => {
+    cached ??= generateOpenApi(version);
+    reply.header('cache-control', 'no-cache').header('etag', cached.etag);
+    if (request.headers['if-none-match'] === cached.etag) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(cached.json);
+  });
+};
+
+const generateOpenApi = (version: string) => {
+  const json = JSON.stringify(openApiDocument(version));
+  return { json, etag: `"${createHash('sha256').update(json).digest('base64url')}"` };
+};
