@@ -12,7 +12,7 @@ import { ROOT } from '../support/test-app.ts';
 
 const scaffold = appSuite('steward apps new');
 
-scaffold('makes a folder that packs, publishes, fetches and loads as it is', async ({ app }) => {
+scaffold('creates a folder that can be packed, published, fetched and loaded unchanged', async ({ app }) => {
   await using folder = await makeScratchFolder();
 
   const made = await runCommand(['apps', 'new', 'route-planner'], {}, folder.path);
@@ -34,7 +34,7 @@ scaffold('makes a folder that packs, publishes, fetches and loads as it is', asy
   assert.match(await readFile(folder.join('route-planner', 'README.md'), 'utf8'), /^# Route planner\n/);
 });
 
-scaffold('makes an empty folder its own, and one that --dir names', async () => {
+scaffold('accepts an empty folder, and the folder of --dir', async () => {
   await using folder = await makeScratchFolder();
   await mkdir(folder.join('empty'));
 
@@ -44,7 +44,7 @@ scaffold('makes an empty folder its own, and one that --dir names', async () => 
   assert.equal((await readdir(folder.join('empty'))).sort(), ['README.md', 'app.yaml', 'stacks']);
 });
 
-scaffold('refuses a folder that has something in it, and a file, and leaves them as they are', async () => {
+scaffold('refuses a file or a folder that is not empty, without changing it', async () => {
   await using folder = await makeScratchFolder();
   await mkdir(folder.join('full'));
   await writeFile(folder.join('full', '.keep'), '');
@@ -59,7 +59,7 @@ scaffold('refuses a folder that has something in it, and a file, and leaves them
   assert.is(await readFile(folder.join('file'), 'utf8'), 'mine');
 });
 
-scaffold('refuses a name that is no slug, in one line, and makes nothing', async () => {
+scaffold('refuses an invalid slug in one line, and creates nothing', async () => {
   await using folder = await makeScratchFolder();
 
   for (const name of ['My App', '../evil', 'x'.repeat(65), '']) {
@@ -70,7 +70,7 @@ scaffold('refuses a name that is no slug, in one line, and makes nothing', async
   assert.equal(await readdir(folder.path), []);
 });
 
-scaffold('says in one line which folder cannot be made, and ends', async () => {
+scaffold('names a folder that cannot be created in one line', async () => {
   await using folder = await makeScratchFolder();
   await symlink('nowhere', folder.join('dangling'));
 
@@ -89,7 +89,7 @@ scaffold('says in one line which folder cannot be made, and ends', async () => {
   assert.equal(await readdir(folder.path), ['dangling']);
 });
 
-scaffold('makes what packs of any slug: numbers, keywords and dashes too', async () => {
+scaffold('accepts every slug, such as numbers, keywords and dashes', async () => {
   await using folder = await makeScratchFolder();
   const odd = fc.constantFrom('1', '0x1', 'true', 'null', 'no', '-', '---', '_', '1e5', '-a', 'y');
   let count = 0;

@@ -37,7 +37,7 @@ commands.after(async ({ folder, server }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-commands('list says that an empty store has nothing', async ({ settings }) => {
+commands('list says that the store is empty', async ({ settings }) => {
   const table = await runCommand(['apps', 'list'], settings);
   const json = await runCommand(['apps', 'list', '--json'], settings);
 
@@ -45,31 +45,34 @@ commands('list says that an empty store has nothing', async ({ settings }) => {
   assert.equal([json.code, JSON.parse(json.stdout)], [0, []]);
 });
 
-commands('publish puts a package there, and the same one again', async ({ folder, server, settings }) => {
-  for (const name of [
-    'routes-1.9.0',
-    'routes-1.10.0',
-    'routes-1.10.0-rc.1',
-    'fleet-2-0.1.0',
-    'routes-1.9.0',
-  ]) {
-    const { code, stdout, stderr } = await runCommand(
-      ['apps', 'publish', `${name}.tgz`],
-      settings,
-      folder.path,
-    );
-    assert.is(code, 0, stderr);
-    assert.match(
-      stdout,
-      /^(Published \S+ \S+|\S+ \S+ is already in the store, with the same bytes)\nSHA-256 [0-9a-f]{64}\n$/,
-    );
-    assert.is(stderr, '');
-  }
+commands(
+  'publish uploads a package, and accepts the same one again',
+  async ({ folder, server, settings }) => {
+    for (const name of [
+      'routes-1.9.0',
+      'routes-1.10.0',
+      'routes-1.10.0-rc.1',
+      'fleet-2-0.1.0',
+      'routes-1.9.0',
+    ]) {
+      const { code, stdout, stderr } = await runCommand(
+        ['apps', 'publish', `${name}.tgz`],
+        settings,
+        folder.path,
+      );
+      assert.is(code, 0, stderr);
+      assert.match(
+        stdout,
+        /^(Published \S+ \S+|\S+ \S+ is already in the store, with the same bytes)\nSHA-256 [0-9a-f]{64}\n$/,
+      );
+      assert.is(stderr, '');
+    }
 
-  assert.is((await server.keys()).length, 8);
-});
+    assert.is((await server.keys()).length, 8);
+  },
+);
 
-commands('list tells slugs in order, and their versions from the newest', async ({ settings }) => {
+commands('list prints slugs in order, with the newest version first', async ({ settings }) => {
   const all = await runCommand(['apps', 'list'], settings);
   const one = await runCommand(['apps', 'list', 'fleet-2', '--json'], settings);
   const none = await runCommand(['apps', 'list', 'fleet'], settings);
@@ -82,7 +85,7 @@ commands('list tells slugs in order, and their versions from the newest', async 
   assert.equal([none.code, none.stdout, none.stderr], [1, '', 'The store has no package of an app fleet.\n']);
 });
 
-commands('publish refuses other bytes under the same name', async ({ folder, settings }) => {
+commands('publish refuses different bytes under the same name', async ({ folder, settings }) => {
   await writeFile(folder.join('routes-1.9.0', 'more.txt'), 'more');
   await runCommand(['apps', 'pack', 'routes-1.9.0'], {}, folder.path);
 
@@ -92,7 +95,7 @@ commands('publish refuses other bytes under the same name', async ({ folder, set
   assert.match(outcome.stderr, 'routes-1.9.0.tgz is in the store already with other bytes');
 });
 
-commands('name APP_STORE and the reason, in one line, when the store is away', async (context) => {
+commands('name APP_STORE and the reason in one line if the store is unavailable', async (context) => {
   const { folder, server, settings } = context;
   const wrong = { ...settings, AWS_SECRET_ACCESS_KEY: 'a-secret-of-mine' };
   const noBucket = { ...settings, APP_STORE: 's3://no-such-bucket' };
@@ -117,7 +120,7 @@ commands('name APP_STORE and the reason, in one line, when the store is away', a
   }
 });
 
-commands('name APP_STORE when nobody has told the keys', async ({ folder, settings }) => {
+commands('name APP_STORE if there are no credentials', async ({ folder, settings }) => {
   const { AWS_ACCESS_KEY_ID: _id, AWS_SECRET_ACCESS_KEY: _secret, ...keyless } = settings;
 
   const outcome = await runCommand(['apps', 'list'], { ...keyless, HOME: folder.path });

@@ -9,7 +9,7 @@ const SECRET_KEY = 'a secret key that only tests ever use';
 
 const settings = suite('settings');
 
-settings('are refused all at once, a line each, without their values', async () => {
+settings('are refused all at once, one line each, without their values', async () => {
   const bad = {
     PORT: 'port-value',
     BASE_URL: 'ftp://base-value',
@@ -37,7 +37,7 @@ settings('are refused all at once, a line each, without their values', async () 
   assert.not.match(outcome.stderr, /-valu?/);
 });
 
-settings('need a key with a database of their own', async () => {
+settings('require a secret key with an external database', async () => {
   const outcome = await runCommand(['migrate'], { DATABASE_URL: 'postgres://u:hidden@localhost/x' });
 
   assertRefused(outcome, 1, 2);
@@ -49,7 +49,7 @@ for (const [what, url] of [
   ['has no such socket', 'postgres://u:hidden@localhost/x?host=/nowhere'],
   ['has no address', 'postgres://u:hidden@host.invalid/x'],
 ] as const) {
-  settings(`name DATABASE_URL when the host ${what}`, async () => {
+  settings(`name DATABASE_URL if the host ${what}`, async () => {
     const outcome = await runCommand(['migrate'], { DATABASE_URL: url, SECRET_KEY });
 
     assertRefused(outcome, 1);
@@ -58,7 +58,7 @@ for (const [what, url] of [
   });
 }
 
-settings('name the folder when DATA_DIR is a file, or where no folder can be', async () => {
+settings('name the folder if DATA_DIR is a file or cannot be created', async () => {
   await using folder = await makeScratchFolder();
   await writeFile(folder.join('file'), '');
   for (const DATA_DIR of [folder.join('file'), '/proc/nope']) {
@@ -70,7 +70,7 @@ settings('name the folder when DATA_DIR is a file, or where no folder can be', a
 });
 
 settings(
-  'are refused with a secret-key file that others can write, and no database is left running',
+  'are refused with a secret-key file that others can write, without leaving a database running',
   async () => {
     await using folder = await makeScratchFolder();
     await writeFile(folder.join('secret-key'), 'k'.repeat(64));

@@ -17,7 +17,7 @@ beside.after(async ({ folder, service }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-beside('create-admin makes a superuser who can log in at once', async ({ folder, service }) => {
+beside('create-admin creates a superuser who can log in immediately', async ({ folder, service }) => {
   const password = 'correct horse battery';
 
   const { code, stderr } = await runCommand(['create-admin', 'late@example.test'], {
@@ -37,7 +37,7 @@ beside('migrate finds nothing to do', async ({ folder }) => {
   assert.is(stdout, 'Nothing to apply.\n');
 });
 
-beside('two of them do not disturb each other', async ({ folder }) => {
+beside('two of them run concurrently', async ({ folder }) => {
   const outcomes = await Promise.all(
     ['a@example.test', 'b@example.test'].map((email) =>
       runCommand(['create-admin', email], { DATA_DIR: folder.path }),
@@ -53,7 +53,7 @@ beside('two of them do not disturb each other', async ({ folder }) => {
   );
 });
 
-beside('serve is refused all the same, and the service never noticed', async ({ folder, service }) => {
+beside('serve is still refused, and the service is not affected', async ({ folder, service }) => {
   const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
 
   assertRefused(outcome, 1);

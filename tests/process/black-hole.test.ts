@@ -9,11 +9,11 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const PASSWORD = 'steward-demo-1';
 const ACME = 'admin@acme.test';
-/** Of a request: its deadline is 10 s. The rest is for a busy machine. */
+/** For a request with a deadline of 10 s; the rest allows for a busy machine. */
 const ANSWER_MS = 20_000;
-/** Of a readiness probe, which is to answer within 3 s. */
+/** For a readiness probe, which must respond within 3 s. */
 const READY_MS = 8_000;
-/** Waits of a connection attempt that began in the hole, and of the mail worker. */
+/** For connection attempts that began during the outage, and for the mail worker. */
 const RECOVERY_MS = 20_000;
 
 type Context = {
@@ -76,14 +76,14 @@ hole('fails requests at their deadline and readiness probes before theirs', asyn
   assert.ok((await service.send('GET !/healthz')).status === 200);
 });
 
-hole('is noticed by the listener for notifications, which connects again', async (context) => {
+hole('is detected by the notification listener, which reconnects', async (context) => {
   const { proxy, service, smtp } = context;
   await until('the listener warns', () => service.output.stdout.includes('are not heard'), RECOVERY_MS);
   proxy.forwardPackets();
   const [, recoveryMs] = await timed(
     until('it is ready', async () => (await service.send('GET !/readyz')).status === 200, RECOVERY_MS),
   );
-  // The worker has polled and sleeps; a notification is what wakes it up.
+  // The worker has polled and sleeps until a notification.
   await sleep(8_000);
   await invite(context, 'found@guest.test');
   const [, mailMs] = await timed(
@@ -95,7 +95,7 @@ hole('is noticed by the listener for notifications, which connects again', async
   assert.is(service.output.stderr, '');
 });
 
-hole('leaves connections behind that are discarded, all of them at once', async (context) => {
+hole('leaves stale connections, which are all discarded at once', async (context) => {
   const { proxy, service, token } = context;
   const reads = () => Promise.all(Array.from({ length: 8 }, () => service.send('GET /jb/sites/', { token })));
   await reads();

@@ -7,7 +7,7 @@ import { peakMemoryMb } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
 const SIZE = 10_000;
-/** Only to end a hanging run: the time itself is printed, as machines differ. */
+/** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
 const HANG_MS = 20_000;
 const MAX_PEAK_MB = 300;
 
@@ -47,7 +47,7 @@ const countRows = async ({ database }: Context) => {
   return rows[0];
 };
 
-bulk('are made as one, in little memory', async (context) => {
+bulk('are created in one transaction with little memory', async (context) => {
   const { service, token } = context;
   const started = performance.now();
 
@@ -64,25 +64,28 @@ bulk('are made as one, in little memory', async (context) => {
   assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
 });
 
-bulk('are made once under a key, whose answer is kept in little memory', async (context) => {
-  const { service, token } = context;
-  const before = await countRows(context);
-  const body = INVITATIONS.map((one, index) => ({ ...one, email: `keyed-${index}@bulk.test` }));
-  const headers = { 'idempotency-key': 'bulk' };
+bulk(
+  'are created once per idempotency key, and the response is stored with little memory',
+  async (context) => {
+    const { service, token } = context;
+    const before = await countRows(context);
+    const body = INVITATIONS.map((one, index) => ({ ...one, email: `keyed-${index}@bulk.test` }));
+    const headers = { 'idempotency-key': 'bulk' };
 
-  const first = await service.send('POST /jb/users/invitations/', { token, body, headers });
-  const again = await service.send('POST /jb/users/invitations/', { token, body, headers });
-  const peakMb = peakMemoryMb(service.pid);
+    const first = await service.send('POST /jb/users/invitations/', { token, body, headers });
+    const again = await service.send('POST /jb/users/invitations/', { token, body, headers });
+    const peakMb = peakMemoryMb(service.pid);
 
-  console.log(`under a key, and again: peak memory ${peakMb ?? 'unknown'} MB`);
-  assert.is(first.status, 200, first.text.slice(0, 500));
-  assert.is(again.text, first.text);
-  const { invitations } = await countRows(context);
-  assert.is(invitations, before.invitations + SIZE);
-  assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
-});
+    console.log(`under a key, and again: peak memory ${peakMb ?? 'unknown'} MB`);
+    assert.is(first.status, 200, first.text.slice(0, 500));
+    assert.is(again.text, first.text);
+    const { invitations } = await countRows(context);
+    assert.is(invitations, before.invitations + SIZE);
+    assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
+  },
+);
 
-bulk('leave nothing behind when one of them is bad, which the answer names', async (context) => {
+bulk('are all refused if one is invalid, which the response names', async (context) => {
   const { service, token } = context;
   const before = await countRows(context);
   const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));
@@ -96,7 +99,7 @@ bulk('leave nothing behind when one of them is bad, which the answer names', asy
   assert.equal(await countRows(context), before);
 });
 
-bulk('leave nothing behind when one of them breaks a rule that only the database tells', async (context) => {
+bulk('are all refused if one violates a rule that only the database checks', async (context) => {
   const { service, token } = context;
   const before = await countRows(context);
   const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));

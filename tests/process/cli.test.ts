@@ -32,7 +32,7 @@ for (const [command, described] of [
 }
 
 for (const args of [['explode'], ['apps', 'explode'], ['create-admin'], ['serve', '--loudly']]) {
-  help(`comes with the refusal of \`steward ${args.join(' ')}\``, async () => {
+  help(`is printed after refusing \`steward ${args.join(' ')}\``, async () => {
     const { code, stdout, stderr } = await runCommand(args);
 
     assert.is(code, 1);
@@ -44,7 +44,7 @@ for (const args of [['explode'], ['apps', 'explode'], ['create-admin'], ['serve'
 
 help.run();
 
-const mistakes = suite('mistakes with app packages');
+const packageErrors = suite('errors in app packages');
 
 const withManifest = async (folder: { join(name: string): string }, text: string): Promise<string> => {
   const dir = folder.join('app');
@@ -53,7 +53,7 @@ const withManifest = async (folder: { join(name: string): string }, text: string
   return dir;
 };
 
-mistakes('names the folder that is missing', async () => {
+packageErrors('are reported for a missing folder', async () => {
   await using folder = await makeScratchFolder();
 
   const outcome = await runCommand(['apps', 'pack', folder.join('none')]);
@@ -66,7 +66,7 @@ for (const [out, reason] of [
   ['/proc/nope', 'The folder /proc/nope cannot be made: nothing can be made there.'],
   ['', 'A folder has no name: it is empty.'],
 ] as const) {
-  mistakes(`ends when there can be no folder ${JSON.stringify(out)} to pack into`, async () => {
+  packageErrors(`are reported for the output folder ${JSON.stringify(out)}`, async () => {
     await using folder = await makeScratchFolder();
     const dir = await withManifest(folder, 'slug: sales\nversion: 1.0.0\nlabel: Sales\n');
 
@@ -77,7 +77,7 @@ for (const [out, reason] of [
   });
 }
 
-mistakes('tells on standard error what pack has left out', async () => {
+packageErrors('are reported on standard error for files that pack excludes', async () => {
   await using folder = await makeScratchFolder();
   const dir = await withManifest(folder, 'slug: sales\nversion: 1.0.0\nlabel: Sales\n');
   for (let count = 10; count < 32; count += 1) await writeFile(join(dir, `.env.${count}`), '');
@@ -90,7 +90,7 @@ mistakes('tells on standard error what pack has left out', async () => {
   assert.match(stderr, /^Excluded: "\.env\.10" .* "\.env\.29" and 3 more\n$/);
 });
 
-mistakes('tells the line on which app.yaml is broken', async () => {
+packageErrors('are reported with the line of invalid YAML in app.yaml', async () => {
   await using folder = await makeScratchFolder();
   const dir = await withManifest(folder, 'slug: sales\nversion: [\n');
 
@@ -100,7 +100,7 @@ mistakes('tells the line on which app.yaml is broken', async () => {
   assert.match(outcome.stderr, /app\.yaml is not valid YAML at line \d/);
 });
 
-mistakes('names every field of app.yaml that is wrong', async () => {
+packageErrors('are reported for every invalid field of app.yaml', async () => {
   await using folder = await makeScratchFolder();
   const dir = await withManifest(folder, 'slug: Not A Slug\nversion: one\n');
 
@@ -117,7 +117,7 @@ for (const [what, name, content] of [
   ['has no name of a package', 'sales.zip', 'text'],
   ['is no archive', 'sales-1.0.0.tgz', 'text'],
 ] as const) {
-  mistakes(`refuses to publish a file that ${what}`, async () => {
+  packageErrors(`are reported for publishing a file that ${what}`, async () => {
     await using folder = await makeScratchFolder();
     if (content !== null) await writeFile(folder.join(name), content);
 
@@ -127,4 +127,4 @@ for (const [what, name, content] of [
   });
 }
 
-mistakes.run();
+packageErrors.run();

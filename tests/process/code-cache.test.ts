@@ -5,18 +5,18 @@ import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
 
-/** A setting that is refused ends the command early, when it has loaded what reads settings. */
+/** An invalid setting ends the command after it has loaded the modules that read settings. */
 const REFUSED = { PORT: 'none', NODE_COMPILE_CACHE: '' };
 const MISUSED = 2;
 
-const codeCache = suite('the code cache');
+const codeCache = suite('code cache');
 
 const filesOf = async (folder: string): Promise<string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 };
 
-codeCache('is kept in DATA_DIR, for its owner alone', async () => {
+codeCache('is stored in DATA_DIR, accessible only by its owner', async () => {
   await using scratch = await makeScratchFolder();
   const dataDir = join(scratch.path, 'data');
 
@@ -28,7 +28,7 @@ codeCache('is kept in DATA_DIR, for its owner alone', async () => {
   assert.ok((await filesOf(join(dataDir, 'code-cache'))).length > 20);
 });
 
-codeCache('is not used where others may write', async () => {
+codeCache('is not used if others can write to it', async () => {
   for (const open of ['.', 'code-cache']) {
     await using scratch = await makeScratchFolder();
     await mkdir(join(scratch.path, 'code-cache'));
@@ -41,7 +41,7 @@ codeCache('is not used where others may write', async () => {
   }
 });
 
-codeCache('is made by those commands alone that make DATA_DIR', async () => {
+codeCache('is created only by commands that create DATA_DIR', async () => {
   await using scratch = await makeScratchFolder();
 
   const { code } = await runCommand(['migrate'], { ...REFUSED, DATA_DIR: join(scratch.path, 'data') });
@@ -50,7 +50,7 @@ codeCache('is made by those commands alone that make DATA_DIR', async () => {
   assert.equal(await readdir(scratch.path), []);
 });
 
-codeCache('is done without where DATA_DIR cannot be made', async () => {
+codeCache('is disabled if DATA_DIR cannot be created', async () => {
   const { code, stderr } = await runCommand(['serve'], { ...REFUSED, DATA_DIR: '/proc/steward/data' });
 
   assert.is(code, MISUSED);

@@ -27,7 +27,7 @@ commands.after(async ({ folder, server, database }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-commands('migrate applies everything once', async ({ settings }) => {
+commands('migrate applies each migration once', async ({ settings }) => {
   const first = await runCommand(['migrate'], settings);
   const second = await runCommand(['migrate'], settings);
 
@@ -38,16 +38,19 @@ commands('migrate applies everything once', async ({ settings }) => {
   assert.is(first.stderr + second.stderr, '');
 });
 
-commands('create-admin makes a superuser, and tells the password it made', async ({ settings, database }) => {
-  const { code, stdout } = await runCommand(['create-admin', 'New@Example.test'], settings);
+commands(
+  'create-admin creates a superuser and prints the generated password',
+  async ({ settings, database }) => {
+    const { code, stdout } = await runCommand(['create-admin', 'New@Example.test'], settings);
 
-  const { rows } = await database.query(`select email, is_superuser, is_active from users`);
-  assert.is(code, 0);
-  assert.match(stdout, /^new@example\.test is a superuser\.\nIts password, shown this once: \S{16}\n$/);
-  assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
-});
+    const { rows } = await database.query(`select email, is_superuser, is_active from users`);
+    assert.is(code, 0);
+    assert.match(stdout, /^new@example\.test is a superuser\.\nIts password, shown this once: \S{16}\n$/);
+    assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
+  },
+);
 
-commands('create-admin promotes and reactivates a user who is there', async ({ settings, database }) => {
+commands('create-admin promotes and reactivates an existing user', async ({ settings, database }) => {
   await database.query(`
     insert into users (email, handle, profile_color, date_joined, last_password_set, is_active)
     values ('idle@example.test', '@idle', '000000', now(), now(), false)`);
@@ -62,27 +65,24 @@ commands('create-admin promotes and reactivates a user who is there', async ({ s
   assert.equal(rows, [{ is_superuser: true, is_active: true }]);
 });
 
-commands(
-  'create-admin leaves a password that is there, and makes one where there is none',
-  async (context) => {
-    const { settings, database } = context;
-    const hashes = async () => (await database.query('select password_hash from users order by id')).rows;
-    await database.query(`
+commands('create-admin keeps an existing password, and generates a missing one', async (context) => {
+  const { settings, database } = context;
+  const hashes = async () => (await database.query('select password_hash from users order by id')).rows;
+  await database.query(`
     insert into users (email, handle, profile_color, date_joined, last_password_set)
     values ('bare@example.test', '@bare', '000000', now(), now())`);
-    const before = await hashes();
+  const before = await hashes();
 
-    const kept = await runCommand(['create-admin', 'new@example.test'], settings);
-    const made = await runCommand(['create-admin', 'bare@example.test'], settings);
+  const kept = await runCommand(['create-admin', 'new@example.test'], settings);
+  const made = await runCommand(['create-admin', 'bare@example.test'], settings);
 
-    assert.is(kept.stdout, 'new@example.test is a superuser.\n');
-    assert.match(made.stdout, /shown this once/);
-    assert.equal((await hashes()).slice(0, 2), before.slice(0, 2));
-  },
-);
+  assert.is(kept.stdout, 'new@example.test is a superuser.\n');
+  assert.match(made.stdout, /shown this once/);
+  assert.equal((await hashes()).slice(0, 2), before.slice(0, 2));
+});
 
-commands('create-admin refuses what is no address', async ({ settings }) => {
-  const { code, stdout, stderr } = await runCommand(['create-admin', 'nobody'], settings);
+commands('create-admin refuses an invalid address', async ({ settings }) => {
+  const { code, stdout, stderr } = await runCommand(['create-admin', 'unknown'], settings);
 
   assert.is(code, 1);
   assert.is(stdout, '');
@@ -90,31 +90,34 @@ commands('create-admin refuses what is no address', async ({ settings }) => {
   assert.not.match(stderr, /^\s+at /m);
 });
 
-commands('apps pack and publish bring an app to the running service', async ({ folder, settings }) => {
-  await mkdir(folder.join('routes'));
-  await writeFile(folder.join('routes', 'app.yaml'), 'slug: routes\nversion: 2.0.1\nlabel: Routes\n');
-  await writeFile(folder.join('routes', 'index.html'), '<h1>Routes</h1>\n');
-  await using service = await startService('serve', settings);
-  const { token } = await service.logIn('idle@example.test', 'correct horse battery');
+commands(
+  'apps pack and publish make an app available to the running service',
+  async ({ folder, settings }) => {
+    await mkdir(folder.join('routes'));
+    await writeFile(folder.join('routes', 'app.yaml'), 'slug: routes\nversion: 2.0.1\nlabel: Routes\n');
+    await writeFile(folder.join('routes', 'index.html'), '<h1>Routes</h1>\n');
+    await using service = await startService('serve', settings);
+    const { token } = await service.logIn('idle@example.test', 'correct horse battery');
 
-  const packed = await runCommand(['apps', 'pack', 'routes'], settings, folder.path);
-  const published = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
-  const again = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
-  const fetched = await service.send('POST /app/fetch/routes/', { token, body: {} });
-  const loaded = await service.send('POST /app/load/routes/', { token });
-  const { json } = await service.send('GET /jb/apps/', { token });
+    const packed = await runCommand(['apps', 'pack', 'routes'], settings, folder.path);
+    const published = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
+    const again = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
+    const fetched = await service.send('POST /app/fetch/routes/', { token, body: {} });
+    const loaded = await service.send('POST /app/load/routes/', { token });
+    const { json } = await service.send('GET /jb/apps/', { token });
 
-  assert.is(packed.code, 0, packed.stderr);
-  assert.match(packed.stdout, /^routes-2\.0\.1\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
-  assert.is(published.code, 0, published.stderr);
-  assert.match(published.stdout, /^Published routes 2\.0\.1\nSHA-256 [0-9a-f]{64}\n$/);
-  assert.is(again.code, 0, 'publishing the same bytes again changes nothing');
-  assert.is(fetched.json.message, 'Loaded routes version 2.0.1');
-  assert.is(loaded.status, 204, loaded.text);
-  assert.equal(
-    json.map(({ slug, label }: { slug: string; label: string }) => [slug, label]),
-    [['routes', 'Routes']],
-  );
-});
+    assert.is(packed.code, 0, packed.stderr);
+    assert.match(packed.stdout, /^routes-2\.0\.1\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
+    assert.is(published.code, 0, published.stderr);
+    assert.match(published.stdout, /^Published routes 2\.0\.1\nSHA-256 [0-9a-f]{64}\n$/);
+    assert.is(again.code, 0, 'publishing the same bytes again changes nothing');
+    assert.is(fetched.json.message, 'Loaded routes version 2.0.1');
+    assert.is(loaded.status, 204, loaded.text);
+    assert.equal(
+      json.map(({ slug, label }: { slug: string; label: string }) => [slug, label]),
+      [['routes', 'Routes']],
+    );
+  },
+);
 
 commands.run();

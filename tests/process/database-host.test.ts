@@ -27,23 +27,23 @@ const isFound = async (connection: Connection, sql: string): Promise<boolean> =>
   }
 };
 
-/** Answers which server it was, by its socket folder. */
+/** Connects, and returns the socket folder, which identifies the server. */
 const useDatabase = async ({ connection }: DatabaseHost): Promise<string> => {
   assert.ok(await isFound(connection, 'select 1'));
   return connection.host;
 };
 
-const workplace = suite<{ folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string }>(
-  'the workplace of a command',
+const host = suite<{ folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string }>(
+  'withDatabaseHost',
 );
 
-workplace.before(async (context) => {
+host.before(async (context) => {
   context.folder = await makeScratchFolder();
   context.dataDir = context.folder.join('data');
 });
-workplace.after(({ folder }) => folder[Symbol.asyncDispose]());
+host.after(({ folder }) => folder[Symbol.asyncDispose]());
 
-workplace('waits for a service that is just starting, and leaves it running', async ({ dataDir }) => {
+host('waits for a starting service, and leaves it running', async ({ dataDir }) => {
   const config = readConfig({ DATA_DIR: dataDir });
   const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ready = once(owner.stdout, 'data');
@@ -59,7 +59,7 @@ workplace('waits for a service that is just starting, and leaves it running', as
   assert.is(usedAgain, used);
 });
 
-workplace('starts the server after a service that is just stopping', async ({ dataDir }) => {
+host('starts the server after the service has stopped', async ({ dataDir }) => {
   const lock = await acquireInstanceLock(dataDir);
 
   const using = withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase);
@@ -68,7 +68,7 @@ workplace('starts the server after a service that is just stopping', async ({ da
   assert.ok(await using);
 });
 
-workplace('starts the server after a service that was just killed', async ({ dataDir }) => {
+host('starts the server after the service was killed', async ({ dataDir }) => {
   const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(owner.stdout, 'data');
   owner.kill('SIGKILL');
@@ -78,7 +78,7 @@ workplace('starts the server after a service that was just killed', async ({ dat
   assert.is.not(used, JSON.parse(String(line)).host);
 });
 
-workplace('is not closed under another command that works there, too', async ({ dataDir }) => {
+host('does not stop the server while another command uses it', async ({ dataDir }) => {
   const config = readConfig({ DATA_DIR: dataDir });
   const order: string[] = [];
   const hasJoined = Promise.withResolvers<void>();
@@ -99,7 +99,7 @@ workplace('is not closed under another command that works there, too', async ({ 
   assert.equal(order, ['second', 'first']);
 });
 
-workplace('tells when the data directory stays in use without a server', async ({ dataDir }) => {
+host('reports a data directory that stays locked without a server', async ({ dataDir }) => {
   await mkdir(dataDir, { recursive: true });
   const lock = await acquireInstanceLock(dataDir);
 
@@ -111,4 +111,4 @@ workplace('tells when the data directory stays in use without a server', async (
   assert.is(outcome.status === 'rejected' && outcome.reason.name, 'DataDirInUse');
 });
 
-workplace.run();
+host.run();

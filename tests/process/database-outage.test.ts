@@ -27,7 +27,7 @@ type Context = {
   token: string;
 };
 
-const outage = suite<Context>('a service whose database goes away');
+const outage = suite<Context>('a service without its database');
 
 outage.before(async (context) => {
   context.database = await startExternalDatabase();
@@ -69,7 +69,7 @@ outage('answers 503 with Retry-After to tRPC calls', async ({ service, token }) 
   assert.ok(Number(raw.headers.get('retry-after')) > 0, 'there is a Retry-After header');
 });
 
-outage('lives, but is not ready', async ({ service }) => {
+outage('is alive, but not ready', async ({ service }) => {
   const health = await service.send('GET !/healthz');
   const readiness = await service.send('GET !/readyz');
 
@@ -78,7 +78,7 @@ outage('lives, but is not ready', async ({ service }) => {
   assert.ok(service.isRunning());
 });
 
-outage('is well again once the database is', async ({ database, service, token }) => {
+outage('recovers with the database', async ({ database, service, token }) => {
   await database.start();
 
   await until('it is ready', async () => (await service.send('GET !/readyz')).status === 200);

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 
-/** These columns of a list. */
+/** Selects these fields of each element. */
 const table = (rows: { [column: string]: unknown }[], ...columns: string[]): unknown[][] =>
   rows.map((row) => columns.map((column) => row[column]));
 
@@ -34,7 +34,7 @@ demo('refuses callers without a token', async ({ service }) => {
   assert.is(headers.get('www-authenticate'), 'Token');
 });
 
-demo('has the two sites, at the port of the service, and their clients', async ({ service, root }) => {
+demo('has two sites with the port of the service, and their clients', async ({ service, root }) => {
   const sites = await service.send('GET /jb/sites/', { token: root });
   const clients = await service.send('GET /jb/clients/', { token: root });
 
@@ -50,7 +50,7 @@ demo('has the two sites, at the port of the service, and their clients', async (
   ]);
 });
 
-demo('has the eight people with their roles and apps', async ({ service, root }) => {
+demo('has eight users with their roles and apps', async ({ service, root }) => {
   const { json } = await service.send('GET /jb/users/', { token: root });
 
   assert.equal(table(json, 'email', 'is_active', 'clientadmin_of', 'apps').sort(), [
@@ -65,7 +65,7 @@ demo('has the eight people with their roles and apps', async ({ service, root })
   ]);
 });
 
-demo('lets everybody in but who is inactive', async ({ service }) => {
+demo('lets every active user log in', async ({ service }) => {
   const emails = ['staff@steward.test', 'admin@globex.test', 'edsger@globex.test', 'idle@acme.test'];
   const logins = await Promise.all(emails.map((email) => service.logIn(email, PASSWORD)));
 
@@ -140,7 +140,7 @@ demo('has the packages in the store', async ({ service, root }) => {
   assert.is(await fetched('vcdashboard', '1.1.0-beta.1'), 'Loaded vcdashboard version 1.1.0-beta.1');
 });
 
-demo('keeps what is there at the next start, and says so', async ({ folder, service, root }) => {
+demo('keeps existing data at the next start, and says so', async ({ folder, service, root }) => {
   const made = { email: 'kept@acme.test', client: 1, apps: ['zylTKNVx'] };
   assert.is((await service.send('POST /jb/users/', { token: root, body: made })).status, 200);
   await service.kill('SIGTERM');

@@ -12,7 +12,7 @@ const killed = suite('a service that is killed while it fetches a package');
 
 const filesIn = async (path: string): Promise<string[]> => (await readdir(path, { recursive: true })).sort();
 
-killed('leaves neither rows nor files, and fetches it after the next start', async () => {
+killed('leaves no rows and no files, and can fetch it after the next start', async () => {
   await using folder = await makeScratchFolder();
   await using postgres = await startExternalDatabase();
   await using s3 = await startS3Server();

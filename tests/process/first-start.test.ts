@@ -7,7 +7,7 @@ const TOLD = /^Its password, shown this once: (\S+)$/m;
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 
-/** At the most talkative level, where a secret in the log would show. */
+/** At the most verbose level, which would show a secret in the log. */
 const settingsOf = (folder: Folder) => ({ DATA_DIR: folder.path, LOG_LEVEL: 'trace' });
 const outputOf = ({ output }: Service): string => output.stdout + output.stderr;
 
@@ -25,7 +25,7 @@ first.after(async ({ folder, service }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-first('makes a site, a client and a superuser', async ({ service, password }) => {
+first('creates a site, a client and a superuser', async ({ service, password }) => {
   const { status, token } = await service.logIn('admin@localhost', password);
   const sites = await service.send('GET /jb/sites/', { token });
   const clients = await service.send('GET /jb/clients/', { token });
@@ -39,7 +39,7 @@ first('makes a site, a client and a superuser', async ({ service, password }) =>
   assert.not.match(outputOf(service), token);
 });
 
-first('refuses a second service on the same folder, and the first does not notice', async (context) => {
+first('refuses a second service on the same folder, without affecting the first', async (context) => {
   const { folder, service } = context;
   const PORT = new URL(service.address).port;
 
@@ -58,7 +58,7 @@ first('refuses a second service on the same folder, and the first does not notic
   assert.ok(service.isRunning());
 });
 
-first('tells that the port is in use before it makes a superuser', async ({ service }) => {
+first('reports a port in use before it creates a superuser', async ({ service }) => {
   await using other = await makeScratchFolder();
   const PORT = new URL(service.address).port;
 
@@ -69,7 +69,7 @@ first('tells that the port is in use before it makes a superuser', async ({ serv
   assert.is(stderr, `PORT ${PORT} is in use by another process. Stop it, or set another PORT.\n`);
 });
 
-first('tells the password exactly once, and never at a later start', async (context) => {
+first('prints the password exactly once, and never at a later start', async (context) => {
   const { folder, service, password } = context;
   await service.kill('SIGTERM');
 
@@ -83,7 +83,7 @@ first('tells the password exactly once, and never at a later start', async (cont
   assert.not.match(outputOf(second), token);
 });
 
-first('makes the superuser that the settings name, and never tells the password', async () => {
+first('creates the superuser of the settings without printing the password', async () => {
   await using folder = await makeScratchFolder();
   const [email, password] = ['Chief@Example.test', 'correct horse battery'];
 

@@ -49,7 +49,7 @@ const record = (service: Service, token: string, hasKey: boolean) =>
     headers: hasKey ? { 'idempotency-key': `batch-${batches++}` } : {},
   });
 
-/** Writes usage through the service until told to stop; resolves with the statuses of all answers. */
+/** Writes usage through the service until the test stops it; resolves with the statuses of all responses. */
 const load = ({ token }: Context, service: Service, hasKey: boolean) => {
   const statuses: number[] = [];
   let isOver = false;
@@ -79,7 +79,7 @@ const idleHolders = async ({ observer }: Context): Promise<number> => {
 const freeze = async ({ frozen: service }: Context): Promise<void> => {
   await sleep(Math.random() * 50);
   process.kill(service.pid, 'SIGSTOP');
-  // What it has sent until then is done.
+  // The statements that it has already sent are completed.
   await sleep(200);
 };
 

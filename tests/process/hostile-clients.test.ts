@@ -11,7 +11,7 @@ const ABORTS = 1000;
 const ABORTS_AT_ONCE = 50;
 const PATIENCE_MS = 5000;
 
-/** Requests that no client library would send, and what a server may answer before it hangs up. */
+/** Requests that no client library would send. */
 const NOT_HTTP: Record<string, string> = {
   'something that is no HTTP': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
   'a path of two slashes': 'GET // HTTP/1.1\r\nhost: x\r\n\r\n',
@@ -45,13 +45,13 @@ const BROKEN_BODIES: Record<string, string> = {
 const open = async ({ address }: Service): Promise<Socket> => {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
-  // Being hung up on is what these tests are for.
+  // These tests expect that the server closes connections.
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
 };
 
-/** Sends the text and reads until the server hangs up or has answered. */
+/** Sends the text and reads until the server has responded or closed the connection. */
 const exchange = async (service: Service, text: string): Promise<string> => {
   const socket = await open(service);
   let answer = '';
@@ -106,7 +106,7 @@ for (const [what, body] of Object.entries(BROKEN_BODIES)) {
   });
 }
 
-hostile('survives a client that leaves in the middle of its body', async ({ service }) => {
+hostile('survives a client that disconnects in the middle of a body', async ({ service }) => {
   const socket = await open(service);
   const line = 'POST /api/v1/api-token-auth/ HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   socket.write(`${line}content-length: 1000\r\n\r\n{"username": "roo`);
@@ -116,7 +116,7 @@ hostile('survives a client that leaves in the middle of its body', async ({ serv
   await once(socket, 'close');
 });
 
-hostile(`survives ${ABORTS} requests that nobody waits for`, async ({ service, token }) => {
+hostile(`survives ${ABORTS} aborted requests`, async ({ service, token }) => {
   const abort = async (): Promise<void> => {
     const socket = await open(service);
     socket.write(`GET /api/v1/jb/users/ HTTP/1.1\r\nhost: x\r\nauthorization: Token ${token}\r\n\r\n`);
@@ -131,7 +131,7 @@ hostile(`survives ${ABORTS} requests that nobody waits for`, async ({ service, t
   await until('the service is ready', async () => (await service.send('GET !/readyz')).status === 200);
 });
 
-hostile('logs no failure of its own after all this', ({ service }) => {
+hostile('logs no internal error', ({ service }) => {
   assert.is(service.output.stderr, '');
   assert.not.match(service.output.stdout, /"level":(50|60)/);
 });

@@ -25,7 +25,7 @@ const open = async ({ address }: Service): Promise<Socket> => {
   return socket.pause();
 };
 
-/** Sends the bytes on each of so many connections, and keeps them open for a while. */
+/** Sends the bytes on each of `count` connections, and keeps them open for a while. */
 const flood = async (service: Service, connections: number, bytes: string | Buffer): Promise<void> => {
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(service)));
   for (const socket of sockets) socket.write(bytes);
@@ -33,7 +33,7 @@ const flood = async (service: Service, connections: number, bytes: string | Buff
   for (const socket of sockets) socket.resetAndDestroy();
 };
 
-/** Asks for `/healthz` until the attack is over, and returns how long the answers took, in ms. */
+/** Requests `/healthz` until the attack ends, and returns the response times in ms. */
 const timeHealth = async ({ send }: Service, attack: Promise<void>): Promise<number[]> => {
   let isOver = false;
   const over = attack.finally(() => {
@@ -53,7 +53,7 @@ const timeHealth = async ({ send }: Service, attack: Promise<void>): Promise<num
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
 const floods = suite<Context>('a service under a flood of requests');
 
-// A service for each attack: what one leaves behind in memory is not counted for the next.
+// A new service for each attack, so that the memory of one does not count for the next.
 floods.before.each(async (context) => {
   const script = npmScript('demo');
   context.folder = await makeScratchFolder();
@@ -66,7 +66,7 @@ floods.after.each(async ({ folder, service }) => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** How long `/healthz` takes is printed and not asserted, as machines differ. */
+/** The response times of `/healthz` are printed and not asserted, because machines differ. */
 const assertServes = async ({ service, token }: Context, attack: Promise<void>) => {
   const times = await timeHealth(service, attack);
 
@@ -80,7 +80,7 @@ const assertServes = async ({ service, token }: Context, attack: Promise<void>) 
   assert.is((await service.send('GET /jb/sites/', { token })).status, 200);
 };
 
-floods('keeps its memory when nobody reads the responses to 48 MB of pipelined requests', (context) => {
+floods('limits its memory for 48 MB of pipelined requests whose responses are not read', (context) => {
   const requests = GET.repeat(Math.ceil(PIPELINED_BYTES / CONNECTIONS / GET.length));
 
   return assertServes(context, flood(context.service, CONNECTIONS, requests));
@@ -95,11 +95,11 @@ const unfinishedUpload = (path: string, length: number): Buffer =>
     Buffer.alloc(length - 1, ' '),
   ]);
 
-floods('keeps its memory under anonymous uploads of 16 MiB to a procedure that needs a login', (context) =>
+floods('limits its memory for anonymous uploads of 16 MiB to a protected procedure', (context) =>
   assertServes(context, flood(context.service, 30, unfinishedUpload('/trpc/usage.record', 16 * MIB))),
 );
 
-floods('keeps its memory under many anonymous uploads to a procedure that needs none', (context) =>
+floods('limits its memory for many anonymous uploads to a public procedure', (context) =>
   assertServes(context, flood(context.service, 300, unfinishedUpload('/trpc/sessions.create', MIB))),
 );
 

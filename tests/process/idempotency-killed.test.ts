@@ -5,7 +5,7 @@ import { startExternalDatabase } from '../support/external-database.ts';
 import { until } from '../support/poll.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
-const killed = suite('a service that is killed at work under a key');
+const killed = suite('a service that is killed during a request with an Idempotency-Key');
 
 const make = (service: Service, token: string, name: string) =>
   service.send('POST /jb/users/', {
@@ -15,7 +15,7 @@ const make = (service: Service, token: string, name: string) =>
   });
 const isReplayed = ({ headers }: { headers: Headers }) => headers.get('idempotency-replayed') === 'true';
 
-killed('has done nothing before its commit, and once after, however often it is asked again', async () => {
+killed('has no effect before the commit, and one effect after it for any number of repeats', async () => {
   await using database = await startExternalDatabase();
   const { settings, connection } = await database.makeDatabase();
   const first = await startService('demo', settings);
@@ -26,7 +26,7 @@ killed('has done nothing before its commit, and once after, however often it is 
   const countOf = async (sql: string): Promise<number> => (await eye.query(sql)).rowCount ?? 0;
   const usersCalled = (name: string) => countOf(`select from users where email = '${name}@acme.test'`);
 
-  // The user is written, and what is left of the transaction waits.
+  // The user is inserted, and the rest of the transaction waits.
   await holder.query('begin; lock table audit_entries in access exclusive mode');
   const lost = make(first, token, 'early').catch((_gone: unknown) => null);
   await until('the work waits', async () => {

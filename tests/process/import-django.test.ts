@@ -14,13 +14,13 @@ import { runCommand, type Settings } from '../support/service-process.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/django');
 const RECORDED = join(FIXTURES, 'dump.json');
-/** The recorded dump, of which one user is in a group. */
+/** The recorded dump. One of its users is in a group. */
 const IMPORT = ['import-django', RECORDED, '--drop', 'groups'];
 
 const MANY = 20_000;
-/** Only to end a hanging run: the time itself is printed, as machines differ. */
+/** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
 const HANG_MS = 90_000;
-/** Of other fields, so that all records together are far more than the heap below has room for. */
+/** Size of the other fields, so that all records together exceed the heap below. */
 const PADDING = 'x'.repeat(8 * 1024);
 const MAX_HEAP_MB = 112;
 
@@ -54,7 +54,7 @@ const emails = async ({ database }: Context): Promise<string[]> => {
   return rows.map(({ email }) => email);
 };
 
-command('tells how many it has read, imported and left out', async (context) => {
+command('reports how many records it has read, imported and skipped', async (context) => {
   const { settings } = context;
   const dry = await runCommand([...IMPORT, '--dry-run'], settings);
   const none = await emails(context);
@@ -83,7 +83,7 @@ command('tells how many it has read, imported and left out', async (context) => 
   assert.is((await emails(context)).length, 5);
 });
 
-command('makes them members of the client named', async ({ settings, database }) => {
+command('adds the users to the client of --client', async ({ settings, database }) => {
   await runCommand(['migrate'], settings);
   await database.query(`insert into sites (id, domain, name) values (1, 'acme.test', 'Acme')`);
   await database.query(`insert into clients (id, site_id, name) values (3, 1, 'Acme')`);
@@ -96,14 +96,14 @@ command('makes them members of the client named', async ({ settings, database })
   assert.equal(rows, [{ client_id: 3, count: 5 }]);
 });
 
-command('refuses a file with faults, and shows the first 20 of them', async (context) => {
+command('refuses an invalid file, and shows the first 20 errors', async (context) => {
   const { folder, settings } = context;
   const file = folder.join('faulty.json');
   const bad = Array.from({ length: 30 }, () => djangoUser('no address'));
   await writeFile(file, JSON.stringify([djangoUser('good@example.org'), ...bad]));
 
   const { code, stdout, stderr } = await runCommand(['import-django', file], context.settings);
-  const told = stderr.trimEnd().split('\n');
+  const lines = stderr.trimEnd().split('\n');
 
   assert.is(code, 1);
   assert.match(stdout, '\n0 imported\n');
@@ -111,14 +111,14 @@ command('refuses a file with faults, and shows the first 20 of them', async (con
     stdout,
     '\n30 faulty\nFields not imported: username, groups, user_permissions\nThe file was refused: nobody was imported.\n',
   );
-  assert.is(told.length, 21);
-  assert.match(told[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
-  assert.is(told.at(-1), '10 more; use --report to list all.');
+  assert.is(lines.length, 21);
+  assert.match(lines[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
+  assert.is(lines.at(-1), '10 more; use --report to list all.');
   assert.equal(await emails(context), []);
   assert.is((await runCommand(['import-django', file, '--dry-run'], settings)).code, 1);
 });
 
-command('writes all that is to be known of records to the report', async ({ folder, settings, database }) => {
+command('writes all remarks about records to the report', async ({ folder, settings, database }) => {
   const [file, report] = [folder.join('reported.json'), folder.join('report.csv')];
   const secret = 'sha1$salt$0123456789abcdef';
   const records = [
@@ -162,11 +162,11 @@ command('writes all that is to be known of records to the report', async ({ fold
   assert.is((await stat(report)).mode & 0o777, 0o600);
 });
 
-command('refuses what it cannot work on, in a line or two', async ({ folder, settings }) => {
+command('refuses invalid arguments in one or two lines', async ({ folder, settings }) => {
   const broken = folder.join('broken.json');
   await writeFile(broken, (await readFile(RECORDED)).subarray(0, 3000));
 
-  for (const [args, lines, told] of [
+  for (const [args, lines, message] of [
     [[folder.join('none.json')], 1, 'none.json'],
     [[folder.path], 2, 'file: Must be a file, and is a folder.'],
     [['/dev/null'], 2, 'file: Must be a file, as it is read twice.'],
@@ -177,7 +177,7 @@ command('refuses what it cannot work on, in a line or two', async ({ folder, set
   ] as const) {
     const outcome = await runCommand(['import-django', ...args], settings);
     assertRefused(outcome, lines);
-    assert.match(outcome.stderr, told);
+    assert.match(outcome.stderr, message);
   }
   const { code, stderr } = await runCommand(['import-django', broken, '--drop', 'groups'], settings);
   assert.is(code, 1);
@@ -185,7 +185,7 @@ command('refuses what it cannot work on, in a line or two', async ({ folder, set
   assert.not.match(stderr, STACK);
 });
 
-command(`takes ${MANY} users who do not fit into its memory together`, async (context) => {
+command(`imports ${MANY} users who do not fit into memory together`, async (context) => {
   const file = context.folder.join('many.json');
   const records = function* () {
     for (let index = 0; index < MANY; index += 1) {

@@ -8,7 +8,7 @@ import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
 const SIZE = 10_000;
-/** Only to end a hanging run: the time itself is printed, as machines differ. */
+/** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
 const HANG_MS = 60_000;
 const MAX_PEAK_MB = 300;
 
@@ -37,7 +37,7 @@ const run = async ({ folder }: Context, text: string, args: string[], settings =
 const pending = async ({ service, token }: Context): Promise<{ email: string }[]> =>
   (await service.send('GET /jb/clients/1/users/invitations/', { token })).json;
 
-invite('makes invitations that the service answers at once', async (context) => {
+invite('creates invitations that the service lists immediately', async (context) => {
   const text = 'email;apps;extra\r\nEve@guests.test;sales churn;"{""team"": 7}"\r\nbob@guests.test;;\r\n';
 
   const { code, stdout, stderr } = await run(context, text, ['--client', '1', '--as', 'admin@acme.test']);
@@ -52,7 +52,7 @@ invite('makes invitations that the service answers at once', async (context) => 
   );
 });
 
-invite('tells what it would do, and does not do it', async (context) => {
+invite('reports the result of a dry run without changing anything', async (context) => {
   const before = await pending(context);
 
   const { code, stdout } = await run(context, 'email\nEve@guests.test\nnew@guests.test\n', [
@@ -69,7 +69,7 @@ invite('tells what it would do, and does not do it', async (context) => {
   assert.equal(await pending(context), before);
 });
 
-invite('refuses a file with faults, shows the first, and reports all of them', async (context) => {
+invite('refuses an invalid file, shows the first errors, and writes all to the report', async (context) => {
   const before = await pending(context);
   const lines = Array.from({ length: 30 }, (_, index) => `good-${index}@guests.test,fleet`);
 
@@ -87,7 +87,7 @@ invite('refuses a file with faults, shows the first, and reports all of them', a
   assert.equal(await pending(context), before);
 });
 
-invite('refuses a misspelt column before it asks the database', async (context) => {
+invite('refuses a misspelt column before it connects to the database', async (context) => {
   const outcome = await run(context, 'email,app\neve@guests.test,sales\n', [
     '--client',
     '1',
@@ -124,7 +124,7 @@ for (const [what, args, reason] of [
   });
 }
 
-invite('refuses a file that is not there, and a client that is no id', async (context) => {
+invite('refuses a missing file and an invalid client id', async (context) => {
   const settings = { DATA_DIR: context.folder.join('data') };
 
   const missing = await runCommand(['invite', 'none.csv', '--client', '1'], settings, context.folder.path);
@@ -136,7 +136,7 @@ invite('refuses a file that is not there, and a client that is no id', async (co
   assert.match(noId.stderr, /^error: option '--client <id>' argument 'acme' is invalid/);
 });
 
-invite(`invites ${SIZE} people in little memory`, async (context) => {
+invite(`invites ${SIZE} people with little memory`, async (context) => {
   const lines = Array.from(
     { length: SIZE },
     (_, index) => `many-${index}@guests.test,sales churn,false,"{""index"": ${index}}"`,
@@ -155,7 +155,7 @@ invite(`invites ${SIZE} people in little memory`, async (context) => {
   assert.ok(peak === 'unknown' || Number(peak) < MAX_PEAK_MB, `${peak} MB at the peak`);
 });
 
-invite('works on by itself once the service has stopped', async (context) => {
+invite('starts the database itself after the service has stopped', async (context) => {
   await context.service.kill('SIGTERM');
 
   const { code, stdout, stderr } = await run(context, 'email\neve@guests.test\n', ['--client', '1']);

@@ -10,7 +10,7 @@ import { type Service, startService } from '../support/service-process.ts';
 const WRITERS = 6;
 const ENOUGH = 60;
 
-/** Makes one user after the other until the service is gone; what it acknowledged goes to `made`. */
+/** Creates users until the service ends, and adds the acknowledged ones to `made`. */
 const writeUsers = async (service: Service, token: string, writer: number, made: string[]): Promise<void> => {
   for (let count = 0; ; count += 1) {
     const email = `writer-${writer}-${count}@acme.test`;
@@ -41,7 +41,7 @@ const countHalfMade = async (dataDir: string): Promise<number> => {
 
 const killed = suite('a service that is killed');
 
-killed('has every user that it acknowledged at the next start, and none that is half made', async () => {
+killed('has every acknowledged user after the next start, and no partial one', async () => {
   await using folder = await makeScratchFolder();
   await using service = await startService('demo', { DATA_DIR: folder.path });
   const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');

@@ -7,7 +7,7 @@ import { startService } from '../support/service-process.ts';
 
 const RECORDER = join(import.meta.dirname, '../support/loaded-packages.ts');
 
-/** What a start without mails, S3 or packages needs nothing of, with what it would take of each start. */
+/** Packages that a start without mails, S3 and app packages does not need, and what loading them costs. */
 const NOT_NEEDED = [
   '@aws-sdk/client-s3', // 120 ms, 22 MB
   'nodemailer', // 100 ms, 15 MB
@@ -16,14 +16,14 @@ const NOT_NEEDED = [
   'tar',
   'csv-parse',
   '@streamparser/json-node',
-  'h3', // of trpc-to-openapi's adapters: 140 ms, 12 MB with what follows
+  'h3', // from trpc-to-openapi's adapters: 140 ms, 12 MB with its dependencies
   'co-body',
   'openapi3-ts',
   'cli-progress',
   '@scalar/fastify-api-reference',
 ];
 
-const loading = suite('a start');
+const loading = suite('service start');
 
 loading('loads no package that only some instances need', async () => {
   await using folder = await makeScratchFolder();

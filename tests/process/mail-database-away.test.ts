@@ -19,13 +19,13 @@ type Context = {
   smtp: TestSmtpServer;
 };
 
-const away = suite<Context>('a mail worker whose database goes away');
+const away = suite<Context>('a mail worker without its database');
 
 away.before(async (context) => {
   context.database = await startExternalDatabase();
   const { settings, connection } = await context.database.makeDatabase();
   await migrateDatabase(connection);
-  // By the link that outlives a restart of the server.
+  // Through the link that also works after a restart of the server.
   const host = new URL(settings.DATABASE_URL ?? '').searchParams.get('host') ?? '';
   context.connection = { ...connection, host };
   context.orm = await openDatabase(context.connection);
@@ -37,7 +37,7 @@ away.after(async ({ database, orm, smtp }) => {
   await database[Symbol.asyncDispose]();
 });
 
-/** A mail of a user, so that nothing else need be there. */
+/** A mail to a user, which needs no other rows. */
 const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
   const now = systemClock.now();
   const db = tables(orm.em.fork());
@@ -58,7 +58,7 @@ const isSent = async ({ orm }: Context, email: string): Promise<boolean> => {
   return mail?.sent_at != null;
 };
 
-away('warns once, goes on when it is back, and is woken by notifications again', async (context) => {
+away('warns once, continues when the database is back, and receives notifications again', async (context) => {
   const { database, orm, smtp, connection } = context;
   const log: string[] = [];
   const settings = { smtpUrl: smtp.url, log, retryMs: 50, pollMs: 300_000 };
@@ -89,7 +89,7 @@ away('warns once, goes on when it is back, and is woken by notifications again',
   assert.equal(smtp.recipients(), ['first@guest.test', 'second@guest.test']);
 });
 
-away('records what was sent while it was away, and does not send it again', async (context) => {
+away('records mails that were sent during the outage, and does not send them again', async (context) => {
   const { database, orm, smtp, connection } = context;
   smtp.taken.length = 0;
   const worker = openWorker(
@@ -98,7 +98,7 @@ away('records what was sent while it was away, and does not send it again', asyn
   );
   const stopped: Promise<void>[] = [];
   smtp.faults.message = () => {
-    // The answer comes when nobody can write it down.
+    // The SMTP server responds while the result cannot be recorded.
     stopped.push(database.stop());
     return undefined;
   };
@@ -117,7 +117,7 @@ away('records what was sent while it was away, and does not send it again', asyn
 
 type Peer = { port: number; sockets: Socket[]; close: () => void };
 
-/** Something that takes connections and is no database. */
+/** A server that accepts connections but is no database. */
 const startPeer = async (onConnection: (socket: Socket) => void): Promise<Peer> => {
   const sockets: Socket[] = [];
   const peer = createServer((socket) => {
@@ -142,7 +142,7 @@ const listenTo = (port: number, warnings: string[]): Notifications =>
     retryMs: 10,
   });
 
-away('warns once of notifications that it tries again and again to hear', async () => {
+away('warns once while it repeatedly tries to listen for notifications', async () => {
   const warnings: string[] = [];
   const hangingUp = await startPeer((socket) => socket.destroy());
   const listening = listenTo(hangingUp.port, warnings);
@@ -154,7 +154,7 @@ away('warns once of notifications that it tries again and again to hear', async 
   assert.is(warnings.length, 1);
 });
 
-away('stops listening at once, though the server answers nothing', async () => {
+away('stops listening at once, even if the server does not respond', async () => {
   const silent = await startPeer(() => {});
   const listening = listenTo(silent.port, []);
   await until('it has connected', () => silent.sockets.length > 0);

@@ -12,23 +12,23 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const WORKER = join(import.meta.dirname, '../support/mail-worker-process.ts');
 const MAILS = 1000;
 const FEWER = 400;
-/** Short, so that the mails of a killed worker are soon taken up by others. */
+/** Short, so that other workers soon send the mails of a killed one. */
 const LEASE_MS = 1500;
 
 type Context = { app: TestApp; smtp: TestSmtpServer; children: ChildProcess[] };
 
-const crowd = suite<Context>('several processes that send the same mails');
+const instances = suite<Context>('several mail workers on one outbox');
 
-crowd.before(async (context) => {
+instances.before(async (context) => {
   context.app = await startTestApp();
 });
-crowd.after(({ app }) => app.close());
-crowd.before.each(async (context) => {
+instances.after(({ app }) => app.close());
+instances.before.each(async (context) => {
   await emptyOutbox(context.app);
   context.smtp = await startSmtpServer();
   context.children = [];
 });
-crowd.after.each(async ({ smtp, children }) => {
+instances.after.each(async ({ smtp, children }) => {
   await Promise.all(children.map((child) => end(child, 'SIGKILL')));
   await smtp.close();
 });
@@ -54,7 +54,7 @@ const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =
   await ended;
 };
 
-/** Owes them as of now: the children live by real time. */
+/** Makes the mails due now, because the child processes use real time. */
 const oweMails = async ({ app }: Context, count: number): Promise<string[]> => {
   const emails = await invite(app, count);
   await app
@@ -80,13 +80,13 @@ const countUnsent = async ({ app }: Context): Promise<number> => {
   return count;
 };
 
-/** Two with one message id are one mail that came twice. */
+/** Counts a mail with a repeated message id once. */
 const countDuplicates = async ({ smtp }: Context): Promise<number> => {
   const ids = await Promise.all(smtp.taken.map(async (mail) => (await parseMail(mail)).messageId));
   return ids.length - new Set(ids).size;
 };
 
-crowd('send each of a thousand once, and lose none', async (context) => {
+instances('send each of 1,000 mails exactly once', async (context) => {
   const emails = await oweMails(context, MAILS);
   const started = performance.now();
   const workers = await Promise.all([1, 2, 3].map(() => startWorker(context)));
@@ -106,8 +106,8 @@ crowd('send each of a thousand once, and lose none', async (context) => {
   console.log(`${MAILS} mails by 3 processes in ${seconds.toFixed(1)} s, no duplicate`);
 });
 
-crowd(
-  'lose none when one is killed while it sends, and repeat at most what it had in hand',
+instances(
+  'lose no mail of a killed worker, and repeat at most the mails that it was sending',
   async (context) => {
     const { smtp } = context;
     const emails = await oweMails(context, FEWER);
@@ -129,8 +129,8 @@ crowd(
   },
 );
 
-crowd(
-  'take up what a killed one had in hand, and repeat what it did not live to see taken',
+instances(
+  'send the mails of a killed worker, and repeat those whose acceptance it did not record',
   async (context) => {
     const { smtp } = context;
     const [asked = '', handedOver = ''] = await oweMails(context, 2);
@@ -154,4 +154,4 @@ crowd(
   },
 );
 
-crowd.run();
+instances.run();

@@ -7,7 +7,7 @@ import { parseMail, startSmtpServer } from '../support/smtp-server.ts';
 
 const service = suite('a service with a mail server');
 
-service('mails what its callers owe, tells of it, and stops at once', async () => {
+service('sends the mails of requests, logs them, and stops at once', async () => {
   await using folder = await makeScratchFolder();
   await using smtp = await startSmtpServer();
   const settings = { DATA_DIR: folder.path, SMTP_URL: smtp.url, MAIL_FROM: 'steward@acme.test' };

@@ -23,7 +23,7 @@ stopping.after.each(({ smtp }) => smtp.close());
 const mailsOf = (app: TestApp) => app.db().selectFrom('outbox_mails').selectAll().execute();
 const PLENTY = 50;
 
-stopping('lets what is being sent come to its end, and takes nothing more', async ({ app, smtp }) => {
+stopping('completes the mail that is being sent, and claims no more', async ({ app, smtp }) => {
   await invite(app, PLENTY);
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
   worker.start();
@@ -40,7 +40,7 @@ stopping('lets what is being sent come to its end, and takes nothing more', asyn
   }
 });
 
-stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) => {
+stopping('aborts a hanging mail in time, and delays it', async ({ app, smtp }) => {
   await invite(app, PLENTY);
   smtp.faults.sender = () => 'hang';
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, stopMs: 200 });
@@ -57,12 +57,12 @@ stopping('cuts off in time what hangs, and puts it off', async ({ app, smtp }) =
   for (const mail of tried) {
     assert.is(typeof mail.last_error, 'string');
     assert.is(mail.failed_at, null);
-    // Put off by a minute or so, not held for the rest of its lease.
+    // Delayed by about a minute, not kept for the rest of the lease.
     assert.ok(mail.next_attempt_at.getTime() - app.clock.now().getTime() < 2 * 60_000);
   }
 });
 
-stopping('does nothing when it was never started, or is stopped twice', async ({ app, smtp }) => {
+stopping('can be stopped without a start, and twice', async ({ app, smtp }) => {
   const worker = openWorker({ ...backendOf(app), clock: systemClock }, { smtpUrl: smtp.url });
 
   await worker.stop();

@@ -12,7 +12,7 @@ type Settings = NonNullable<Parameters<typeof openWorker>[1]>;
 
 const MINUTES_MS = 300_000;
 
-const workers = suite<Context>('the mail worker');
+const workers = suite<Context>('mail worker');
 
 workers.before(async (context) => {
   context.app = await startTestApp();
@@ -24,7 +24,7 @@ workers.before.each(async (context) => {
 });
 workers.after.each(({ smtp }) => smtp.close());
 
-/** With real time, as nobody advances a clock between a failure and what comes of it. */
+/** A worker with real time, so that retries become due without advancing a clock. */
 const workerOf = ({ app, smtp }: Context, settings: Settings = {}) =>
   openWorker(
     { ...backendOf(app), clock: systemClock },
@@ -33,7 +33,7 @@ const workerOf = ({ app, smtp }: Context, settings: Settings = {}) =>
 
 const isSent = async (app: TestApp, email: string) => (await mailTo(app, email)).sent_at !== null;
 
-/** The test clock that the invitation was made by is ahead of real time, or behind. */
+/** Makes mails due in real time, because they were created with the test clock. */
 const makeDue = (app: TestApp) =>
   app
     .db()
@@ -41,7 +41,7 @@ const makeDue = (app: TestApp) =>
     .set({ next_attempt_at: new Date(0), created_at: systemClock.now() })
     .execute();
 
-workers('sends what is owed, in the name of the client, and counts it', async (context) => {
+workers('sends due mails in the name of the client, and counts them', async (context) => {
   const { app, smtp } = context;
   const [email = ''] = await invite(app, 1);
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
@@ -66,7 +66,7 @@ workers('sends what is owed, in the name of the client, and counts it', async (c
   assert.is(opened.email, email);
 });
 
-workers('is woken by a new mail, though it looks by itself only in minutes', async (context) => {
+workers('is woken by a new mail long before its next poll', async (context) => {
   const { app, smtp } = context;
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
   worker.start();
@@ -86,7 +86,7 @@ workers('is woken by a new mail, though it looks by itself only in minutes', asy
   assert.ok(ms < 5_000, `${Math.round(ms)} ms`);
 });
 
-workers('tries again what the server puts off, and says the same message id', async (context) => {
+workers('retries after a temporary error, with the same message id', async (context) => {
   const { app, smtp } = context;
   const [put = '', lost = ''] = await invite(app, 2);
   await makeDue(app);
@@ -103,7 +103,7 @@ workers('tries again what the server puts off, and says the same message id', as
   await until('both are sent', async () => (await isSent(app, put)) && (await isSent(app, lost)));
   await worker.stop();
 
-  // The one whose answer was lost has come twice, and says so.
+  // The mail whose response was lost was sent twice, with the same message id.
   assert.equal(smtp.recipients().sort(), [put, lost, lost].sort());
   const twice = smtp.taken.filter(({ to }) => to.includes(lost));
   const ids = await Promise.all(twice.map(async (mail) => (await parseMail(mail)).messageId));
@@ -111,7 +111,7 @@ workers('tries again what the server puts off, and says the same message id', as
   assert.is((await mailTo(app, put)).attempts, 2);
 });
 
-workers('gives up a mail whose recipient is refused, and says why', async (context) => {
+workers('gives up on a mail with a refused recipient, and records the reason', async (context) => {
   const { app, smtp } = context;
   const [email = ''] = await invite(app, 1);
   await makeDue(app);
@@ -127,7 +127,7 @@ workers('gives up a mail whose recipient is refused, and says why', async (conte
   assert.match(mail.last_error ?? '', 'No such mailbox here');
 });
 
-workers('is woken by somebody who wants a mail tried again', async ({ app, smtp }) => {
+workers('is woken by mail.retry', async ({ app, smtp }) => {
   const [email = ''] = await invite(app, 1);
   smtp.faults.recipient = () => ({ status: 550 });
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url, pollMs: MINUTES_MS });
@@ -155,7 +155,7 @@ workers('sends password mails before a thousand invitations', async (context) =>
   assert.ok(smtp.recipients().slice(0, 5).includes(ADA));
 });
 
-workers('keeps to the bound on mails a minute with another one', async (context) => {
+workers('respects the limit of mails per minute together with another worker', async (context) => {
   const { app, smtp } = context;
   await invite(app, 40);
   const settings = { smtpUrl: smtp.url, perMinute: 12 };
@@ -173,7 +173,7 @@ workers('keeps to the bound on mails a minute with another one', async (context)
   await Promise.all(pair.map((worker) => worker.stop()));
 });
 
-workers('without a mail server sends nothing, and makes password mails ready to be read', async ({ app }) => {
+workers('sends nothing without a mail server, but creates the links of password mails', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   await app.db().deleteFrom('rate_limits').execute();
   await app.as(null).passwords.requestReset({ email: ADA });

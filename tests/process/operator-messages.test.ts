@@ -10,7 +10,7 @@ import { runCommand, startService } from '../support/service-process.ts';
 
 const messages = suite('messages to operators');
 
-messages('a missing file gets one line that names it, from every command that reads one', async () => {
+messages('every command names a missing file in one line', async () => {
   await using folder = await makeScratchFolder();
   const settings = { DATA_DIR: folder.join('data'), APP_STORE: `file:${folder.join('store')}` };
 
@@ -27,7 +27,7 @@ messages('a missing file gets one line that names it, from every command that re
   }
 });
 
-messages('apps list fails for an app that the store does not have', async () => {
+messages('apps list fails for an unknown app', async () => {
   await using folder = await makeScratchFolder();
   const outcome = await runCommand(['apps', 'list', 'unknown'], { APP_STORE: `file:${folder.path}` });
 
@@ -35,7 +35,7 @@ messages('apps list fails for an app that the store does not have', async () => 
   assert.is(outcome.stderr, 'The store has no package of an app unknown.\n');
 });
 
-messages('apps publish says when the same bytes are in the store already', async () => {
+messages('apps publish says if the store already has the same bytes', async () => {
   await using folder = await makeScratchFolder();
   const settings = { APP_STORE: `file:${folder.join('store')}` };
   const file = folder.join('sales-1.0.0.tgz');
@@ -49,7 +49,7 @@ messages('apps publish says when the same bytes are in the store already', async
   assert.match(again.stdout, /^sales 1\.0\.0 is already in the store, with the same bytes\nSHA-256 /);
 });
 
-messages('migrate says which privileges a role lacks', async () => {
+messages('migrate names the missing privileges of a role', async () => {
   await using server = await startExternalDatabase();
   const { settings, connection } = await server.makeDatabase();
   const owner = new Client(connection);
@@ -66,7 +66,7 @@ messages('migrate says which privileges a role lacks', async () => {
   );
 });
 
-messages('standard output has nothing but JSON where it is not a terminal', async () => {
+messages('standard output contains only JSON if it is not a terminal', async () => {
   await using folder = await makeScratchFolder();
   await using service = await startService('serve', { DATA_DIR: folder.path });
   const { stdout, stderr } = await service.kill('SIGTERM');

@@ -9,7 +9,7 @@ const FIXTURES = join(import.meta.dirname, '../fixtures/runner');
 
 type Run = { status: number; output: string; lastLine: string | undefined };
 
-/** Runs fixtures; none of them needs a database, so the runner is told that there is a server. */
+/** Runs fixtures. None of them needs a database, so that a fake server is enough. */
 const run = (part: string, ...options: string[]): Promise<Run> =>
   new Promise((resolve) => {
     const env = { ...process.env, STEWARD_TEST_SERVER: 'none' };
@@ -28,7 +28,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** A killed process is there until its parent, or the system for an orphan, has taken notice. */
+/** A killed process exists until its parent, or the system for an orphan, has reaped it. */
 const endsSoon = async (pid: number): Promise<boolean> => {
   for (let tries = 0; tries < 500 && isAlive(pid); tries++) await sleep(10);
   return !isAlive(pid);
@@ -36,7 +36,7 @@ const endsSoon = async (pid: number): Promise<boolean> => {
 
 const test = suite('the test runner');
 
-test('passes a file whose tests all passed', async () => {
+test('passes a file if all its tests passed', async () => {
   const { status, output, lastLine } = await run('passes.test');
 
   assert.is(status, 0, output);
@@ -76,7 +76,7 @@ for (const [fixture, fault, expected] of FALSE_GREENS) {
   });
 }
 
-test('ends a file that takes too long, with the processes it has started', async () => {
+test('ends a file that takes too long, and the processes that it started', async () => {
   const { status, output, lastLine } = await run('hangs', '--timeout-seconds', '5');
 
   assert.is(status, 1);
@@ -85,7 +85,7 @@ test('ends a file that takes too long, with the processes it has started', async
   assert.ok(await endsSoon(Number(/started (\d+)/.exec(output)?.[1])));
 });
 
-test('runs the files behind those with faults, whatever became of their process', async () => {
+test('runs the remaining files after one whose process failed', async () => {
   const { status, output, lastLine } = await run('exits-early', 'bad-exit', 'fails.test', 'passes.test');
 
   assert.is(status, 1);

@@ -11,7 +11,7 @@ const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct hors
 
 const together = suite('services that start together on one empty database');
 
-together('all come up, and what is made at the first start is made once', async () => {
+together('all start, and create the initial data once', async () => {
   await using folder = await makeScratchFolder();
   await using server = await startExternalDatabase();
   const { settings, connection } = await server.makeDatabase();

@@ -48,7 +48,7 @@ const startLoad = ({ address }: Service, token: string) => {
   return { seen, ended };
 };
 
-/** What `/readyz` answers until the service refuses connections. */
+/** The statuses of `/readyz` until the service refuses connections. */
 const watchReadiness = async ({ address }: Service): Promise<Set<string>> => {
   const seen = new Set<string>();
   for (;;) {

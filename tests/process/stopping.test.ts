@@ -11,10 +11,10 @@ import { type Service, startService } from '../support/service-process.ts';
 
 const REQUESTS = 8;
 const INVITATIONS_EACH = 400;
-/** Keeps its connections for as long as the server lets it. */
+/** Keeps its connections until the server closes them. */
 const agent = new Agent({ keepAlive: true, timeout: 0 });
 
-/** Sends a request but for its body's last byte. `Expect` makes the server say that it has begun with it. */
+/** Sends a request without the last byte of its body. `Expect` makes the server confirm that it has read the headers. */
 const beginRequest = async (service: Service, token: string, body: string) => {
   const outgoing = request(`${service.address}/api/v1/jb/users/invitations/`, {
     method: 'POST',
@@ -48,7 +48,7 @@ const bulkOf = (signal: string, index: number): string =>
   );
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-const stopping = suite<{ folder: Folder }>('a service that is told to stop');
+const stopping = suite<{ folder: Folder }>('graceful shutdown');
 
 stopping.before(async (context) => {
   context.folder = await makeScratchFolder();
@@ -56,7 +56,7 @@ stopping.before(async (context) => {
 stopping.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  stopping(`answers what is under way at ${signal}, and leaves no process behind`, async ({ folder }) => {
+  stopping(`completes running requests after ${signal}, and leaves no process`, async ({ folder }) => {
     await using service = await startService('demo', { DATA_DIR: folder.path });
     const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
     const requests = await Promise.all(
@@ -66,7 +66,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const started = performance.now();
     const ending = service.kill(signal);
     await until('the service is stopping', () => service.output.stdout.includes(`Stopping: ${signal}`));
-    // As npm does, which hands on a signal that the whole group has had already.
+    // npm also forwards a signal that the whole process group has already received.
     process.kill(service.pid, signal);
     const answers = await Promise.all(requests.map((finish) => finish()));
     const { code, stderr } = await ending;
@@ -82,7 +82,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-stopping('waits no longer when it is told again after a while', async ({ folder }) => {
+stopping('ends at once after a second signal', async ({ folder }) => {
   await using service = await startService('demo', { DATA_DIR: folder.path });
   const { hostname: host, port } = new URL(service.address);
   const socket = connect(Number(port), host).on('error', () => {});
@@ -100,7 +100,7 @@ stopping('waits no longer when it is told again after a while', async ({ folder 
   await until('the database has stopped', async () => (await serverProcesses(folder.path)).length === 0);
 });
 
-stopping('does not wait for connections that carry no request', async ({ folder }) => {
+stopping('does not wait for idle connections', async ({ folder }) => {
   await using service = await startService('demo', { DATA_DIR: folder.path });
   const { hostname: host, port } = new URL(service.address);
   const sockets = ['', 'GET /healthz HT', 'GET /healthz HTTP/1.1\r\nhost: x\r\n'].map((start) => {
@@ -113,7 +113,7 @@ stopping('does not wait for connections that carry no request', async ({ folder 
 
   const { code } = await service.kill('SIGTERM');
 
-  // Had it waited for them, it would have been ended by its own deadline, with 1.
+  // If it had waited, its deadline would have ended it with status 1.
   assert.is(code, 0);
   for (const socket of sockets) socket.destroy();
 });

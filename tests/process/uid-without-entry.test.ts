@@ -6,7 +6,7 @@ import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 
-/** As `docker run --user` uses: without an entry in /etc/passwd. */
+/** Like `docker run --user`: without an entry in /etc/passwd. */
 const UID = 52_345;
 const SETPRIV = '/usr/bin/setpriv';
 const AS_UID = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
@@ -37,7 +37,7 @@ withoutEntry('serves with the embedded database', async () => {
   assert.equal(await serverProcesses(folder.path), []);
 });
 
-withoutEntry('is refused in one line, with the way out, where user namespaces are denied', async () => {
+withoutEntry('is refused in one line with a solution if user namespaces are denied', async () => {
   if (!canRun(process.execPath, '--version'))
     return console.log('Left out a refused start: only root can start it as another uid.');
   await using folder = await ownedFolder();

@@ -16,13 +16,13 @@ import { CHURN, SALES } from '../support/usage.ts';
 
 const KILLS = 10;
 const BATCH = 40;
-/** Acknowledged between two kills, so that each finds ingestion under way. */
+/** Batches acknowledged between two kills, so that ingestion is running at each of them. */
 const BETWEEN_KILLS = 6;
 const PASSWORD = 'steward-demo-1';
 
 type Writing = { service: Service; token: string; acknowledged: Set<string>; isOver: boolean };
 
-/** A batch tells itself apart by its action; a repeat is known by ids of its entries, or by a key of the whole. */
+/** A batch is identified by its action; repeats are detected by entry ids or an idempotency key. */
 const newBatch = (byId: boolean) => {
   const name = randomUUID().replaceAll('-', '').toUpperCase();
   const body = Array.from({ length: BATCH }, (_, n) => ({
@@ -35,7 +35,7 @@ const newBatch = (byId: boolean) => {
   return { action: `B_${name}`, body, headers: byId ? {} : { 'idempotency-key': name } };
 };
 
-/** Sends each batch until it is acknowledged, by whichever service is there. */
+/** Sends each batch until a service acknowledges it. */
 const write = async (writing: Writing, appId: string, byId: boolean): Promise<void> => {
   while (!writing.isOver) {
     const { action, body, headers } = newBatch(byId);
@@ -51,7 +51,7 @@ const write = async (writing: Writing, appId: string, byId: boolean): Promise<vo
   }
 };
 
-/** The postmaster comes first, and takes others with it. */
+/** The first process is the postmaster; killing it ends the others. */
 const end = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
@@ -60,7 +60,7 @@ const end = (pid: number): void => {
   }
 };
 
-/** How often each batch is in the log, and where rollups are wrong. */
+/** The number of copies of each batch in the log, and the incorrect rollups. */
 const inspect = async (dataDir: string) => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
   const orm = await openDatabase(connection);
@@ -79,9 +79,9 @@ const inspect = async (dataDir: string) => {
   return { counts: new Map(rows.map(({ action, count }) => [action, count])), faults };
 };
 
-const killed = suite('ingestion that is killed');
+const killed = suite('usage ingestion with kills');
 
-killed('has every acknowledged entry once, and rollups equal to a recount, after ten kills', async () => {
+killed('stores every acknowledged entry once, with correct rollups, after ten kills', async () => {
   await using folder = await makeScratchFolder();
   const settings = { DATA_DIR: folder.path };
   let service = await startService('demo', settings);
@@ -104,7 +104,7 @@ killed('has every acknowledged entry once, and rollups equal to a recount, after
     if (kill % 2 === 0) await service.kill('SIGKILL');
     else {
       for (const pid of await serverProcesses(folder.path)) end(pid);
-      // It cannot go on without its database, and says so by its status.
+      // The service exits without its embedded database.
       assert.is((await service.ended).code, 1);
     }
     service = await startService('serve', settings);

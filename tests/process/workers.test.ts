@@ -21,7 +21,7 @@ workers.after(({ folder }) => folder[Symbol.asyncDispose]());
 const start = async ({ path }: Folder): Promise<Service> =>
   startService('demo', { DATA_DIR: path, WORKERS: String(WORKERS), LOG_LEVEL: 'info' });
 
-/** Those of its children that serve: the embedded server's watchdog is another. */
+/** The worker processes, without the watchdog of the embedded server. */
 const workersOf = async ({ pid }: Service): Promise<number[]> => {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {
@@ -40,7 +40,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Which workers have answered, by the lines of the log. */
+/** The workers that have responded, according to the log. */
 const answering = ({ output }: Service): Set<number> =>
   new Set(
     [...output.stdout.matchAll(/"worker":(\d+).*"msg":"request completed"/g)].map(([, number]) =>
@@ -48,7 +48,7 @@ const answering = ({ output }: Service): Set<number> =>
     ),
   );
 
-/** Each asks on a connection of its own: it is connections that workers share. */
+/** Uses a new connection for each request, because workers share connections and not requests. */
 const ask = (service: Service): Promise<Response> =>
   fetch(`${service.address}/healthz`, { headers: { connection: 'close' } });
 
@@ -65,7 +65,7 @@ const isPortFree = ({ address }: Service): Promise<boolean> =>
     socket.on('close', () => socket.destroy());
   });
 
-workers('serve on one port, say in the log who they are, and all end with SIGTERM', async ({ folder }) => {
+workers('serve on one port, log their number, and all end with SIGTERM', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
   const pids = await workersOf(service);
@@ -87,7 +87,7 @@ workers('serve on one port, say in the log who they are, and all end with SIGTER
   assert.ok(await isPortFree(service));
 });
 
-workers('come back when they are killed, while the others go on', async ({ folder }) => {
+workers('are restarted after a kill, while the others keep running', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
   const [killed = 0, other] = await workersOf(service);
@@ -104,7 +104,7 @@ workers('come back when they are killed, while the others go on', async ({ folde
   assert.equal(pids.filter(isAlive), []);
 });
 
-workers('end when the first process is killed, and the database with them', async ({ folder }) => {
+workers('end together with the database when the first process is killed', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
   const pids = await workersOf(service);
@@ -116,12 +116,12 @@ workers('end when the first process is killed, and the database with them', asyn
   assert.ok(await isPortFree(service));
 });
 
-workers('that cannot start end it all, with one report of why', async () => {
+workers('end the service if they cannot start, with one error message', async () => {
   await using scratch = await makeScratchFolder();
   const { code, stdout, stderr } = await runCommand(['serve'], {
     DATA_DIR: scratch.path,
     WORKERS: String(WORKERS),
-    // Without TLS to negotiate, the first process does not connect: each worker finds out.
+    // Without TLS, the first process does not connect, so that each worker fails.
     DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x?sslmode=disable',
     SECRET_KEY: 'a secret key that only tests ever use',
   });
