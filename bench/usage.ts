@@ -11,7 +11,7 @@ const PARTS = ['streams', 'lists', 'writing'] as const;
 type Part = (typeof PARTS)[number];
 
 const LIST_REQUESTS = 300;
-/** As many as there are apps. */
+/** One site per app. */
 const SITES = 200;
 
 const HELP = `

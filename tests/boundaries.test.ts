@@ -6,8 +6,8 @@ import * as assert from 'uvu/assert';
 const PROJECT = join(import.meta.dirname, '..');
 
 /**
- * What each folder may import of the project; itself is always allowed. `type` means types only. Whatever is
- * not listed wires the parts together (main, cli, app, demo) and may import everything.
+ * What each folder may import besides itself; `type` means types only. Unlisted folders and files (main, cli, app, demo) wire
+ * the parts together and may import everything.
  */
 const ARROWS: Record<string, string[]> = {
   entities: [],
@@ -23,7 +23,7 @@ const ARROWS: Record<string, string[]> = {
   'src/client': ['src/lib', 'type routers'],
 };
 
-/** Only these may know the packages of HTTP, tRPC, the database and S3. */
+/** Only these folders may import the packages of HTTP, tRPC, the database and S3. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
@@ -89,7 +89,7 @@ boundaries('keeps the packages of HTTP, tRPC, the database and S3 in their folde
   assert.equal(strays, []);
 });
 
-boundaries('loads the S3 client only where a bucket is the store', async () => {
+boundaries('loads the S3 client only for a store in a bucket', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
   const source = await readFile(join(PROJECT, 'src/adapters/package-store/open-package-store.ts'), 'utf8');

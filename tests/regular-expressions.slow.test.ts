@@ -12,26 +12,26 @@ import { regexLiterals } from './support/regex-literals.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 const KIB = 1024;
-/** Grown step by step, so that what takes exponential time is found before it hangs. */
+/** Growing lengths, so that exponential time is detected before the test hangs. */
 const SIZES = [32, 256, KIB, 4 * KIB, 16 * KIB];
-/** Of processor time for 16 KiB: a linear expression takes 0.1 ms, a quadratic one 100 ms. */
+/** Limit of CPU time for 16 KiB: a linear expression takes 0.1 ms, a quadratic one 100 ms. */
 const SUSPECT_MS = 10;
-/** From 16 KiB to 64 KiB: 4 is linear, 16 is quadratic. */
+/** Limit of growth from 16 KiB to 64 KiB: 4 is linear, 16 is quadratic. */
 const MAX_GROWTH = 8;
 
-/** Quadratic ones whose text cannot be long, and why. */
+/** Quadratic expressions whose text cannot be long, and why. */
 const BOUNDED: Record<string, string> = {
   [String(/\d+$/)]: 'of a handle, which is made of an address of at most 254 characters',
   [String(/\/+$/)]: 'of a setting of the operator, and of an option of the client',
 };
 
-/** One of each kind of character that expressions tell apart. */
+/** One of each class of characters that expressions distinguish. */
 const COMMON = [...'aZ0 \t\n\r-_.,:;/%@"\'<&=[(\\', '\u00e9', '\u2028', '\u{1f600}', '\ud800', '\0'];
 const ENDS = ['', '\n', '!', '\0', 'a@'];
 
 type Work = (text: string) => unknown;
 
-/** Texts that repeat what the expression has a word for. */
+/** Texts that repeat the literal characters of the expression. */
 const repeatedParts = ({ source }: RegExp): string[] => {
   const signs = [...new Set(source.replaceAll(/\\[a-zA-Z]/g, ''))].filter(
     (sign) => !'\\()?*+{}|^$'.includes(sign),
@@ -54,7 +54,7 @@ const isSuperlinear = (work: Work, part: string, end: string): boolean => {
   for (const size of SIZES) {
     const text = textOf(size);
     if (cpuMs(work, text) < SUSPECT_MS) continue;
-    // Compiling and collecting garbage take time, too.
+    // Compilation and garbage collection take time too.
     const ms = leastMs(work, text);
     if (ms < SUSPECT_MS) continue;
     if (size < 16 * KIB) return true;
@@ -92,7 +92,7 @@ expressions('take time in proportion to the text', async () => {
   assert.equal(slow, []);
 });
 
-/** What is put together by `new RegExp`, or taken from zod. */
+/** Expressions that are built with `new RegExp` or come from zod. */
 const COMPOSED: Record<string, Work> = {
   hasCredentialLine,
   withoutSecrets,

@@ -10,8 +10,8 @@ import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
- * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or every quick one; `--all` the
- * slow ones too. Files whose path contains a value of `--first` run before the others.
+ * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` includes
+ * the slow ones. Files whose path contains a value of `--first` run before the others.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
@@ -23,28 +23,28 @@ const { values, positionals: parts } = parseArgs({
   },
 });
 
-/** Databases and password hashing keep a core busy each; the machines that run this have two. */
+/** The tests and their database need a core each; CI machines have two. */
 const AT_ONCE = 2;
 
 const PROJECT = dirname(import.meta.dirname);
 const FIXTURES = join('tests', 'fixtures');
 const dir = relative(PROJECT, resolve(values.dir));
 
-/** Tests that need programs that no npm package has. Where these are missing, the run says so and leaves the tests out. */
+/** These tests need programs that no npm package provides. Without them the runner skips the tests and says so. */
 const BROWSER_TESTS = join('tests', 'browser');
 const POOLER_TESTS = join('tests', 'pgbouncer');
 
-/** Packs and installs the package, which takes minutes: only when asked for by name, as `.ci/run` does. */
+/** Packs and installs the package, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
 
-/** Needs Debian's PostgreSQL, Patroni, etcd and HAProxy, and minutes: only when asked for by name. */
+/** Needs Debian's PostgreSQL, Patroni, etcd and HAProxy, and takes minutes: runs only if named. */
 const FAILOVER_TESTS = join('tests', 'failover');
 
-/** They start programs, and take longer than all the others: left to `--all`, and to who asks for a part. */
+/** These start programs and take longer than all others: they run with `--all` or if named. */
 const PROGRAM_TESTS = ['browser', 'process', 'pgbouncer', 'bench', 'examples', 'openapi-client'].map((name) =>
   join('tests', name),
 );
-/** So are those that take seconds each, for the lots of data or the many rounds that they need. */
+/** The same applies to files that take seconds because of much data or many rounds. */
 const SLOW = '.slow.test.ts';
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
@@ -54,7 +54,7 @@ const leftOut = [
   ...(isBrief ? PROGRAM_TESTS : []),
 ];
 
-/** The runner's own fixtures fail on purpose: they are found only when they are what `--dir` asks for. */
+/** The fixtures of the runner fail on purpose: they run only with `--dir`. */
 const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
   !leftOut.some((folder) => file.startsWith(folder)) &&
@@ -81,7 +81,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
   return { files: runnable, areAnyMissing: runnable.length < files.length };
 };
 
-/** What a test tells also when all went well: a figure, as comments stand in TAP, or what it has left out. */
+/** Output that is shown even if a file passes: comments as in TAP, and skipped tests. */
 const REMARK = /^(# |Left out ).*$/gm;
 
 const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict> => {
@@ -98,8 +98,8 @@ const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict>
   return verdict;
 };
 
-/** Takes one file after the other to the same process, and to a new one after a fault, which may have left anything. */
-const runInTurn = async (
+/** Runs files one after another in the same process. A failure may change its state, so a new process follows. */
+const runSequentially = async (
   queue: Iterator<string>,
   verdicts: Verdict[],
   options: TestProcessOptions,
@@ -132,7 +132,7 @@ const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal)
   const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
   const queue = files.values();
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => runInTurn(queue, verdicts, options)));
+    await Promise.all(Array.from({ length: AT_ONCE }, () => runSequentially(queue, verdicts, options)));
   } finally {
     await server.stop();
   }
@@ -153,7 +153,7 @@ try {
 }
 
 const sum = (key: 'passed' | 'failed') => verdicts.reduce((total, verdict) => total + verdict[key], 0);
-// Files that were not run, for whatever reason, count as failed.
+// Files that did not run for any reason count as failed.
 const failed = sum('failed') + files.length - verdicts.length + outside;
 console.log(`${sum('passed')} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

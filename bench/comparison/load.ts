@@ -89,7 +89,7 @@ const rotate = <T>(items: readonly T[], first: number): T[] => {
   return [...items.slice(start), ...items.slice(0, start)];
 };
 
-/** Only requests that need it are built anew each time they are sent. */
+/** Only requests with unique tokens are rebuilt each time they are sent. */
 const withUniqueTokens = (request: HttpRequest): autocannon.Request => {
   const { body } = request;
   if (!body?.includes(UNIQUE_TOKEN)) return { ...request };

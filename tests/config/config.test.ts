@@ -27,13 +27,13 @@ config('has the documented defaults', () => {
   assert.equal([read.tokenIdleDays, read.invitationDays, read.demo], [90, 14, false]);
 });
 
-config('names every fault at once, and never repeats a value', () => {
+config('reports all errors at once, and never repeats a value', () => {
   const faults = faultsOf({
     PORT: '80a',
     BASE_URL: 'ftp://host',
     DATABASE_URL: 'mysql://me:hunter2@host/db',
     SECRET_KEY: 'short-secret',
-    ADMIN_EMAIL: 'nobody',
+    ADMIN_EMAIL: 'not an address',
     APP_STORE: 'nfs:/x',
     DEMO: 'maybe',
   });
@@ -48,7 +48,7 @@ config('names every fault at once, and never repeats a value', () => {
   assert.not.match(faults.join(), /hunter2|short-secret/);
 });
 
-config('APP_URL must be an address with a place for the app', () => {
+config('APP_URL must be a URL with a placeholder for the app', () => {
   const urlOf = (APP_URL: string) => readConfig({ APP_URL }).appUrl;
 
   assert.is(urlOf('https://data.example.com/{slug}/'), 'https://data.example.com/{slug}/');
@@ -59,14 +59,14 @@ config('APP_URL must be an address with a place for the app', () => {
   }
 });
 
-config('requires a key with a database of one’s own', () => {
+config('requires a secret key with an external database', () => {
   assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db' }), [
     'SECRET_KEY: is required with DATABASE_URL',
   ]);
   assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db', SECRET_KEY: 'k'.repeat(32) }), []);
 });
 
-config('reads a database URL, a Unix socket included', () => {
+config('reads a database URL, including a Unix socket', () => {
   const read = (url: string) => readConfig({ DATABASE_URL: url, SECRET_KEY: 'k'.repeat(32) }).database;
 
   assert.equal(read('postgres://me:p%40ss@db.test:6000/steward'), {
@@ -81,7 +81,7 @@ config('reads a database URL, a Unix socket included', () => {
   assert.is(read('postgres://me:p@/steward?host=/run/pg')?.host, '/run/pg');
 });
 
-config('counts an empty setting as absent', () => {
+config('treats an empty setting as missing', () => {
   assert.is(readConfig({ PORT: '', BASE_URL: '' }).port, 8000);
 });
 

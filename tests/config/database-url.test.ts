@@ -54,7 +54,7 @@ urls('reads several hosts, each with its port', () => {
   assert.equal(read('/db?host=h1,h2&port=6000,6001').fallbackHosts, [{ host: 'h2', port: 6001 }]);
 });
 
-urls('keeps the port of a Unix socket, which has no TLS', () => {
+urls('keeps the port of a Unix socket, which never has TLS', () => {
   assert.equal(read('localhost:6000/db?host=/run/pg&sslmode=require'), {
     host: '/run/pg',
     port: 6000,
@@ -65,7 +65,7 @@ urls('keeps the port of a Unix socket, which has no TLS', () => {
   assert.is(read('%2Frun%2Fpg/db').host, '/run/pg');
 });
 
-urls('reads what a session is to be', () => {
+urls('reads session settings', () => {
   const session = read(
     'h/db?target_session_attrs=read-write&application_name=a%20b&connect_timeout=3&options=-c%20a=1+2',
   );
@@ -99,7 +99,7 @@ urls('reads sslmode as libpq does', ({ folder }) => {
   );
 });
 
-urls('refuses what it cannot use, by the name of the parameter and without its value', ({ folder }) => {
+urls('refuses unsupported parameters by name, without the value', ({ folder }) => {
   const ca = folder.join('ca.pem');
   const certificate = folder.join('client.pem');
   const faults: [rest: string, fault: string][] = [

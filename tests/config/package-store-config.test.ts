@@ -31,7 +31,7 @@ store('name a bucket, and a prefix without slashes at its ends', () => {
   assert.equal(read({ APP_STORE: 's3://apps/A/b_c.d/' }), { ...AWS, bucket: 'apps', prefix: 'A/b_c.d' });
 });
 
-store('put the bucket into the path at servers other than AWS, unless told otherwise', () => {
+store('put the bucket into the path by default for servers other than AWS', () => {
   const pathStyle = (env: Record<string, string>): unknown => {
     const found = read({ APP_STORE: 's3://apps', ...env });
     return found.kind === 's3' && found.pathStyle;
@@ -45,7 +45,7 @@ store('put the bucket into the path at servers other than AWS, unless told other
   assert.is(pathStyle({ APP_STORE_PATH_STYLE: '1' }), true);
 });
 
-store('take the region from the AWS client’s settings unless they name their own', () => {
+store('take the region from the AWS client’s settings by default', () => {
   const region = (env: Record<string, string>): unknown => {
     const found = read({ APP_STORE: 's3://apps', ...env });
     return found.kind === 's3' && found.region;

@@ -32,7 +32,7 @@ secretKey('is created once, with mode 0600', async ({ folder, file }) => {
   assert.equal(await readdir(folder.path), ['secret-key']);
 });
 
-secretKey('is the same for starts at the same time', async ({ folder, file }) => {
+secretKey('is the same for concurrent starts', async ({ folder, file }) => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => loadSecretKey(folder.path)));
 
   assert.is(new Set(keys).size, 1);
@@ -66,7 +66,7 @@ for (const mode of [0o660, 0o604, 0o602, 0o640]) {
 }
 
 secretKey('is refused as the file of another user', async ({ folder, file }) => {
-  // Only root can give a file away.
+  // Only root can change the owner of a file.
   if (!isRoot) return;
   await writeFile(file, KEY, { mode: 0o600 });
   await chown(file, 65533, 65533);

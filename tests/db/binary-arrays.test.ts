@@ -6,13 +6,13 @@ import { appSuite } from '../support/app-suite.ts';
 
 const arrays = appSuite('binary arrays');
 
-/** What PostgreSQL can hold: no NUL, and no half of a surrogate pair. */
+/** Text that PostgreSQL can store: without NUL and lone surrogates. */
 const text = fc
   .oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }))
   .map((given) => given.replaceAll('\0', ''))
   .filter((given) => given.isWellFormed());
 
-arrays('of texts are read by PostgreSQL as they are', async ({ app }) => {
+arrays('of text are read by PostgreSQL unchanged', async ({ app }) => {
   const texts = fc.array(fc.option(text), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(texts, async (given) => {
@@ -39,7 +39,7 @@ arrays('of JSON keep its text', async ({ app }) => {
   );
 });
 
-arrays('of moments are exact to the millisecond', async ({ app }) => {
+arrays('of timestamps are exact to the millisecond', async ({ app }) => {
   const time = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
   await fc.assert(
     fc.asyncProperty(fc.array(time, { minLength: 1, maxLength: 20 }), async (given) => {

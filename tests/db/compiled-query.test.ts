@@ -4,7 +4,7 @@ import { prepared } from '../../src/db/compiled-query.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, GRACE } from '../support/test-app.ts';
 
-const statements = appSuite('statements that are compiled once');
+const statements = appSuite('compiled queries');
 
 const namesOf = () => {
   let built = 0;
@@ -20,7 +20,7 @@ const namesOf = () => {
   return { read, built: () => built };
 };
 
-statements('are run with ever new values, also at the same time', async ({ app }) => {
+statements('run with different values, also concurrently', async ({ app }) => {
   const { read, built } = namesOf();
   const em = app.orm.em.fork();
   const runs = Array.from({ length: 20 }, (_, run) =>
@@ -35,22 +35,19 @@ statements('are run with ever new values, also at the same time', async ({ app }
   );
 });
 
-statements(
-  'see what the transaction has done that they are run in, and nobody else does',
-  async ({ app }) => {
-    const { read } = namesOf();
-    const values = { emails: [ADA], suffix: '' };
-    const before = await read(app.orm.em.fork(), values);
-    const inside = await app.orm.em.fork().transactional(async (tx) => {
-      await tx.execute(`update users set first_name = 'Augusta' where email = '${ADA}'`);
-      const both = [await read(tx, values), await read(app.orm.em.fork(), values)];
-      await tx.execute(`update users set first_name = 'Ada' where email = '${ADA}'`);
-      return both.map((rows) => rows[0]?.name);
-    });
+statements('see uncommitted changes of their transaction only', async ({ app }) => {
+  const { read } = namesOf();
+  const values = { emails: [ADA], suffix: '' };
+  const before = await read(app.orm.em.fork(), values);
+  const inside = await app.orm.em.fork().transactional(async (tx) => {
+    await tx.execute(`update users set first_name = 'Augusta' where email = '${ADA}'`);
+    const both = [await read(tx, values), await read(app.orm.em.fork(), values)];
+    await tx.execute(`update users set first_name = 'Ada' where email = '${ADA}'`);
+    return both.map((rows) => rows[0]?.name);
+  });
 
-    assert.is(before[0]?.name, 'Ada');
-    assert.equal(inside, ['Augusta', 'Ada']);
-  },
-);
+  assert.is(before[0]?.name, 'Ada');
+  assert.equal(inside, ['Augusta', 'Ada']);
+});
 
 statements.run();

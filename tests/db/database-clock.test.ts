@@ -22,19 +22,19 @@ clocks.after(async ({ pool, drop }) => {
 const databaseMs = async (pool: pg.Pool): Promise<number> =>
   (await pool.query('select clock_timestamp() as now')).rows[0].now.getTime();
 
-clocks('tells the time of PostgreSQL on an instance whose clock is a day ahead', async ({ pool }) => {
+clocks('returns the time of PostgreSQL on an instance whose clock is a day ahead', async ({ pool }) => {
   const now = Date.now;
   Date.now = () => now() + DAY_MS;
   const clock = await createDatabaseClock(pool).finally(() => {
     Date.now = now;
   });
-  const [told, real] = [clock.now().getTime(), await databaseMs(pool)];
+  const [returned, actual] = [clock.now().getTime(), await databaseMs(pool)];
   clock.stop();
 
-  assert.ok(Math.abs(told - real) < MINUTE_MS, `${told - real} ms`);
+  assert.ok(Math.abs(returned - actual) < MINUTE_MS, `${returned - actual} ms`);
 });
 
-clocks('goes on, and does not jump with the clock of the instance', async ({ pool }) => {
+clocks('advances steadily when the clock of the instance jumps', async ({ pool }) => {
   const clock = await createDatabaseClock(pool);
   const before = clock.now().getTime();
   const now = Date.now;

@@ -21,7 +21,7 @@ const failureOf = async (attempt: Promise<unknown>): Promise<unknown> => {
 
 const away = suite('problemOfDatabaseError');
 
-away('takes a host for away that refuses at each of its addresses', async () => {
+away('reports database-unavailable for a host that refuses at each of its addresses', async () => {
   const socket = connect({
     host: 'database.test',
     port: await closedPort(),
@@ -38,19 +38,19 @@ away('takes a host for away that refuses at each of its addresses', async () => 
   assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
-away('takes a missing socket for away', async () => {
+away('reports database-unavailable for a missing socket', async () => {
   const error = await failureOf(once(connect('/nowhere/.s.PGSQL.5432'), 'connect'));
 
   assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
-away('does not take a missing file for a database that is away', async () => {
+away('does not report database-unavailable for other missing files', async () => {
   const error = await failureOf(readFile('/nowhere/at-all'));
 
   assert.is(problemOfDatabaseError(error), null);
 });
 
-away('says that the database has no disk space left', () => {
+away('reports a full disk of the database', () => {
   const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), {
     code: '53100',
   });
@@ -60,7 +60,7 @@ away('says that the database has no disk space left', () => {
   assert.is(problem?.message, 'The database has no disk space left.');
 });
 
-away('takes a session that was ended within a transaction for away', () => {
+away('reports database-unavailable for a session that was terminated in a transaction', () => {
   const error = Object.assign(new Error('terminating connection'), { code: '25P03' });
 
   assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');

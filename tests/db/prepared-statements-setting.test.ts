@@ -11,12 +11,12 @@ import { createTestDatabase } from '../support/test-database.ts';
 const TWICE = 'select $1::int * 2 as twice';
 const SECRET_KEY = 'a secret key that only tests ever use';
 
-/** What a connection has prepared after the same has been asked of it again and again, each way. */
+/** The prepared statements of a connection after repeated queries of each kind. */
 const preparedUnder = async (setting: string): Promise<string[]> => {
   const { connection: database, drop } = await createTestDatabase();
   const config = { ...readConfig({ PREPARED_STATEMENTS: setting }), database, secretKey: SECRET_KEY };
   const { connection } = await openDatabaseHost(config);
-  // Of one connection, so that it is the one that is asked.
+  // With a single connection, so that all queries use it.
   const orm = await openDatabase({ ...connection, poolSize: 1 });
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = await orm.em.getConnection().getNativeClient();
@@ -36,11 +36,11 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
 
 const setting = suite('PREPARED_STATEMENTS');
 
-setting('is obeyed by every pool: with 0 nothing is prepared by name', async () => {
+setting('is respected by every pool: with 0 no statement is prepared by name', async () => {
   assert.equal(await preparedUnder('0'), []);
 });
 
-setting('is on unless it is set', async () => {
+setting('is on by default', async () => {
   for (const setting of ['1', '']) {
     const prepared = await preparedUnder(setting);
     assert.is(prepared.filter((statement) => statement === TWICE).length, 3, 'one for each way');

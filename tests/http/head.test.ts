@@ -37,7 +37,7 @@ head('has the status and headers of GET for failures and pages', async ({ app })
   for (const path of [
     '/jb/users/?page=2&page_size=2',
     '/jb/users/?page=0',
-    '/jb/users/nobody/',
+    '/jb/users/unknown/',
     '/jb/none/',
   ]) {
     await sameAsGet(app, path, 'application/json');

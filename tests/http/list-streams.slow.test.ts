@@ -10,9 +10,9 @@ import { addUsers } from '../support/many-users.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
 
-const streams = appSuite('streams of lists');
+const streams = appSuite('streamed lists');
 
-/** Of 8 KB each: far more than sockets and buffers of a connection hold. */
+/** Users of 8 KB each: far more than the buffers of a connection hold. */
 const COUNT = 4_000;
 
 streams.before(async ({ app }) => {
@@ -22,7 +22,7 @@ streams.before(async ({ app }) => {
     where email like 'm%@many.test'`.execute(app.db());
 });
 
-/** Opens the list over a socket, of which nothing has been read. */
+/** Opens the list over a socket without reading from it. */
 const open = async (app: TestApp, as = ROOT): Promise<IncomingMessage> => {
   const authorization = `Token ${await app.tokenOf(as)}`;
   const url = `${app.server.listeningOrigin}/api/v1/jb/users/`;
@@ -36,7 +36,7 @@ const outcomeOf = async (response: IncomingMessage): Promise<string> => {
   return outcome.status === 'rejected' ? outcome.reason.code : outcome.value;
 };
 
-streams('hold no connection to the database while nobody takes them', async ({ app }) => {
+streams('hold no database connection while the client does not read', async ({ app }) => {
   const waiting = await Promise.all(Array.from({ length: 15 }, () => open(app)));
 
   await until('no statement runs', async () => (await busySessions(app)) === 0);
@@ -44,7 +44,7 @@ streams('hold no connection to the database while nobody takes them', async ({ a
   for (const response of waiting) response.destroy();
 });
 
-streams('end when their reader has gone', async ({ app }) => {
+streams('end when the client disconnects', async ({ app }) => {
   const response = await open(app);
   response.destroy();
   await once(response, 'close');
@@ -52,7 +52,7 @@ streams('end when their reader has gone', async ({ app }) => {
   assert.is((await app.send('GET /jb/sites/', { as: ROOT })).statusCode, 200);
 });
 
-streams('are each their own, however many there are and whoever hangs up', async ({ app }) => {
+streams('are independent of each other, also when some clients disconnect', async ({ app }) => {
   const whole = await outcomeOf(await open(app));
   const readAndLeave = async () => {
     const response = await open(app);
@@ -67,7 +67,7 @@ streams('are each their own, however many there are and whoever hangs up', async
   for (const text of await Promise.all(readings)) assert.ok(text === whole);
 });
 
-streams('show the apps of those who were given a new one meanwhile', async ({ app }) => {
+streams('show the apps of users whose apps change during the stream', async ({ app }) => {
   const response = await open(app);
   await sql`
     insert into apps (id, client_id, slug, label, created_at) values ('Young001', 1, 'young', 'Young', now())`.execute(
@@ -86,7 +86,7 @@ streams('show the apps of those who were given a new one meanwhile', async ({ ap
   assert.ok(emails.length > COUNT);
 });
 
-streams('end with the access of whoever reads', async ({ app }) => {
+streams('end when the reader loses access', async ({ app }) => {
   const response = await open(app, ACME);
   await app.db().updateTable('users').set({ is_active: false }).where('email', '=', ACME).execute();
   const reading = (async () => {
@@ -98,7 +98,7 @@ streams('end with the access of whoever reads', async ({ app }) => {
   assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ECONNRESET');
 });
 
-streams('that fail half-way are cut off rather than ended', async ({ app }) => {
+streams('are aborted if they fail halfway', async ({ app }) => {
   const response = await open(app);
   await sql`alter table users rename to gone`.execute(app.db());
   const outcome = await outcomeOf(response);
@@ -107,7 +107,7 @@ streams('that fail half-way are cut off rather than ended', async ({ app }) => {
   assert.is(outcome, 'ECONNRESET');
 });
 
-streams('are cut off when the database is lost, and the next is whole', async ({ app }) => {
+streams('are aborted when the database is lost, and the next one is complete', async ({ app }) => {
   const response = await open(app);
   const outcome = await app
     .db()
@@ -115,7 +115,7 @@ streams('are cut off when the database is lost, and the next is whole', async ({
     .execute(async (tx) => {
       await sql`lock table users`.execute(tx);
       const reading = outcomeOf(response);
-      await until('a piece waits for the lock, and loses its server', async () => {
+      await until('a chunk waits for the lock, and loses its server', async () => {
         const { rows } = await sql`
           select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db());

@@ -129,7 +129,7 @@ paging('returns an empty page past the end, which links to the last page', async
   assert.is(response.headers['x-count'], '8');
   assert.is(response.headers['x-next'], 'None');
   assert.is(response.headers['x-previous'], `${BASE}${PATH}?page=2&page_size=5`);
-  const nothing = await read(app, '/jb/users/?search=nobody-at-all&page=3');
+  const nothing = await read(app, '/jb/users/?search=no-match-at-all&page=3');
   assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
 });
 

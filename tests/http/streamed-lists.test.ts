@@ -8,11 +8,11 @@ import { appSuite } from '../support/app-suite.ts';
 import { addUsers, setUnusualValues } from '../support/many-users.ts';
 import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const texts = appSuite('lists as text');
-/** More than a piece holds, and than a statement answers. */
+const texts = appSuite('lists as JSON text');
+/** More users than one chunk holds and one query returns. */
 const COUNT = 2_500;
 
-/** Everybody who may list, among them an admin with an app of a client that is not theirs. */
+/** All kinds of callers, including an admin with an app of another client. */
 const LISTING = [ROOT, STAFF, ACME, GLOBEX];
 
 texts.before(async ({ app }) => {
@@ -34,7 +34,7 @@ const FILTERS: Record<string, Filter> = {
   'those of an app behind one': { app: 'sales', cursor: ADA },
   'the inactive': { is_active: false },
   'what is searched for': { search: 'many first 1' },
-  nobody: { search: 'nobody at all' },
+  none: { search: 'no match at all' },
 };
 
 const appsJson = (apps: unknown[]): string => toJson(apps, appWriter);
@@ -44,7 +44,7 @@ const bodyOf = async (app: TestApp, path: string, as: string): Promise<string> =
   return answer.statusCode === 200 ? answer.body : `${answer.statusCode}`;
 };
 
-/** The same by objects: their views, and what JSON.stringify makes of them. */
+/** The expected text: the views of the objects, by JSON.stringify. */
 const plain = async <T>(
   list: Promise<T[]>,
   json: (items: T[]) => string = JSON.stringify,
@@ -55,7 +55,7 @@ const plain = async <T>(
 };
 
 for (const [name, filter] of Object.entries(FILTERS)) {
-  texts(`are byte for byte what objects would be: ${name}`, async ({ app }) => {
+  texts(`are byte for byte like serialized objects: ${name}`, async ({ app }) => {
     const pairs = Object.entries(filter).map(([key, value]): [string, string] => [key, `${value}`]);
     const query = new URLSearchParams(pairs).toString();
     for (const as of LISTING) {
@@ -69,7 +69,7 @@ for (const [name, filter] of Object.entries(FILTERS)) {
   });
 }
 
-texts('are byte for byte what objects would be: apps', async ({ app }) => {
+texts('are byte for byte like serialized objects: apps', async ({ app }) => {
   await sql`
     update apps set label = E'"\\\\\n\t', help_html = '<b>\U+01F600', package_info = '{"a":["\\u0000",1e21]}'
     where slug = 'sales'`.execute(app.db());
@@ -85,7 +85,7 @@ texts('are byte for byte what objects would be: apps', async ({ app }) => {
   }
 });
 
-texts('bring the windows of apps forward, should they be of a former day', async ({ app }) => {
+texts('advance the usage windows of apps that are of an earlier day', async ({ app }) => {
   app.clock.advance(DAY_MS);
   const body = await bodyOf(app, '/jb/apps/', ROOT);
   app.clock.advance(-DAY_MS);
@@ -97,7 +97,7 @@ texts('bring the windows of apps forward, should they be of a former day', async
   app.clock.advance(-DAY_MS);
 });
 
-texts('are as many as there are, in more than one piece', async ({ app }) => {
+texts('contain all rows in more than one chunk', async ({ app }) => {
   const answer = await app.send('GET /jb/users/', { as: ROOT });
   const emails = answer.json().map(({ email }: { email: string }) => email);
 
@@ -106,16 +106,16 @@ texts('are as many as there are, in more than one piece', async ({ app }) => {
   assert.is(new Set(emails).size, emails.length);
 });
 
-texts('of one piece say how long they are', async ({ app }) => {
+texts('of one chunk have a Content-Length', async ({ app }) => {
   const few = await app.send('GET /jb/users/?search=acme', { as: ROOT });
   const head = await app.send('HEAD /jb/users/?search=acme', { as: ROOT });
 
   assert.is(Number(few.headers['content-length']), Buffer.byteLength(few.body));
   assert.is(head.headers['content-length'], few.headers['content-length']);
-  assert.equal((await app.send('GET /jb/users/?search=nobody+at+all', { as: ROOT })).body, '[]');
+  assert.equal((await app.send('GET /jb/users/?search=no+match+at+all', { as: ROOT })).body, '[]');
 });
 
-texts('are refused before they begin', async ({ app }) => {
+texts('are refused before the first byte', async ({ app }) => {
   const statusOf = async (path: string, as: string) => (await app.send(`GET ${path}`, { as })).statusCode;
 
   assert.is(await statusOf('/jb/users/?app=no-such', ROOT), 404);

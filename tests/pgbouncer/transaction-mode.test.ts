@@ -13,7 +13,7 @@ import { startSmtpServer } from '../support/smtp-server.ts';
 import { administer, SERVER_VARIABLE } from '../support/test-server.ts';
 
 const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct horse battery' };
-/** For a busy machine. */
+/** Allows for a busy machine. */
 const PATIENCE_MS = 60_000;
 /** Suites that together call every operation, repeat requests, and write usage. */
 const WALK = [
@@ -55,7 +55,7 @@ const locksIn = async (client: Client): Promise<number> => {
   return rows[0].count;
 };
 
-pooled('is started by three instances at once, and keeps no lock of that', async (context) => {
+pooled('starts with three instances at once, which leave no locks', async (context) => {
   await using folder = await makeScratchFolder();
   await using smtp = { ...(await startSmtpServer()), [Symbol.asyncDispose]: async () => {} };
   const { settings, connection } = await makeDatabase(context);
@@ -75,7 +75,7 @@ pooled('is started by three instances at once, and keeps no lock of that', async
   assert.is(await locksIn(observer), 0);
   stack.use(await start());
 
-  // After the first poll of the mail worker, which would find it by itself.
+  // After the first poll of the mail worker, which would find the mail without a notification.
   await until(
     'the pooler was noticed',
     () => services.every(({ output }) => output.stdout.includes('does not deliver notifications')),
@@ -93,11 +93,11 @@ pooled('is started by three instances at once, and keeps no lock of that', async
     stdout,
     `alter role \\"steward\\" in database \\"${connection.database}\\" set lock_timeout = '8s';`,
   );
-  assert.is(stdout.split('does not deliver notifications').length, 2, 'it is told once');
+  assert.is(stdout.split('does not deliver notifications').length, 2, 'it is logged once');
   for (const { output } of services) assert.is(output.stderr, '');
 });
 
-pooled('answers every operation as without it', async ({ database, pooler }) => {
+pooled('responds to every operation as without PgBouncer', async ({ database, pooler }) => {
   const { connection } = await database.makeDatabase();
   const { host, user, password } = connection;
   const { [SERVER_VARIABLE]: _own, ...env } = process.env;

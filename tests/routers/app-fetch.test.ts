@@ -24,19 +24,19 @@ const versionsIn = async (app: TestApp, slug: string) =>
 
 fetching.before(({ app }) => publishDemoPackages(app.store));
 
-fetching('takes the highest release when no version or latest is asked for', async ({ app }) => {
+fetching('fetches the highest release without a version and for latest', async ({ app }) => {
   assert.is((await fetchPackage(app, 'vcdashboard')).message, 'Loaded vcdashboard version 1.0.0');
   assert.is((await fetchPackage(app, 'sales', 'latest')).message, 'Loaded sales version 1.1.0');
 });
 
-fetching('takes null and an empty app_version as latest', async ({ app }) => {
+fetching('treats null and an empty app_version as latest', async ({ app }) => {
   for (const app_version of [null, '']) {
     const response = await app.send('POST /app/fetch/sales/', { as: STAFF, payload: { app_version } });
     assert.is(response.json().message, 'Loaded sales version 1.1.0');
   }
 });
 
-fetching('takes a prerelease only by its name', async ({ app }) => {
+fetching('fetches a prerelease only by its version', async ({ app }) => {
   await publish(app, { slug: 'early', version: '2.0.0-rc.1' });
 
   await rejectsWith(fetchPackage(app, 'early'), 'not-found');
@@ -44,14 +44,14 @@ fetching('takes a prerelease only by its name', async ({ app }) => {
   assert.is((await fetchPackage(app, 'early', '2.0.0-rc.1')).message, 'Loaded early version 2.0.0-rc.1');
 });
 
-fetching('orders versions by number, and those of one number by their build', async ({ app }) => {
+fetching('orders versions by number, and equal numbers by build', async ({ app }) => {
   for (const version of ['1.10.0', '1.9.9', '1.10.0+b2', '1.10.0+b10', '1.11.0-beta'])
     await publish(app, { slug: 'many', version });
 
   assert.is((await fetchPackage(app, 'many')).message, 'Loaded many version 1.10.0+b2');
 });
 
-fetching('answers 404 for a slug or version that is not in the store', async ({ app }) => {
+fetching('fails with not-found for a slug or version that is not in the store', async ({ app }) => {
   for (const [slug, version] of [
     ['nothing'],
     ['sales', '9.9.9'],
@@ -69,7 +69,7 @@ fetching('is for staff and superusers', async ({ app }) => {
   }
 });
 
-fetching('keeps one row of what is fetched again, with the last time and by whom', async ({ app }) => {
+fetching('keeps one row for a repeated fetch, with the last time and user', async ({ app }) => {
   await publish(app, { slug: 'again', version: '1.0.0' });
   await fetchPackage(app, 'again');
   app.clock.advance(60_000);
@@ -81,51 +81,49 @@ fetching('keeps one row of what is fetched again, with the last time and by whom
   assert.equal([row?.fetched_at, row?.fetched_by], [app.clock.now(), ROOT]);
 });
 
-fetching('keeps one row of each version, what was fetched last behind the others', async ({ app }) => {
+fetching('keeps one row per version, ordered by the last fetch', async ({ app }) => {
   for (const version of ['1.0.0', '1.1.0', '1.0.0', '1.1.0', '1.0.0'])
     await fetchPackage(app, 'sales', version);
 
   assert.equal(await versionsIn(app, 'sales'), ['1.1.0', '1.0.0']);
 });
 
-/** A store in which somebody has put other bytes under 1.0.0. */
+/** A store in which the bytes of 1.0.0 were replaced. */
 const swappedStore = async (slug: string, note: string) => {
   const store = createMemoryPackageStore();
   return { store, ...(await publish({ store }, { slug, version: '1.0.0', note })) };
 };
 
-fetching('refuses a version that was fetched before with other bytes, and keeps nothing', async ({ app }) => {
-  const [first, second] = [await swappedStore('swapped', 'one'), await swappedStore('swapped', 'two')];
-  await (await staffPackages(app, first)).fetch('swapped');
-
-  const problem = await rejectsWith((await staffPackages(app, second)).fetch('swapped'), 'invalid-package');
-
-  assert.match(problem.message, /other bytes were put under this version/);
-  assert.ok(problem.message.includes(first.sha256) && problem.message.includes(second.sha256));
-  assert.equal(
-    (await rowsOf(app, 'swapped')).map(({ sha256 }) => sha256),
-    [first.sha256],
-  );
-});
-
 fetching(
-  'takes one of several that bring other bytes under one version at the same time',
+  'refuses different bytes of a version that was fetched before, and stores nothing',
   async ({ app }) => {
-    const stores = await Promise.all(['one', 'two', 'three'].map((note) => swappedStore('duel', note)));
-    const services = await Promise.all(stores.map((store) => staffPackages(app, store)));
+    const [first, second] = [await swappedStore('swapped', 'one'), await swappedStore('swapped', 'two')];
+    await (await staffPackages(app, first)).fetch('swapped');
 
-    const fetches = services.map((service) => () => service.fetch('duel'));
-    const outcomes = await runConcurrently(app, 'fetched_packages', fetches);
+    const problem = await rejectsWith((await staffPackages(app, second)).fetch('swapped'), 'invalid-package');
 
-    const refused = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    assert.match(problem.message, /other bytes were put under this version/);
+    assert.ok(problem.message.includes(first.sha256) && problem.message.includes(second.sha256));
+    assert.equal(
+      (await rowsOf(app, 'swapped')).map(({ sha256 }) => sha256),
+      [first.sha256],
     );
-    assert.equal(refused, ['invalid-package', 'invalid-package']);
-    assert.is((await rowsOf(app, 'duel')).length, 1);
   },
 );
 
-fetching('is not led astray by fetches of one slug at the same time', async ({ app }) => {
+fetching('accepts one of several concurrent fetches with different bytes of a version', async ({ app }) => {
+  const stores = await Promise.all(['one', 'two', 'three'].map((note) => swappedStore('duel', note)));
+  const services = await Promise.all(stores.map((store) => staffPackages(app, store)));
+
+  const fetches = services.map((service) => () => service.fetch('duel'));
+  const outcomes = await runConcurrently(app, 'fetched_packages', fetches);
+
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
+  assert.equal(refused, ['invalid-package', 'invalid-package']);
+  assert.is((await rowsOf(app, 'duel')).length, 1);
+});
+
+fetching('keeps all versions of concurrent fetches of one slug', async ({ app }) => {
   for (const version of ['1.0.0', '2.0.0', '3.0.0']) await publish(app, { slug: 'sales-plan', version });
 
   const wanted = ['1.0.0', '2.0.0', '3.0.0', undefined, '3.0.0', '3.0.0'];
@@ -137,7 +135,7 @@ fetching('is not led astray by fetches of one slug at the same time', async ({ a
   assert.ok(rows.every((version, index) => version !== rows[index - 1]));
 });
 
-fetching('keeps what was fetched before when a bad package comes', async ({ app }) => {
+fetching('keeps earlier fetches after an invalid package', async ({ app }) => {
   await fetchPackage(app, 'sales', '1.1.0');
   await writeFile(join(app.packagesDir, 'sales-2.0.0.tgz'), 'no archive');
   await writeFile(join(app.packagesDir, 'sales-2.0.0.tgz.sha256'), `${'0'.repeat(64)}  sales-2.0.0.tgz\n`);
@@ -148,7 +146,7 @@ fetching('keeps what was fetched before when a bad package comes', async ({ app 
   assert.is(package_info.version, '1.1.0');
 });
 
-fetching('answers 503 when the store is away', async ({ app }) => {
+fetching('fails with package-store-unavailable without the store', async ({ app }) => {
   await rm(app.packagesDir, { recursive: true });
   await writeFile(app.packagesDir, 'a file where the folder should be');
   const response = await app.send('POST /app/fetch/sales/', { as: STAFF });

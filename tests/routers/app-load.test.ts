@@ -16,7 +16,7 @@ const appOf = async (app: TestApp, slug: string) => {
 const entriesOf = (app: TestApp, target: string) =>
   app.as(ROOT).audit.list({ action: 'app.load-package', target });
 
-loading('loads what was fetched into the app that there is', async ({ app }) => {
+loading('loads the fetched package into the existing app', async ({ app }) => {
   await install(app, { ...SALES, version: '1.0.0', stacks: { overview: 'Overview', trends: 'Trends' } });
   const { id, package_info: info } = await appOf(app, 'sales');
 
@@ -29,7 +29,7 @@ loading('loads what was fetched into the app that there is', async ({ app }) => 
   ]);
 });
 
-loading('tells what it has changed, in the audit trail', async ({ app }) => {
+loading('records the changes in the audit trail', async ({ app }) => {
   await install(app, {
     ...SALES,
     version: '1.1.0',
@@ -51,7 +51,7 @@ loading('tells what it has changed, in the audit trail', async ({ app }) => {
 });
 
 loading(
-  'changes nothing when the app runs it already, not even what an admin has edited',
+  'changes nothing if the app already runs the version, not even fields that an admin has edited',
   async ({ app }) => {
     const { id } = await appOf(app, 'sales');
     await app.as(ACME).apps.update({ app_id: id, label: 'Our sales', help_html: '<p>Ask Ada.</p>' });
@@ -71,35 +71,32 @@ loading(
   },
 );
 
-loading(
-  'makes a new app in the client of the site, once, whoever loads it at the same time',
-  async ({ app }) => {
-    await publish(app, { slug: 'routes', version: '1.0.0', label: 'Routes', stacks: { map: 'Map' } });
-    await fetchPackage(app, 'routes');
-    const loads = [1, 2, 3].map(() => () => loadPackage(app, 'routes'));
-    const outcomes = await runConcurrently(app, 'fetched_packages', loads);
-    const { id } = await appOf(app, 'routes');
-    const made = (await app.as(ROOT).clients.apps({ id: 1 })).find((shown) => shown.id === id);
-    const [version] = await app.as(ROOT).apps.versions({ app_id: id });
+loading('creates a new app in the client of the site once, also for concurrent loads', async ({ app }) => {
+  await publish(app, { slug: 'routes', version: '1.0.0', label: 'Routes', stacks: { map: 'Map' } });
+  await fetchPackage(app, 'routes');
+  const loads = [1, 2, 3].map(() => () => loadPackage(app, 'routes'));
+  const outcomes = await runConcurrently(app, 'fetched_packages', loads);
+  const { id } = await appOf(app, 'routes');
+  const made = (await app.as(ROOT).clients.apps({ id: 1 })).find((shown) => shown.id === id);
+  const [version] = await app.as(ROOT).apps.versions({ app_id: id });
 
-    assert.ok(outcomes.every(({ status }) => status === 'fulfilled'));
-    assert.match(id, /^[A-Za-z0-9]{8}$/);
-    assert.is(made?.label, 'Routes');
-    assert.is(version?.loads.length, 1);
-    assert.equal(
-      (await entriesOf(app, 'routes')).map(({ details }) => details),
-      [
-        {
-          version: { from: null, to: '1.0.0' },
-          label: { from: '', to: 'Routes' },
-          stacks: { added: ['map'], renamed: [], removed: [] },
-        },
-      ],
-    );
-  },
-);
+  assert.ok(outcomes.every(({ status }) => status === 'fulfilled'));
+  assert.match(id, /^[A-Za-z0-9]{8}$/);
+  assert.is(made?.label, 'Routes');
+  assert.is(version?.loads.length, 1);
+  assert.equal(
+    (await entriesOf(app, 'routes')).map(({ details }) => details),
+    [
+      {
+        version: { from: null, to: '1.0.0' },
+        label: { from: '', to: 'Routes' },
+        stacks: { added: ['map'], renamed: [], removed: [] },
+      },
+    ],
+  );
+});
 
-loading('makes a new app in the client that its package names, if that exists', async ({ app }) => {
+loading('creates a new app in the client that the package names, if it exists', async ({ app }) => {
   await install(app, { slug: 'theirs', version: '1.0.0', client: 2 });
   await publish(app, { slug: 'nobodys', version: '1.0.0', client: 99 });
   await fetchPackage(app, 'nobodys');
@@ -111,7 +108,7 @@ loading('makes a new app in the client that its package names, if that exists', 
   assert.is((await app.as(ROOT).apps.list({})).filter(({ slug }) => slug === 'nobodys').length, 0);
 });
 
-loading('applies exactly one of several loads while fetches go on', async ({ app }) => {
+loading('applies exactly one of several loads during fetches', async ({ app }) => {
   const slug = 'busy';
   await install(app, { slug, version: '1.0.0' });
   for (const version of ['2.0.0', '3.0.0']) await publish(app, { slug, version });
@@ -132,14 +129,14 @@ loading('applies exactly one of several loads while fetches go on', async ({ app
   for (const [index, { from }] of versions.slice(0, -1).entries()) assert.is(from, versions[index + 1]?.to);
 });
 
-loading('loads nothing that was not fetched, and for nobody else', async ({ app }) => {
+loading('refuses packages that were not fetched, and callers who are not staff', async ({ app }) => {
   await rejectsWith(loadPackage(app, 'churn'), 'not-found');
   for (const who of [ADA, ACME]) {
     await rejectsWith(app.as(who).appPackages.load({ app_slug: 'sales' }), 'forbidden');
   }
 });
 
-loading('writes one line for people once it is done, and none when nothing has changed', async ({ app }) => {
+loading('logs one line after a change, and none without a change', async ({ app }) => {
   const log: string[] = [];
   const { load } = await staffPackages(app, { log });
   const stacks = { overview: 'Start', trends: 'Trends' };

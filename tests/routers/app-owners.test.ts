@@ -6,7 +6,7 @@ import { ACME, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts'
 
 const owners = appSuite('a package that names a client');
 
-/** All that a load or a rollback could change of it. */
+/** Everything in an app that a load or a rollback can change. */
 const stateOf = async (app: TestApp) => [
   (await app.as(ACME).apps.list({})).find(({ slug }) => slug === 'sales'),
   await app.db().selectFrom('loaded_packages').selectAll().execute(),
@@ -24,7 +24,7 @@ owners('updates the app of that client', async ({ app }) => {
   assert.is((await app.as(ACME).apps.get({ app_id: 'zylTKNVx' })).label, 'Sales without a client');
 });
 
-owners('is not loaded into the app of another, which stays as it is', async ({ app }) => {
+owners('is not loaded into an app of another client', async ({ app }) => {
   const before = await stateOf(app);
   await publish(app, { slug: 'sales', version: '2.0.0', client: 2, label: 'Hijacked' });
   await fetchPackage(app, 'sales', '2.0.0');
@@ -38,7 +38,7 @@ owners('is not loaded into the app of another, which stays as it is', async ({ a
   assert.is((await app.as(GLOBEX).apps.list({})).filter(({ slug }) => slug === 'sales').length, 0);
 });
 
-owners('is not rolled back to once the app is another’s', async ({ app }) => {
+owners('cannot be restored by a rollback after the app has moved to another client', async ({ app }) => {
   await app.db().updateTable('apps').set({ client_id: 2 }).where('slug', '=', 'sales').execute();
   const before = await stateOf(app);
 

@@ -22,7 +22,7 @@ const loadsOf = async (app: TestApp) =>
     .orderBy('loaded_packages.id')
     .execute();
 
-rollbacks('has nowhere to go before a second version was loaded', async ({ app }) => {
+rollbacks('is refused before a second version was loaded', async ({ app }) => {
   await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: { overview: 'Overview' } });
 
   const problem = await rejectsWith(rollBack(app), 'not-found');
@@ -35,7 +35,7 @@ rollbacks('has nowhere to go before a second version was loaded', async ({ app }
   await rejectsWith(rollBack(app, undefined, 'nothing'), 'not-found');
 });
 
-rollbacks('goes back to the version before, and by doing it twice comes back', async ({ app }) => {
+rollbacks('restores the previous version, and a second rollback undoes the first', async ({ app }) => {
   const stacks = { overview: 'Start', trends: 'Trends' };
   await install(app, { slug: 'sales', version: '1.1.0', label: 'Sales live', stacks });
 
@@ -53,7 +53,7 @@ rollbacks('goes back to the version before, and by doing it twice comes back', a
   ]);
 });
 
-rollbacks('goes to any version that was loaded, by its name, and forward too', async ({ app }) => {
+rollbacks('restores any loaded version by name, including later ones', async ({ app }) => {
   await install(app, { slug: 'sales', version: '1.2.0' });
 
   assert.is(await rollBack(app, '1.0.0'), 'Rolled back sales to version 1.0.0');
@@ -61,7 +61,7 @@ rollbacks('goes to any version that was loaded, by its name, and forward too', a
   assert.is(await versionOf(app), '1.2.0');
 });
 
-rollbacks('refuses a version that was never loaded, be it fetched or not', async ({ app }) => {
+rollbacks('refuses a version that was never loaded, even if it was fetched', async ({ app }) => {
   await publish(app, { slug: 'sales', version: '1.3.0' });
   await fetchPackage(app, 'sales', '1.3.0');
 
@@ -76,7 +76,7 @@ rollbacks('refuses a version that was never loaded, be it fetched or not', async
   assert.is(await versionOf(app), '1.2.0');
 });
 
-rollbacks('leaves what was fetched as the next to load', async ({ app }) => {
+rollbacks('does not change which package is loaded next', async ({ app }) => {
   await loadPackage(app, 'sales');
   assert.is(await versionOf(app), '1.3.0');
   await rollBack(app);
@@ -85,7 +85,7 @@ rollbacks('leaves what was fetched as the next to load', async ({ app }) => {
   assert.is(await versionOf(app), '1.3.0');
 });
 
-rollbacks('changes nothing when the app runs that version already', async ({ app }) => {
+rollbacks('changes nothing if the app already runs the version', async ({ app }) => {
   const state = async () => [
     await sales(app),
     await loadsOf(app),
@@ -100,7 +100,7 @@ rollbacks('changes nothing when the app runs that version already', async ({ app
   assert.equal(await state(), before);
 });
 
-rollbacks('tells the trail of the client what it has changed', async ({ app }) => {
+rollbacks('records the changes in the audit trail of the client', async ({ app }) => {
   await rollBack(app, '1.0.0');
   const [entry] = await app.as(ACME).audit.list({ action: 'app.rollback-package' });
 
@@ -112,7 +112,7 @@ rollbacks('tells the trail of the client what it has changed', async ({ app }) =
   });
 });
 
-rollbacks('says that a version loaded before manifests were kept is to be fetched again', async ({ app }) => {
+rollbacks('asks to fetch a version again that was loaded before manifests were stored', async ({ app }) => {
   const package_info = {
     version: '0.9.0',
     sha256: '0'.repeat(64),
@@ -129,7 +129,7 @@ rollbacks('says that a version loaded before manifests were kept is to be fetche
   }
 });
 
-rollbacks('writes one line for people', async ({ app }) => {
+rollbacks('logs one line', async ({ app }) => {
   const log: string[] = [];
   const { rollback } = await staffPackages(app, { log });
 
@@ -142,16 +142,16 @@ rollbacks('writes one line for people', async ({ app }) => {
   ]);
 });
 
-rollbacks('ends where one of two must, when they come at the same time', async ({ app }) => {
+rollbacks('applies concurrent rollbacks one after another', async ({ app }) => {
   const before = (await loadsOf(app)).length;
   await Promise.all([1, 2, 3, 4].map(() => rollBack(app)));
 
-  // Each comes after another: four steps back and forth.
+  // Applied one after another: four steps back and forth.
   assert.is((await loadsOf(app)).length, before + 4);
   assert.is(await versionOf(app), '1.1.0');
 });
 
-rollbacks('goes on while versions are fetched again, which takes over their loads', async ({ app }) => {
+rollbacks('works during repeated fetches of the versions', async ({ app }) => {
   const before = await loadsOf(app);
   await Promise.all(
     ['1.0.0', '1.1.0', '1.0.0', '1.1.0'].flatMap((version) => [

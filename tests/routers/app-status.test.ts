@@ -9,7 +9,7 @@ const status = appSuite('apps.status');
 const APP_ID = 'zylTKNVx';
 const statusFor = (app: TestApp, who: string) => app.as(who).apps.status({ app_id: APP_ID });
 
-status('tells everybody who may open the app what runs', async ({ app }) => {
+status('returns the running version to everyone who may open the app', async ({ app }) => {
   const expected = {
     id: APP_ID,
     slug: 'sales',
@@ -24,7 +24,7 @@ status('tells everybody who may open the app what runs', async ({ app }) => {
   assert.equal(await statusFor(app, ADA), { ...expected, label: 'Sales live', version: '1.0.0' });
 });
 
-status('has the message while the app is in maintenance, and at no other time', async ({ app }) => {
+status('has the message only while the app is in maintenance', async ({ app }) => {
   const change = (changes: object) => app.as(ACME).apps.update({ app_id: APP_ID, ...changes });
 
   await change({ maintenance_message: 'Back at noon.' });
@@ -36,7 +36,7 @@ status('has the message while the app is in maintenance, and at no other time', 
   assert.is((await statusFor(app, ADA)).maintenance_message, '');
 });
 
-status('answers 404 to everybody else', async ({ app }) => {
+status('fails with not-found for everyone else', async ({ app }) => {
   for (const who of [EDSGER, GLOBEX]) await rejectsWith(statusFor(app, who), 'not-found');
   await rejectsWith(app.as(ROOT).apps.status({ app_id: 'nothing' }), 'not-found');
   const response = await app.send(`GET /jb/apps/${APP_ID}/status/`);

@@ -15,7 +15,7 @@ versions('is empty before anything was fetched', async ({ app }) => {
   assert.equal(await listAs(app, ACME), []);
 });
 
-versions('tells of each version when it was fetched and loaded, and by whom', async ({ app }) => {
+versions('lists times and users of the fetches and loads of each version', async ({ app }) => {
   const published = await publish(app, { slug: 'sales', version: '1.0.0' });
   const fetchedAt = app.clock.now();
   await fetchPackage(app, 'sales');
@@ -38,7 +38,7 @@ versions('tells of each version when it was fetched and loaded, and by whom', as
   });
 });
 
-versions('has one element a version, the last fetched first, with all its loads', async ({ app }) => {
+versions('has one element per version, the last fetched first, with all its loads', async ({ app }) => {
   await install(app, { slug: 'sales', version: '1.1.0' });
   await publish(app, { slug: 'sales', version: '1.2.0' });
   await fetchPackage(app, 'sales', '1.2.0');
@@ -58,7 +58,7 @@ versions('has one element a version, the last fetched first, with all its loads'
   assert.is(list[0]?.loads[0]?.loaded_by, ROOT);
 });
 
-versions('comes page by page', async ({ app }) => {
+versions('supports pagination', async ({ app }) => {
   const first = await listAs(app, ACME, { limit: 2 });
   const cursor = first.at(-1)?.id;
   assert.ok(cursor);
@@ -70,17 +70,20 @@ versions('comes page by page', async ({ app }) => {
   assert.equal(namesOf(response.json()), ['1.1.0']);
 });
 
-versions('shows client admins who loaded, as the audit trail does, and not who fetched', async ({ app }) => {
-  const list = await listAs(app, ACME);
+versions(
+  'shows client admins who loaded a version, as the audit trail does, but not who fetched it',
+  async ({ app }) => {
+    const list = await listAs(app, ACME);
 
-  assert.equal(
-    list.map(({ fetched_by }) => fetched_by),
-    ['', '', ''],
-  );
-  assert.is(list[0]?.loads[0]?.loaded_by, ROOT);
-});
+    assert.equal(
+      list.map(({ fetched_by }) => fetched_by),
+      ['', '', ''],
+    );
+    assert.is(list[0]?.loads[0]?.loaded_by, ROOT);
+  },
+);
 
-versions('stays as it is, loads and all, when two versions are fetched in turn', async ({ app }) => {
+versions('keeps all loads if two versions are fetched alternately', async ({ app }) => {
   const countRows = async () =>
     (await app.db().selectFrom('fetched_packages').select('id').where('slug', '=', 'sales').execute()).length;
   const loadsOf = async () =>
@@ -98,7 +101,7 @@ versions('stays as it is, loads and all, when two versions are fetched in turn',
   );
 });
 
-versions('is taken over from what was fetched when each fetch had a row', async ({ app }) => {
+versions('is migrated from the older table with one row per fetch', async ({ app }) => {
   const twice = app
     .db()
     .selectFrom('fetched_packages')
@@ -130,7 +133,7 @@ versions('is taken over from what was fetched when each fetch had a row', async 
   assert.is(rows.length, 3);
 });
 
-versions('tells the last 20 loads of a version', async ({ app }) => {
+versions('lists the last 20 loads of a version', async ({ app }) => {
   for (let turn = 0; turn < 22; turn += 1) {
     await app.as(STAFF).apps.rollback({ app_slug: 'sales', app_version: '1.1.0' });
     app.clock.advance(1000);
@@ -143,7 +146,7 @@ versions('tells the last 20 loads of a version', async ({ app }) => {
   assert.equal(newest?.loads[0]?.loaded_at, app.clock.now());
 });
 
-versions('is for those who oversee the app', async ({ app }) => {
+versions('is available to users who administer or may view all of the app', async ({ app }) => {
   await rejectsWith(listAs(app, ADA), 'forbidden');
   await rejectsWith(listAs(app, EDSGER), 'forbidden');
   await rejectsWith(listAs(app, GLOBEX), 'not-found');

@@ -19,7 +19,7 @@ apps('shows a member the apps they may open, without usage', async ({ app }) => 
   await rejectsWith(app.as(GRACE).apps.get({ app_id: 'Qm3vR8pa' }), 'not-found');
 });
 
-apps('shows client admins those of their clients with usage, and all to staff', async ({ app }) => {
+apps('shows client admins the apps of their clients with usage, and all apps to staff', async ({ app }) => {
   const own = await app.as(ACME).apps.list({});
   const all = await app.as(STAFF).apps.list({});
 
@@ -36,7 +36,7 @@ apps('shows client admins those of their clients with usage, and all to staff', 
   await rejectsWith(app.as(ACME).apps.get({ app_id: 'no such id' }), 'not-found');
 });
 
-apps('shows an admin without usage the app of another client that they may open', async ({ app }) => {
+apps('shows an admin the app of another client that they may open, without usage', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const fleet = await app.as(EDSGER).apps.get({ app_id: 'Hb7cW2ke' });
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
@@ -68,7 +68,7 @@ apps('counts usage of the last 30, 60 and 90 days, each window containing the sh
   ]);
 });
 
-apps('is changed by its admins and superusers only', async ({ app }) => {
+apps('can be changed only by client admins and superusers', async ({ app }) => {
   const changed = await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true, label: 'Sold' });
 
   assert.equal([changed.in_maintenance, changed.label, changed.slug], [true, 'Sold', 'sales']);

@@ -221,7 +221,7 @@ audit('is paginated, filtered by time, and available over REST', async ({ app })
 
 audit('is append-only', async ({ app }) => {
   for (const statement of [
-    `update audit_entries set actor_email = 'somebody else'`,
+    `update audit_entries set actor_email = 'another user'`,
     'delete from audit_entries',
     'truncate audit_entries',
   ]) {

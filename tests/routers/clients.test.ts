@@ -44,7 +44,7 @@ clients('fails with not-found for every resource of another client', async ({ ap
   }
 });
 
-clients('lists its users with the time of their password and without roles', async ({ app }) => {
+clients('lists its users with the time of their last password change and without roles', async ({ app }) => {
   const [admin, ...others] = await app.as(ACME).clients.users({ id: 1 });
 
   assert.is(admin?.email, ACME);
@@ -53,7 +53,7 @@ clients('lists its users with the time of their password and without roles', asy
   assert.not.ok('clientadmin_of' in (admin ?? {}));
 });
 
-clients('lists its apps in short', async ({ app }) => {
+clients('lists its apps in short form', async ({ app }) => {
   const apps = await app.as(ACME).clients.apps({ id: 1 });
 
   assert.equal(
@@ -63,7 +63,7 @@ clients('lists its apps in short', async ({ app }) => {
   assert.not.ok('usage' in (apps[0] ?? {}));
 });
 
-clients('shows members only the site of their own client', async ({ app }) => {
+clients('shows members only the site of their client', async ({ app }) => {
   assert.is((await app.as(ADA).clients.site({ id: 1 })).domain, 'localhost:8000');
   await rejectsWith(app.as(ADA).clients.site({ id: 2 }), 'not-found');
 });
@@ -84,7 +84,7 @@ clients('reports all invalid fields at once', async ({ app }) => {
     name: '',
     default_from_email: 'a@b.test\r\nBcc: c@d.test',
     invitation_subject: 'two\nlines',
-    support_email: 'nobody',
+    support_email: 'not an address',
     home_location: 'javascript:alert(1)',
     password_min_length: 0,
     password_expiration_days: -1,

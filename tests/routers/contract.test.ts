@@ -8,7 +8,7 @@ import { endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
 
 const contract = suite('contract of all procedures');
 
-/** The router's record is flat at run time (`users.get`), and nested only in its type. */
+/** At run time the router's record is flat (`users.get`); only its type is nested. */
 const procedures = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>);
 
 /** Private in tRPC's types. */

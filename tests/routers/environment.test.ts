@@ -12,7 +12,7 @@ environment('returns the configured values', async ({ app }) => {
   });
 });
 
-environment('returns the bucket of their own client to a client admin', async ({ app }) => {
+environment('returns the bucket of the client to its admin', async ({ app }) => {
   await app.db().updateTable('clients').set({ upload_bucket_name: 'acme-own' }).where('id', '=', 1).execute();
 
   assert.is((await app.as(ACME).environment.read({})).upload_bucket_name, 'acme-own');

@@ -8,7 +8,7 @@ const domains = appSuite('internationalized domains of email addresses');
 const UNICODE = 'ada@bücher.example';
 const ASCII = 'ada@xn--bcher-kva.example';
 
-domains('name the same user in both forms: created, found, logged in', async ({ app }) => {
+domains('identify the same user in both forms when creating, finding and logging in', async ({ app }) => {
   const user = await app.as(ACME).users.create({ email: 'Ada@Bücher.example' });
   const { password_hash: hash } = await app
     .db()
@@ -31,7 +31,7 @@ domains('name the same user in both forms: created, found, logged in', async ({ 
   assert.equal([statusCode, JSON.parse(body).email], [200, ASCII]);
 });
 
-domains('share one count of failed logins', async ({ app }) => {
+domains('share one counter of failed logins', async ({ app }) => {
   const logIn = (username: string) => app.as(null).tokens.create({ username, password: 'a wrong one' });
   for (let tries = 0; tries < 5; tries += 1) {
     await rejectsWith(logIn('eve@bücher.example'), 'invalid-credentials');
@@ -41,7 +41,7 @@ domains('share one count of failed logins', async ({ app }) => {
   await rejectsWith(logIn('eve@BÜCHER.example'), 'throttled');
 });
 
-domains('go into mails and invitations in their ASCII form', async ({ app }) => {
+domains('are converted to ASCII in mails and invitations', async ({ app }) => {
   const [invited] = await app
     .as(ACME)
     .invitations.create({ items: [{ email: 'guest@bücher.example', client: 1 }] });
@@ -59,7 +59,7 @@ domains('go into mails and invitations in their ASCII form', async ({ app }) => 
   assert.equal([...new Set(recipients.map(({ recipient }) => recipient))], [again.email]);
 });
 
-domains('stand in a sender address in their ASCII form, in the case it was given', async ({ app }) => {
+domains('are converted to ASCII in a sender address, which keeps its case', async ({ app }) => {
   const { default_from_email: sender } = await app
     .as(ROOT)
     .clients.update({ id: 1, default_from_email: 'Hello@bücher.example' });
@@ -67,7 +67,7 @@ domains('stand in a sender address in their ASCII form, in the case it was given
   assert.is(sender, 'Hello@xn--bcher-kva.example');
 });
 
-domains('do not let letters other than ASCII stand before the @', async ({ app }) => {
+domains('require an ASCII local part', async ({ app }) => {
   const { fields } = await rejectsWith(
     app.as(ACME).users.create({ email: 'jörg@example.org' }),
     'invalid-input',

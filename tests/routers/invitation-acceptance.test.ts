@@ -27,7 +27,7 @@ type Wanted = {
   demo?: boolean;
 };
 
-/** Invites somebody, and answers the link's key and signature with the invitation. */
+/** Creates an invitation and returns it with the key and signature of its link. */
 const invite = async (app: TestApp, wanted: Wanted = {}) => {
   invited += 1;
   const {
@@ -49,7 +49,7 @@ const invite = async (app: TestApp, wanted: Wanted = {}) => {
   };
 };
 
-acceptance('makes the user with everything promised, and logs them in', async ({ app }) => {
+acceptance('creates the user with the apps and data of the invitation, and logs in', async ({ app }) => {
   const { email, key, signature } = await invite(app, { extra: { region: 'EU' }, demo: true });
 
   const opened = await app.as(null).invitations.preview({ key, signature });
@@ -87,7 +87,7 @@ acceptance('makes the user with everything promised, and logs them in', async ({
   assert.ok(members.some((member) => member.email === email));
 });
 
-acceptance('does not happen by looking', async ({ app }) => {
+acceptance('does not happen by viewing the invitation', async ({ app }) => {
   const { id, key, signature } = await invite(app);
 
   for (let n = 0; n < 3; n += 1) await app.as(null).invitations.preview({ key, signature });
@@ -95,7 +95,7 @@ acceptance('does not happen by looking', async ({ app }) => {
   assert.is((await app.as(ACME).invitations.get({ id })).status, 'pending');
 });
 
-acceptance('takes one of two who press at once', async ({ app }) => {
+acceptance('succeeds for one of two concurrent requests', async ({ app }) => {
   const { email, key, signature } = await invite(app);
 
   const outcomes = await Promise.allSettled(
@@ -110,7 +110,7 @@ acceptance('takes one of two who press at once', async ({ app }) => {
   assert.is((await app.as(null).invitations.preview({ key, signature })).status, 'accepted');
 });
 
-acceptance('of two invitations of one address makes one user', async ({ app }) => {
+acceptance('of two invitations to one address creates one user', async ({ app }) => {
   const email = 'two@new.test';
   const acme = await invite(app, { email });
   const globex = await invite(app, { as: GLOBEX, email, apps: ['Hb7cW2ke'] });
@@ -126,7 +126,7 @@ acceptance('of two invitations of one address makes one user', async ({ app }) =
   assert.is(users.length, 1);
 });
 
-acceptance('keeps the invitation open when the password is weak or missing', async ({ app }) => {
+acceptance('keeps the invitation pending if the password is weak or missing', async ({ app }) => {
   const { key, signature, email } = await invite(app);
   const accept = (password?: string) =>
     app.as(null).invitations.accept({ key, signature, first_name: 'Radia', last_name: 'Perlman', password });
@@ -140,7 +140,7 @@ acceptance('keeps the invitation open when the password is weak or missing', asy
   assert.is((await app.as(ACME).users.get({ email })).last_name, 'Perlman');
 });
 
-acceptance('asks an existing user to log in, and sets no password of theirs', async ({ app }) => {
+acceptance('requires an existing user to log in, and does not change the password', async ({ app }) => {
   const { key, signature } = await invite(app, { email: EDSGER, extra: { region: 'EU' } });
   const accept = (as: string | null) => app.as(as).invitations.accept({ key, signature, password: PASSWORD });
   await app.as(ROOT).users.update({ email: EDSGER, extra: { team: 'logic' } });
@@ -157,7 +157,7 @@ acceptance('asks an existing user to log in, and sets no password of theirs', as
   assert.ok((await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD })).token);
 });
 
-acceptance('does not bring a deactivated account back', async ({ app }) => {
+acceptance('does not reactivate a deactivated account', async ({ app }) => {
   const { key, signature } = await invite(app, { email: IDLE });
 
   const accepted = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
@@ -166,7 +166,7 @@ acceptance('does not bring a deactivated account back', async ({ app }) => {
   assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'activation');
 });
 
-acceptance('takes no signature but the one that was mailed', async ({ app }) => {
+acceptance('accepts only the mailed signature', async ({ app }) => {
   const { key, signature } = await invite(app);
   const other = await invite(app);
 
@@ -183,7 +183,7 @@ acceptance('takes no signature but the one that was mailed', async ({ app }) => 
   }
 });
 
-acceptance('ends with expiry and revocation, and begins anew with a resend', async ({ app }) => {
+acceptance('fails after expiry and revocation, and works again after a resend', async ({ app }) => {
   const { id, key, signature } = await invite(app);
   const status = async () => (await app.as(null).invitations.preview({ key, signature })).status;
   const accept = () => app.as(null).invitations.accept({ key, signature, password: PASSWORD });
@@ -198,7 +198,7 @@ acceptance('ends with expiry and revocation, and begins anew with a resend', asy
   await rejectsWith(accept(), 'invitation-closed');
 });
 
-acceptance('is recorded, with the user it made and the login', async ({ app }) => {
+acceptance('records the new user and the login in the audit trail', async ({ app }) => {
   const { email, key, signature } = await invite(app);
   await app.as(null).invitations.accept({ key, signature, password: PASSWORD });
 
@@ -217,7 +217,7 @@ acceptance('is recorded, with the user it made and the login', async ({ app }) =
   assert.not.ok(JSON.stringify(entries).includes(signature));
 });
 
-acceptance('records the acceptance of an existing user', async ({ app }) => {
+acceptance('records an existing user in the audit trail', async ({ app }) => {
   const { key, signature } = await invite(app, { as: GLOBEX, email: ADA, apps: ['Hb7cW2ke'] });
   await app.as(ADA).invitations.accept({ key, signature });
 
@@ -226,7 +226,7 @@ acceptance('records the acceptance of an existing user', async ({ app }) => {
   assert.equal([newest?.action, newest?.actor], ['invitation.accept', ADA]);
 });
 
-acceptance('by somebody else who is logged in makes the new user all the same', async ({ app }) => {
+acceptance('creates the new user even if another user is logged in', async ({ app }) => {
   const { email, key, signature } = await invite(app);
 
   const { user } = await app.as(ADA).invitations.accept({ key, signature, password: PASSWORD });

@@ -4,7 +4,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const care = appSuite('care of invitations');
+const care = appSuite('invitation lifecycle');
 
 let invited = 0;
 const invite = async (app: TestApp, as = ACME) => {
@@ -18,7 +18,7 @@ const invite = async (app: TestApp, as = ACME) => {
 const mailsOf = (app: TestApp, id: number) =>
   app.db().selectFrom('outbox_mails').select('id').where('invitation_id', '=', id).execute();
 
-care('resends: another mail, and all its days again', async ({ app }) => {
+care('resending sends another mail and restarts the expiry', async ({ app }) => {
   const { id } = await invite(app);
   app.clock.advance(10 * DAY_MS);
 
@@ -28,7 +28,7 @@ care('resends: another mail, and all its days again', async ({ app }) => {
   assert.is(expires_at.getTime(), app.clock.now().getTime() + 14 * DAY_MS);
 });
 
-care('revokes once, and nothing that was accepted', async ({ app }) => {
+care('revoking works once, and not after acceptance', async ({ app }) => {
   const { id } = await invite(app);
 
   const first = await app.as(ACME).invitations.revoke({ id });
@@ -49,7 +49,7 @@ care('revokes once, and nothing that was accepted', async ({ app }) => {
   }
 });
 
-care('copies the signed link, and records who took it', async ({ app }) => {
+care('copying the link is recorded in the audit trail', async ({ app }) => {
   const { id, key, email } = await invite(app);
 
   const { url } = await app.as(ACME).invitations.copyLink({ id });
@@ -60,7 +60,7 @@ care('copies the signed link, and records who took it', async ({ app }) => {
   assert.not.ok(JSON.stringify(entry).includes('signature'));
 });
 
-care('is for those who may invite to that client', async ({ app }) => {
+care('requires permission to invite to the client', async ({ app }) => {
   const { id } = await invite(app);
 
   for (const change of ['resend', 'revoke', 'copyLink'] as const) {
@@ -73,7 +73,7 @@ care('is for those who may invite to that client', async ({ app }) => {
   await rejectsWith(app.as(GLOBEX).invitations.get({ id }), 'not-found');
 });
 
-care('finds them by status, client and text, a page at a time', async ({ app }) => {
+care('lists by status, client and text, with pagination', async ({ app }) => {
   const ids: number[] = [];
   for (let n = 0; n < 5; n += 1) ids.push((await invite(app)).id);
   const foreign = await invite(app, GLOBEX);
@@ -95,14 +95,14 @@ care('finds them by status, client and text, a page at a time', async ({ app }) 
   assert.equal(await app.as(ACME).invitations.search({ client: 2 }), []);
 });
 
-care('takes any number for the place where a page begins', async ({ app }) => {
+care('accepts any number as offset', async ({ app }) => {
   for (const cursor of [3_000_000_000, -1, 0]) {
     const rows = await app.as(ACME).invitations.search({ status: 'all', cursor });
     assert.is(rows.length > 0, cursor > 0);
   }
 });
 
-care('mails one invitation 20 times in an hour at most', async ({ app }) => {
+care('sends at most 20 mails per invitation and hour', async ({ app }) => {
   const { id } = await invite(app);
   for (let n = 1; n < 20; n += 1) await app.as(ACME).invitations.resend({ id });
 
@@ -120,7 +120,7 @@ const mailsTo = async (app: TestApp, email: string, client = 1): Promise<number>
 };
 
 care(
-  'mails an address 20 times in an hour at most, also by inviting and revoking in turn',
+  'sends at most 20 mails per address and hour, also by repeated inviting and revoking',
   async ({ app }) => {
     const email = 'flooded@new.test';
     const inviteAndRevoke = async () => {
@@ -151,30 +151,27 @@ care(
   },
 );
 
-care(
-  'mails an address at most 20 times an hour, also when several admins send at the same time',
-  async ({ app }) => {
-    const email = 'rushed@new.test';
-    const flood = async () => {
-      for (let n = 0; n < 10; n += 1) {
-        const [made] = await app
-          .as(ACME)
-          .invitations.create({ items: [{ email }] })
-          .catch(() => []);
-        if (made) await app.as(ACME).invitations.revoke({ id: made.id });
-      }
-    };
-    await Promise.all(Array.from({ length: 6 }, flood));
+care('sends at most 20 mails per address and hour, also with concurrent requests', async ({ app }) => {
+  const email = 'rushed@new.test';
+  const flood = async () => {
+    for (let n = 0; n < 10; n += 1) {
+      const [made] = await app
+        .as(ACME)
+        .invitations.create({ items: [{ email }] })
+        .catch(() => []);
+      if (made) await app.as(ACME).invitations.revoke({ id: made.id });
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, flood));
 
-    assert.is(await mailsTo(app, email), 20);
-  },
-);
+  assert.is(await mailsTo(app, email), 20);
+});
 
 care.run();
 
-const mailed = appSuite('care of invitations, with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
+const mailed = appSuite('invitation lifecycle with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
 
-mailed('gives the link to superusers alone: it proves whose mail somebody reads', async ({ app }) => {
+mailed('returns the link only to superusers, because it proves access to a mailbox', async ({ app }) => {
   const { id, key } = await invite(app);
 
   await rejectsWith(app.as(ACME).invitations.copyLink({ id }), 'forbidden');

@@ -3,7 +3,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, type TestApp } from '../support/test-app.ts';
 
-const bulk = appSuite('invitations.create, many');
+const bulk = appSuite('invitations.create: bulk');
 
 const people = (count: number, prefix = 'p') =>
   Array.from({ length: count }, (_, n) => ({ email: `${prefix}${n}@x.test`, initial_apps: ['zylTKNVx'] }));
@@ -14,7 +14,7 @@ const counts = async (app: TestApp) => {
   return [await count('invitations'), await count('invitation_apps'), await count('outbox_mails')];
 };
 
-bulk('leaves nothing behind when one element anywhere is bad', async ({ app }) => {
+bulk('creates nothing if any element is invalid', async ({ app }) => {
   for (const at of [0, 57, 99]) {
     const items = people(100).with(at, { email: ADA, initial_apps: [] });
     const attempt = await rejectsWith(app.as(ACME).invitations.create({ items }), 'invalid-input');
@@ -23,7 +23,7 @@ bulk('leaves nothing behind when one element anywhere is bad', async ({ app }) =
   assert.equal(await counts(app), [0, 0, 0]);
 });
 
-bulk('reports every bad element, and two of one address', async ({ app }) => {
+bulk('reports every invalid element, and duplicate addresses', async ({ app }) => {
   const response = await app.send('POST /jb/users/invitations/', {
     as: ACME,
     payload: [
@@ -44,7 +44,7 @@ bulk('reports every bad element, and two of one address', async ({ app }) => {
   });
 });
 
-bulk('reports faults of form and of fact together, each element whole', async ({ app }) => {
+bulk('reports schema errors and conflicts together, with all errors of each element', async ({ app }) => {
   const response = await app.send('POST /jb/users/invitations/', {
     as: ACME,
     payload: [
@@ -61,7 +61,7 @@ bulk('reports faults of form and of fact together, each element whole', async ({
   assert.equal(errors[2].email, ['This field is required.']);
 });
 
-bulk('reports only the client of an element whose client is not the caller’s', async ({ app }) => {
+bulk('reports only the client of an element if the caller does not administer it', async ({ app }) => {
   const probe = { email: EDSGER, initial_apps: ['Hb7cW2ke', 'AAAAAAAA'] };
   const items = [2, 999].flatMap((client) => [
     { ...probe, client },
@@ -77,7 +77,7 @@ bulk('reports only the client of an element whose client is not the caller’s',
   }
 });
 
-bulk('hides a foreign client and what it has in the path of a client, too', async ({ app }) => {
+bulk('also hides a foreign client and its contents in the path of a client', async ({ app }) => {
   const probe = { email: EDSGER, initial_apps: ['Hb7cW2ke'] };
   const answers = [2, 999].map((id) =>
     app.send(`POST /jb/clients/${id}/users/invitations/`, { as: ACME, payload: probe }),
@@ -88,7 +88,7 @@ bulk('hides a foreign client and what it has in the path of a client, too', asyn
   assert.equal({ ...foreign?.json(), instance: '' }, { ...missing?.json(), instance: '' });
 });
 
-bulk('answers a body of a million faults quickly and shortly', async ({ app }) => {
+bulk('responds to a million errors quickly and briefly', async ({ app }) => {
   const initial_apps = Array.from({ length: 1000 }, () => 1);
   const payload = Array.from({ length: 2000 }, (_, n) => ({ email: `f${n}@x.test`, initial_apps }));
   const response = await app.send('POST /jb/users/invitations/', { as: ACME, payload });
@@ -97,7 +97,7 @@ bulk('answers a body of a million faults quickly and shortly', async ({ app }) =
   assert.ok(response.body.length < 1_000_000, `${response.body.length} bytes`);
 });
 
-bulk('tries a dry run and changes nothing', async ({ app }) => {
+bulk('changes nothing in a dry run', async ({ app }) => {
   const before = await counts(app);
   const response = await app.send('POST /jb/users/invitations/?dry_run=true', {
     as: ACME,
@@ -115,7 +115,7 @@ bulk('tries a dry run and changes nothing', async ({ app }) => {
   assert.equal(await counts(app), before);
 });
 
-bulk('answers an element each, in their order, all in one transaction', async ({ app }) => {
+bulk('returns one element for each, in order, from one transaction', async ({ app }) => {
   const items = people(500, 'many').toReversed();
   const made = await app.as(ACME).invitations.create({ items });
   const [invitations, apps, mails] = await counts(app);
@@ -127,7 +127,7 @@ bulk('answers an element each, in their order, all in one transaction', async ({
   assert.equal([invitations, apps, mails], [500, 500, 500]);
 });
 
-bulk('takes ten thousand and no more', async ({ app }) => {
+bulk('accepts at most 10,000', async ({ app }) => {
   const payload = JSON.stringify(people(10_001, 'over'));
   const headers = { 'content-type': 'application/json' };
   const over = await app.send('POST /jb/users/invitations/', { as: ACME, payload, headers });

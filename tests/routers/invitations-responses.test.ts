@@ -4,7 +4,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const answers = appSuite('invitations.create, what it answers');
+const answers = appSuite('invitations.create: responses');
 
 const PATH = '/jb/users/invitations/';
 const peopleOf = (domain: string) =>
@@ -16,7 +16,7 @@ const peopleOf = (domain: string) =>
     { email: `plain@${domain}` },
   ].map((item) => ({ client: 1, ...item }));
 
-/** One who is pending, with apps and data of their own, and one whose time is over. */
+/** A pending invitation with apps and data, and an expired one. */
 const inviteBefore = async (app: TestApp, domain: string): Promise<void> => {
   const before = [`pending@${domain}`, `over@${domain}`].map((email) => ({
     email,
@@ -36,7 +36,7 @@ const readEach = async (app: TestApp, as: string, people: { email: string }[]): 
 };
 
 for (const as of [ROOT, ACME]) {
-  answers(`shows to ${as} what reading each shows then, as JSON writes it`, async ({ app }) => {
+  answers(`are byte for byte the invitations that ${as} reads afterwards`, async ({ app }) => {
     const domain = as === ROOT ? 'root.test' : 'acme.test';
     const people = peopleOf(domain);
     await inviteBefore(app, domain);
@@ -49,18 +49,18 @@ for (const as of [ROOT, ACME]) {
   });
 }
 
-answers('is written in a list as it is of each', async ({ app }) => {
+answers('are the same in a list and alone', async ({ app }) => {
   const people = peopleOf('list.test');
   await app.send(`POST ${PATH}`, { as: ACME, payload: people });
   const list = await app.send(`GET ${PATH}?search=list.test`, { as: ACME });
 
   assert.is(list.body, JSON.stringify(list.json()));
-  // Those of one bulk have their ids in the order of their addresses.
+  // In a bulk, the ids are in the order of the addresses.
   const inOrder = people.toSorted((a, b) => (a.email < b.email ? -1 : 1));
   assert.equal(list.json(), await readEach(app, ACME, inOrder));
 });
 
-answers('comes again as it was under the same key', async ({ app }) => {
+answers('are replayed for the same key', async ({ app }) => {
   const headers = { 'idempotency-key': 'once' };
   const request = { as: ACME, payload: peopleOf('again.test'), headers };
   const first = await app.send(`POST ${PATH}`, request);
@@ -70,11 +70,11 @@ answers('comes again as it was under the same key', async ({ app }) => {
   assert.is(second.body, first.body);
 });
 
-answers('makes one of each when the same are invited at once, in whatever order', async ({ app }) => {
-  await inviteBefore(app, 'crowd.test');
+answers('have one invitation per address after concurrent bulks in different orders', async ({ app }) => {
+  await inviteBefore(app, 'bulk.test');
   const people = [
-    ...peopleOf('crowd.test'),
-    ...Array.from({ length: 50 }, (_, n) => ({ email: `c${n}@crowd.test`, client: 1 })),
+    ...peopleOf('bulk.test'),
+    ...Array.from({ length: 50 }, (_, n) => ({ email: `c${n}@bulk.test`, client: 1 })),
   ];
   const orders = [
     people,
@@ -89,11 +89,11 @@ answers('makes one of each when the same are invited at once, in whatever order'
   assert.equal(new Set(sent.map(({ statusCode }) => statusCode)), new Set([200]));
   const { rows } = await sql<{ count: number; people: number }>`
     select count(*)::int as count, count(distinct email)::int as people from invitations
-    where email like '%@crowd.test' and status = 'pending'`.execute(app.db());
+    where email like '%@bulk.test' and status = 'pending'`.execute(app.db());
   assert.equal(rows, [{ count: people.length, people: people.length }]);
 });
 
-answers('retires the one whose time was over, and leaves it in the history', async ({ app }) => {
+answers('replace an expired invitation, which stays in the history', async ({ app }) => {
   await inviteBefore(app, 'history.test');
   await app.send(`POST ${PATH}`, { as: ROOT, payload: peopleOf('history.test') });
   const { rows } = await sql`

@@ -25,7 +25,7 @@ const lists = (app: TestApp) => [
 ];
 const emails = (list: { email: string }[]) => list.map(({ email }) => email);
 
-search('finds parts of the address in any case, every word of them', async ({ app }) => {
+search('requires every word in the address, ignoring case', async ({ app }) => {
   for (const list of lists(app)) {
     assert.equal(emails(await list({ search: 'GUEST' })), PENDING.slice(0, 2));
     assert.equal(emails(await list({ search: 'guest annx' })), ['annxa@guest.test']);
@@ -34,7 +34,7 @@ search('finds parts of the address in any case, every word of them', async ({ ap
   }
 });
 
-search('takes %, _ and \\ for themselves', async ({ app }) => {
+search('treats %, _ and \\ literally', async ({ app }) => {
   for (const list of lists(app)) {
     assert.equal(emails(await list({ search: 'ann_' })), ['ann_a@guest.test']);
     assert.equal(emails(await list({ search: '%' })), ['100%@other.test']);
@@ -42,7 +42,7 @@ search('takes %, _ and \\ for themselves', async ({ app }) => {
   }
 });
 
-search('goes along with the status, which is pending unless said otherwise', async ({ app }) => {
+search('combines with the status, which is pending by default', async ({ app }) => {
   for (const list of lists(app)) {
     assert.equal(emails(await list({})), PENDING);
     assert.equal(emails(await list({ status: 'expired' })), [OLD]);
@@ -56,7 +56,7 @@ search('goes along with the status, which is pending unless said otherwise', asy
   }
 });
 
-search('goes along with an app, and with pages', async ({ app }) => {
+search('combines with an app and pagination', async ({ app }) => {
   await app.as(ACME).invitations.update({ email: 'annxa@guest.test', initial_apps: ['zylTKNVx'] });
 
   assert.equal(emails(await app.as(ACME).invitations.list({ app: 'sales', search: 'ann' })), [
@@ -67,7 +67,7 @@ search('goes along with an app, and with pages', async ({ app }) => {
   assert.is(second.headers['x-count'], '2');
 });
 
-search('finds only what the caller may see, and refuses what is no status', async ({ app }) => {
+search('finds only invitations that the caller may see, and refuses an unknown status', async ({ app }) => {
   assert.equal(await app.as(GLOBEX).invitations.search({ search: 'guest' }), []);
   assert.equal(await app.as(ROOT).invitations.list({ search: 'guest' }), []);
   const refused = await app.send('GET /jb/users/invitations/?status=open', { as: ACME });

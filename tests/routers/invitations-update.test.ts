@@ -14,7 +14,7 @@ const invite = async (app: TestApp, email: string, more: object = {}, who = ACME
 const mailsTo = async (app: TestApp, email: string) =>
   (await app.db().selectFrom('outbox_mails').selectAll().where('recipient', '=', email).execute()).length;
 
-update('changes apps and extra, mails nobody', async ({ app }) => {
+update('changes apps and extra without sending a mail', async ({ app }) => {
   await invite(app, 'up@x.test', { initial_apps: ['zylTKNVx'], extra: { a: 1 } });
   const changed = await app.as(ACME).invitations.update({ email: 'UP@x.test', initial_apps: ['Qm3vR8pa'] });
 
@@ -34,23 +34,26 @@ update('refuses apps of other clients and changes nothing', async ({ app }) => {
   assert.equal([kept?.initial_apps, kept?.extra], [['zylTKNVx'], {}]);
 });
 
-update('finds none of another client, none that expired, none that never was', async ({ app }) => {
-  await invite(app, 'theirs@x.test', {}, GLOBEX);
+update(
+  'fails with not-found for another client, an expired invitation and an unknown address',
+  async ({ app }) => {
+    await invite(app, 'theirs@x.test', {}, GLOBEX);
 
-  await rejectsWith(app.as(ACME).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
-  await rejectsWith(app.as(ACME).invitations.update({ email: 'never@x.test', extra: {} }), 'not-found');
-  app.clock.advance(15 * DAY_MS);
-  await rejectsWith(app.as(GLOBEX).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
-});
+    await rejectsWith(app.as(ACME).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
+    await rejectsWith(app.as(ACME).invitations.update({ email: 'never@x.test', extra: {} }), 'not-found');
+    app.clock.advance(15 * DAY_MS);
+    await rejectsWith(app.as(GLOBEX).invitations.update({ email: 'theirs@x.test', extra: {} }), 'not-found');
+  },
+);
 
-update('is refused with 403 for one that the caller sees but may not change', async ({ app }) => {
+update('is forbidden for an invitation that the caller may see but not change', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
   await invite(app, 'seen@x.test', {}, GLOBEX);
 
   await rejectsWith(app.as(STAFF).invitations.update({ email: 'seen@x.test', extra: {} }), 'forbidden');
 });
 
-update('prefers the caller’s own, else asks for the client with 409', async ({ app }) => {
+update('prefers the invitation by the caller, or requires the client with 409', async ({ app }) => {
   await invite(app, 'both@x.test', {}, ACME);
   await invite(app, 'both@x.test', {}, GLOBEX);
   const ambiguous = await app.send('PATCH /jb/users/invitations/both@x.test/', {

@@ -4,8 +4,8 @@ import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const single = appSuite('invitations, one');
-const repeated = appSuite('invitations, repeated');
+const single = appSuite('invitations.create');
+const repeated = appSuite('invitations.create: repeated');
 
 const invite = async (app: TestApp, email: string, more: object = {}, who = ACME) => {
   const [made] = await app.as(who).invitations.create({ items: [{ email, ...more }] });
@@ -15,7 +15,7 @@ const invite = async (app: TestApp, email: string, more: object = {}, who = ACME
 const mailsTo = async (app: TestApp, email: string) =>
   (await app.db().selectFrom('outbox_mails').selectAll().where('recipient', '=', email).execute()).length;
 
-single('is made for the caller’s only client, by the caller', async ({ app }) => {
+single('belongs to the only client of the caller, who is the inviter', async ({ app }) => {
   const made = await invite(app, 'Guest@Example.test', {
     initial_apps: ['zylTKNVx'],
     extra: { a: 1 },
@@ -32,7 +32,7 @@ single('is made for the caller’s only client, by the caller', async ({ app }) 
   assert.equal(made.date_invited, app.clock.now());
 });
 
-single('takes is_demo_user as a string or a boolean, and answers a string', async ({ app }) => {
+single('accepts is_demo_user as a string or a boolean, and returns a string', async ({ app }) => {
   assert.is((await invite(app, 'd1@x.test', { is_demo_user: true })).is_demo_user, 'true');
   assert.is((await invite(app, 'd2@x.test', { is_demo_user: 'false' })).is_demo_user, 'false');
   assert.is((await invite(app, 'd3@x.test')).is_demo_user, 'false');
@@ -41,13 +41,13 @@ single('takes is_demo_user as a string or a boolean, and answers a string', asyn
   await rejectsWith(invite(app, 'd6@x.test', { is_demo_user: 'yes' }), 'invalid-input');
 });
 
-single('owes its mail from the same transaction', async ({ app }) => {
+single('enqueues its mail in the same transaction', async ({ app }) => {
   await invite(app, 'mail@x.test');
 
   assert.is(await mailsTo(app, 'mail@x.test'), 1);
 });
 
-single('answers over REST in the form of the request', async ({ app }) => {
+single('responds over REST with an object or an array like the request', async ({ app }) => {
   const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: { email: 'r1@x.test' } });
   const many = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [{ email: 'r2@x.test' }] });
   const none = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [] });
@@ -57,7 +57,7 @@ single('answers over REST in the form of the request', async ({ app }) => {
   assert.equal(none.json(), []);
 });
 
-single('names its faults by field, and in an array by index', async ({ app }) => {
+single('reports errors by field, and in an array by index', async ({ app }) => {
   const bad = { email: 'bad', initial_apps: ['Hb7cW2ke'] };
   const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: bad });
   const foreign = { email: 'f@x.test', initial_apps: ['Hb7cW2ke'], client: 2 };
@@ -80,7 +80,7 @@ single('names its faults by field, and in an array by index', async ({ app }) =>
   assert.equal(byClient.json().errors, { initial_apps: ['This client has no app Hb7cW2ke.'] });
 });
 
-single('is refused for an active member of that client, not for others', async ({ app }) => {
+single('is refused for an active member of the client, but not of another one', async ({ app }) => {
   const attempt = await rejectsWith(invite(app, ADA), 'invalid-input');
 
   assert.ok(attempt.fields?.['items.0.email']);
@@ -88,7 +88,7 @@ single('is refused for an active member of that client, not for others', async (
   assert.is((await invite(app, EDSGER)).email, EDSGER);
 });
 
-single('needs a client from who administers none or several', async ({ app }) => {
+single('requires a client from callers who administer none or several', async ({ app }) => {
   const attempt = await rejectsWith(invite(app, 'n@x.test', {}, ROOT), 'invalid-input');
 
   assert.ok(attempt.fields?.['items.0.client']);
@@ -101,7 +101,7 @@ single('is refused to members and staff', async ({ app }) => {
   await rejectsWith(invite(app, 'n@x.test', { client: 1 }, STAFF), 'forbidden');
 });
 
-single('is listed to its maker, and by client and app to who may see them', async ({ app }) => {
+single('is listed to its inviter, and by client and app to others who may see it', async ({ app }) => {
   await invite(app, 'globex@x.test', { initial_apps: ['Hb7cW2ke'] }, GLOBEX);
   const emails = (rows: { email: string }[]) => rows.map((row) => row.email);
 
@@ -112,7 +112,7 @@ single('is listed to its maker, and by client and app to who may see them', asyn
   await rejectsWith(app.as(ACME).invitations.list({ app: 'fleet' }), 'not-found');
 });
 
-single('is listed by app to everyone who may see it, whoever made it', async ({ app }) => {
+single('is listed by app to everyone who may see it, for any inviter', async ({ app }) => {
   await invite(app, 'by-root@x.test', { client: 2, initial_apps: ['Hb7cW2ke'] }, ROOT);
   await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
   const listed = async (as: string) =>
@@ -128,50 +128,56 @@ single('is listed by app to everyone who may see it, whoever made it', async ({ 
   await rejectsWith(listed(ADA), 'forbidden');
 });
 
-repeated('renews the pending one: apps united, extra replaced, mailed again', async ({ app }) => {
-  const first = await invite(app, 'again@x.test', {
-    initial_apps: ['zylTKNVx'],
-    extra: { a: 1 },
-    is_demo_user: true,
-  });
-  const second = await app.as(ACME).clients.invite({
-    id: 1,
-    email: 'again@x.test',
-    initial_apps: ['Qm3vR8pa'],
-    extra: { b: 2 },
-  });
-  const third = await invite(app, 'again@x.test');
+repeated(
+  'renews the pending invitation: merges apps, replaces extra, sends another mail',
+  async ({ app }) => {
+    const first = await invite(app, 'again@x.test', {
+      initial_apps: ['zylTKNVx'],
+      extra: { a: 1 },
+      is_demo_user: true,
+    });
+    const second = await app.as(ACME).clients.invite({
+      id: 1,
+      email: 'again@x.test',
+      initial_apps: ['Qm3vR8pa'],
+      extra: { b: 2 },
+    });
+    const third = await invite(app, 'again@x.test');
 
-  assert.is(second.id, first.id);
-  assert.is(second.key, first.key);
-  assert.equal(third.initial_apps, ['zylTKNVx', 'Qm3vR8pa']);
-  assert.equal(third.extra, { b: 2 });
-  assert.is(third.is_demo_user, 'true');
-  assert.is(await mailsTo(app, 'again@x.test'), 3);
-});
+    assert.is(second.id, first.id);
+    assert.is(second.key, first.key);
+    assert.equal(third.initial_apps, ['zylTKNVx', 'Qm3vR8pa']);
+    assert.equal(third.extra, { b: 2 });
+    assert.is(third.is_demo_user, 'true');
+    assert.is(await mailsTo(app, 'again@x.test'), 3);
+  },
+);
 
-repeated('makes a new one when the old has expired, which stays in the history', async ({ app }) => {
-  const old = await invite(app, 'late@x.test');
-  app.clock.advance(14 * DAY_MS);
-  const ids = async (status: 'pending' | 'expired' | 'all') =>
-    (await app.as(ACME).invitations.list({ status }))
-      .filter((i) => i.email === 'late@x.test')
-      .map((i) => i.id);
+repeated(
+  'creates a new invitation after the old one has expired, which stays in the history',
+  async ({ app }) => {
+    const old = await invite(app, 'late@x.test');
+    app.clock.advance(14 * DAY_MS);
+    const ids = async (status: 'pending' | 'expired' | 'all') =>
+      (await app.as(ACME).invitations.list({ status }))
+        .filter((i) => i.email === 'late@x.test')
+        .map((i) => i.id);
 
-  assert.equal([await ids('pending'), await ids('expired')], [[], [old.id]]);
-  const renewed = await invite(app, 'late@x.test');
-  assert.equal([await ids('pending'), await ids('expired')], [[renewed.id], [old.id]]);
-  assert.equal(await ids('all'), [old.id, renewed.id]);
-});
+    assert.equal([await ids('pending'), await ids('expired')], [[], [old.id]]);
+    const renewed = await invite(app, 'late@x.test');
+    assert.equal([await ids('pending'), await ids('expired')], [[renewed.id], [old.id]]);
+    assert.equal(await ids('all'), [old.id, renewed.id]);
+  },
+);
 
-repeated('stays one when the same address is invited many times at once', async ({ app }) => {
+repeated('keeps one invitation if the same address is invited concurrently', async ({ app }) => {
   const made = await Promise.all(Array.from({ length: 12 }, () => invite(app, 'rush@x.test')));
 
   assert.is(new Set(made.map((invitation) => invitation.id)).size, 1);
   assert.is(await mailsTo(app, 'rush@x.test'), 12);
 });
 
-repeated('deadlocks not between bulks of the same people in other orders', async ({ app }) => {
+repeated('does not deadlock for bulks of the same people in different orders', async ({ app }) => {
   const people = Array.from({ length: 200 }, (_, n) => ({ email: `p${n}@x.test` }));
   const bulks = [people, people.toReversed(), people, people.toReversed()];
 
@@ -183,7 +189,7 @@ repeated('deadlocks not between bulks of the same people in other orders', async
   );
 });
 
-repeated('loses nothing that was said when a full and a bare one come at once', async ({ app }) => {
+repeated('keeps all fields if a full and a minimal invitation are concurrent', async ({ app }) => {
   for (let round = 0; round < 5; round += 1) {
     const email = `meet${round}@x.test`;
     await Promise.all([
@@ -196,7 +202,7 @@ repeated('loses nothing that was said when a full and a bare one come at once', 
   }
 });
 
-repeated('waits for no one for ever when changed and invited in two clients at once', async ({ app }) => {
+repeated('does not deadlock with changes in two clients', async ({ app }) => {
   const emails = Array.from({ length: 30 }, (_, n) => `dl${n}@x.test`);
   const both = emails.flatMap((email) => [1, 2].map((client) => ({ email, client })));
   const halves = [both.filter((item) => item.client === 1), both.filter((item) => item.client === 2)];
@@ -209,7 +215,7 @@ repeated('waits for no one for ever when changed and invited in two clients at o
   ]);
 });
 
-repeated('shows of an inviter whom the caller may not see only who it was', async ({ app }) => {
+repeated('shows only the address of an inviter whom the caller may not see', async ({ app }) => {
   const [admin] = await app.as(ROOT).invitations.create({ items: [{ email: 'byroot@x.test', client: 1 }] });
   await app
     .db()

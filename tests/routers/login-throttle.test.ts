@@ -108,7 +108,7 @@ throttle('responds to a burst of guesses without revealing the right one', async
   await app.db().updateTable('users').set({ password_hash: hash }).where('email', '=', username).execute();
   const passwords = [...Array.from({ length: 40 }, (_, n) => `guess ${n}`), DEMO_PASSWORD];
 
-  // Passwords that take as long as they do lets all of them pass the first look.
+  // Hashing is so slow that all guesses pass the first check.
   const instance = await app.startTwin(COST);
   const answers = await Promise.all(
     passwords.map((password, n) => send(instance, username, password, `10.0.1.${n}`)),

@@ -8,7 +8,7 @@ const lost = appSuite('invitations after a role was lost');
 const setAdmin = (app: TestApp, email: string, id: number, isAdmin: boolean) =>
   app.as(ROOT).roles.setClientAdmin({ id, email, is_admin: isAdmin });
 
-/** Ada administers both clients, invites to the second, and loses it; its admin then adds to the invitation. */
+/** Ada administers both clients, invites to the second and loses that role; its admin then extends the invitation. */
 const inviteAndLose = async (app: TestApp, email: string): Promise<number> => {
   await setAdmin(app, ADA, 1, true);
   await setAdmin(app, ADA, 2, true);

@@ -6,7 +6,7 @@ import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;
 const PASSWORD_LINK = /\/password\/reset\/\?token=[\w.-]+/;
 
-/** The text and the HTML of the mail to an address, as somebody may read it. */
+/** Text and HTML of the mail to an address, as the caller may view it. */
 const readBy = async (app: TestApp, who: string, recipient: string): Promise<string[]> => {
   const { id } = await mailTo(app, recipient);
   const { text, html } = await app.as(who).mail.get({ id });
@@ -34,21 +34,24 @@ for (const { where, settings, isMailed } of [
     await app.db().deleteFrom('rate_limits').execute();
   });
 
-  links(`of an invitation are for ${isMailed ? 'superusers' : 'those who may invite'}`, async ({ app }) => {
-    const [email = ''] = await invite(app, 1);
+  links(
+    `of an invitation are visible to ${isMailed ? 'superusers' : 'users who may invite'}`,
+    async ({ app }) => {
+      const [email = ''] = await invite(app, 1);
 
-    showsLink(await readBy(app, ROOT, email), INVITATION_LINK);
-    if (isMailed) showsNone(await readBy(app, ACME, email));
-    else showsLink(await readBy(app, ACME, email), INVITATION_LINK);
-    showsNone(await readBy(app, STAFF, email));
-    const readers = await app.as(ROOT).audit.list({ action: 'mail.read-link', target: email });
-    assert.equal(
-      readers.map(({ actor }) => actor),
-      isMailed ? [ROOT] : [ACME, ROOT],
-    );
-  });
+      showsLink(await readBy(app, ROOT, email), INVITATION_LINK);
+      if (isMailed) showsNone(await readBy(app, ACME, email));
+      else showsLink(await readBy(app, ACME, email), INVITATION_LINK);
+      showsNone(await readBy(app, STAFF, email));
+      const readers = await app.as(ROOT).audit.list({ action: 'mail.read-link', target: email });
+      assert.equal(
+        readers.map(({ actor }) => actor),
+        isMailed ? [ROOT] : [ACME, ROOT],
+      );
+    },
+  );
 
-  links(`of a password are for ${isMailed ? 'nobody' : 'superusers'}`, async ({ app }) => {
+  links(`of a password are visible to ${isMailed ? 'no one' : 'superusers'}`, async ({ app }) => {
     await app.as(null).passwords.requestReset({ email: ADA });
     await outboxOf(app).createLinks();
 

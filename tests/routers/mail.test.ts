@@ -15,7 +15,7 @@ mails.before.each(async ({ app }) => {
 const recipientsFor = async (app: TestApp, who: string, filter = {}) =>
   (await app.as(who).mail.list(filter)).map((mail) => mail.recipient);
 
-/** An invitation to each client, and a forgotten password of somebody of each. */
+/** An invitation to each client, and a password reset for a user of each. */
 const oweSome = async (app: TestApp) => {
   const [acme = ''] = await invite(app, 1);
   const globex = `globex-${acme}`;
@@ -26,7 +26,7 @@ const oweSome = async (app: TestApp) => {
 };
 
 mails(
-  'show everything to superusers and staff, and to client admins what is of their clients',
+  'are all visible to superusers and staff, and those of their clients to client admins',
   async ({ app }) => {
     const { acme, globex } = await oweSome(app);
 
@@ -42,7 +42,7 @@ mails(
   },
 );
 
-mails('say what became of each', async ({ app }) => {
+mails('have a status', async ({ app }) => {
   const emails = await invite(app, 4);
   const outbox = outboxOf(app);
   const claimed = (await outbox.claim(4)).mails.sort((a, b) => a.id - b.id);
@@ -73,7 +73,7 @@ mails('say what became of each', async ({ app }) => {
   });
 });
 
-mails('come in pages, the newest first, and by client', async ({ app }) => {
+mails('are listed with pagination, newest first, and by client', async ({ app }) => {
   const emails = await invite(app, 5);
   const { globex } = await oweSome(app);
   const newest = await app.as(ROOT).mail.list({ client: 1, limit: 2 });
@@ -89,7 +89,7 @@ mails('come in pages, the newest first, and by client', async ({ app }) => {
   await rejectsWith(app.as(ROOT).mail.list({ limit: 201 }), 'invalid-input');
 });
 
-mails('about a user of two clients name to each admin that admin’s client alone', async ({ app }) => {
+mails('of a user of two clients show each admin only the client that they administer', async ({ app }) => {
   await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app
     .as(ROOT)
@@ -112,13 +112,13 @@ mails('about a user of two clients name to each admin that admin’s client alon
   await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
 });
 
-mails('take one statement for a page, whatever its length', async ({ app }) => {
+mails('are read with one query per page of any length', async ({ app }) => {
   await invite(app, 50);
   const pool = await app.orm.em.getConnection().getNativeClient();
   const actor = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   if (!actor) return assert.unreachable();
   let statements = 0;
-  // The one that the pool lends next.
+  // The client that the pool returns next.
   const client = await pool.connect();
   const query = client.query as (...given: unknown[]) => unknown; // it has many forms
   const counted = (...given: unknown[]) => {
@@ -135,7 +135,7 @@ mails('take one statement for a page, whatever its length', async ({ app }) => {
   assert.is(statements, 1);
 });
 
-mails('are tried again at once when somebody who may change the client says so', async ({ app }) => {
+mails('are retried at once on request of an admin of the client', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const outbox = outboxOf(app);
   const [claimed] = (await outbox.claim(1)).mails;
@@ -161,7 +161,7 @@ mails('are tried again at once when somebody who may change the client says so',
   );
 });
 
-mails('are not tried again by those who see them for another reason', async ({ app }) => {
+mails('cannot be retried by others who may see them', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
@@ -171,7 +171,7 @@ mails('are not tried again by those who see them for another reason', async ({ a
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
-mails('that no longer make sense are not tried again', async ({ app }) => {
+mails('that are obsolete cannot be retried', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();
@@ -181,7 +181,7 @@ mails('that no longer make sense are not tried again', async ({ app }) => {
   assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
 });
 
-mails('answer on their paths', async ({ app }) => {
+mails('are available over REST', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
 
@@ -199,7 +199,7 @@ mails('answer on their paths', async ({ app }) => {
   assert.is(retried.statusCode, 200, retried.body);
 });
 
-mails('of old do not outlive their time', async ({ app }) => {
+mails('are deleted after their retention', async ({ app }) => {
   await invite(app, 1);
   app.clock.advance(20 * DAY_MS);
   assert.equal(await outboxOf(app).claim(5), { mails: [], found: 1 });

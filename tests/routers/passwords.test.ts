@@ -115,12 +115,14 @@ passwords('are checked while being typed, by the policy of the user or of the ho
   await app.as(ROOT).clients.update({ id: 1, password_require_numeric: true });
 
   const own = await app.as(ADA).passwords.check({ password: 'Lovelace-and-more' });
-  const nobody = await app.as(null).passwords.check({ password: 'violet-harbor-92', first_name: 'Violet' });
+  const anonymous = await app
+    .as(null)
+    .passwords.check({ password: 'violet-harbor-92', first_name: 'Violet' });
   const empty = await app.as(null).passwords.check({ password: '' });
   const failed = (result: typeof own) => result.rules.filter((rule) => !rule.passed).map((rule) => rule.rule);
 
   assert.equal(failed(own), ['numeric', 'personal']);
-  assert.equal(failed(nobody), ['personal']);
+  assert.equal(failed(anonymous), ['personal']);
   assert.equal(failed(empty), ['min_length', 'numeric']);
   assert.not.ok(empty.passed);
   await app.as(ROOT).clients.update({ id: 1, password_require_numeric: false });

@@ -13,7 +13,7 @@ const view = fc.dictionary(fc.constantFrom('email', 'at', 'items', 'id'), fc.one
   noNullPrototype: true,
 });
 
-answers('give back dates as dates, and all else as it was', () => {
+answers('restores dates as dates, and everything else unchanged', () => {
   fc.assert(
     fc.property(fc.oneof(leaf, view, fc.array(view)), (answer) => {
       assert.equal(again(answer), answer);
@@ -22,7 +22,7 @@ answers('give back dates as dates, and all else as it was', () => {
   assert.is(again(undefined), undefined);
 });
 
-answers('give back free-form data with any keys, opaque to serializers', () => {
+answers('restores free-form data with any keys, opaque to serializers', () => {
   const keys = fc.constantFrom('\0date', '\0free-form', '__proto__', 'constructor', 'x');
   const data = fc.dictionary(keys, fc.jsonValue()).map((given) => JSON.stringify(given));
   fc.assert(

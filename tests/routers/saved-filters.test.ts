@@ -6,7 +6,7 @@ import { ACME, ADA, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
 
 const filters = appSuite('saved filters');
 
-filters('is made under a hash of one’s own, and described in words', async ({ app }) => {
+filters('is created with a hash of the user, and has a description', async ({ app }) => {
   const made = await app.as(ADA).savedFilters.create({ stack_id: 'b1b82f57', hash: 'a-1', name: 'North' });
 
   assert.equal(made, {
@@ -20,7 +20,7 @@ filters('is made under a hash of one’s own, and described in words', async ({ 
   assert.equal(await app.as(ADA).savedFilters.get({ hash: 'a-1' }), made);
 });
 
-filters('belongs to its user: others may use the hash, and never see it', async ({ app }) => {
+filters('is visible only to its user; others may use the same hash', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'own', name: 'Ada’s' });
 
   for (const who of [GRACE, ACME, ROOT]) {
@@ -37,7 +37,7 @@ filters('belongs to its user: others may use the hash, and never see it', async 
   assert.is((await app.as(ADA).savedFilters.get({ hash: 'own' })).name, 'Ada’s');
 });
 
-filters('refuses a hash that the user has', async ({ app }) => {
+filters('refuses a hash that the user already has', async ({ app }) => {
   const input = { stack_id: 'a0a91e46', hash: 'twice', name: 'x' };
   const attempts = await Promise.allSettled([1, 2, 3, 4].map(() => app.as(ADA).savedFilters.create(input)));
   const again = await rejectsWith(app.as(ADA).savedFilters.create(input), 'invalid-input');
@@ -46,7 +46,7 @@ filters('refuses a hash that the user has', async ({ app }) => {
   assert.ok(again.fields?.hash);
 });
 
-filters('needs a stack of an app that the user can open', async ({ app }) => {
+filters('requires a stack of an app that the user can open', async ({ app }) => {
   for (const stack_id of ['d3d64b79', '00000000', 'no stack']) {
     const attempt = app.as(ADA).savedFilters.create({ stack_id, hash: 's', name: 'x' });
     assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.stack_id, stack_id);
@@ -54,13 +54,13 @@ filters('needs a stack of an app that the user can open', async ({ app }) => {
   assert.ok(await app.as(EDSGER).savedFilters.create({ stack_id: 'd3d64b79', hash: 's', name: 'x' }));
 });
 
-filters('names every bad field', async ({ app }) => {
+filters('reports every invalid field', async ({ app }) => {
   const attempt = app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'a b', name: '' });
 
   assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), ['hash', 'name']);
 });
 
-filters('is listed whole and by stack', async ({ app }) => {
+filters('is listed with all others, and by stack', async ({ app }) => {
   const mine = app.as(EDSGER).savedFilters;
   await mine.create({ stack_id: 'd3d64b79', hash: 'l1', name: 'x' });
   const hashes = (rows: { hash: string }[]) => rows.map((row) => row.hash);
@@ -71,7 +71,7 @@ filters('is listed whole and by stack', async ({ app }) => {
   await rejectsWith(mine.listByStack({ stack_id: 'a0a91e46' }), 'not-found');
 });
 
-filters('is replaced, and may move to another hash and stack', async ({ app }) => {
+filters('can be replaced, also with another hash and stack', async ({ app }) => {
   const mine = app.as(GRACE).savedFilters;
   const made = await mine.create({ stack_id: 'a0a91e46', hash: 'm1', name: 'One' });
   await mine.create({ stack_id: 'a0a91e46', hash: 'm2', name: 'Two' });
@@ -88,7 +88,7 @@ filters('is replaced, and may move to another hash and stack', async ({ app }) =
   assert.ok((await rejectsWith(clash, 'invalid-input')).fields?.hash);
 });
 
-filters('takes the hash of the path for the filter, of the body for its new name', async ({ app }) => {
+filters('is identified by the hash in the path, and renamed by the hash in the body', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'path', name: 'x' });
   const put = (payload: object) => app.send('PUT /hashr/saved_global_filters/path/', { as: ADA, payload });
 
@@ -98,23 +98,26 @@ filters('takes the hash of the path for the filter, of the body for its new name
   assert.is((await app.send('GET /hashr/saved_global_filters/body/', { as: ADA })).json().name, 'y');
 });
 
-filters('tells all but one of those who move it at once that it is gone', async ({ app }) => {
-  const mine = app.as(GRACE).savedFilters;
-  for (let round = 0; round < 5; round += 1) {
-    await mine.create({ stack_id: 'a0a91e46', hash: `r${round}`, name: 'x' });
-    const moves = ['one', 'two', 'three'].map((name) =>
-      mine.replace({ hash: `r${round}`, filter: { stack_id: 'a0a91e46', hash: `r${round}n`, name } }),
-    );
-    const outcomes = await Promise.allSettled(moves);
-    const [won, ...more] = outcomes.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value] : [],
-    );
-    assert.is(more.length, 0);
-    assert.is((await mine.get({ hash: `r${round}n` })).name, won?.name);
-  }
-});
+filters(
+  'can be moved by one of several concurrent requests; the others fail with not-found',
+  async ({ app }) => {
+    const mine = app.as(GRACE).savedFilters;
+    for (let round = 0; round < 5; round += 1) {
+      await mine.create({ stack_id: 'a0a91e46', hash: `r${round}`, name: 'x' });
+      const moves = ['one', 'two', 'three'].map((name) =>
+        mine.replace({ hash: `r${round}`, filter: { stack_id: 'a0a91e46', hash: `r${round}n`, name } }),
+      );
+      const outcomes = await Promise.allSettled(moves);
+      const [won, ...more] = outcomes.flatMap((outcome) =>
+        outcome.status === 'fulfilled' ? [outcome.value] : [],
+      );
+      assert.is(more.length, 0);
+      assert.is((await mine.get({ hash: `r${round}n` })).name, won?.name);
+    }
+  },
+);
 
-filters('names a foreign stack and a taken hash together', async ({ app }) => {
+filters('reports a foreign stack and a taken hash together', async ({ app }) => {
   const mine = app.as(GRACE).savedFilters;
   await mine.create({ stack_id: 'a0a91e46', hash: 'taken', name: 'x' });
   const attempt = mine.create({ stack_id: 'd3d64b79', hash: 'taken', name: 'x' });
@@ -122,7 +125,7 @@ filters('names a foreign stack and a taken hash together', async ({ app }) => {
   assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), ['stack_id', 'hash']);
 });
 
-filters('can be renamed when its stack is offered no more', async ({ app }) => {
+filters('can be renamed after its stack was removed', async ({ app }) => {
   const mine = app.as(GRACE).savedFilters;
   await mine.create({ stack_id: 'b1b82f57', hash: 'old', name: 'x' });
   await app.db().updateTable('stacks').set({ is_offered: false }).where('id', '=', 'b1b82f57').execute();
@@ -134,7 +137,7 @@ filters('can be renamed when its stack is offered no more', async ({ app }) => {
   assert.is(renamed.name, 'y');
 });
 
-filters('is not replaced once the user has lost the app, be it with the same stack', async ({ app }) => {
+filters('cannot be replaced after the user has lost the app, even with the same stack', async ({ app }) => {
   const mine = app.as(GRACE).savedFilters;
   await mine.create({ stack_id: 'a0a91e46', hash: 'lost', name: 'x' });
   await app.as(ACME).users.update({ email: GRACE, apps: [] });
@@ -148,7 +151,7 @@ filters('is not replaced once the user has lost the app, be it with the same sta
   await app.as(ACME).users.update({ email: GRACE, apps: ['zylTKNVx'] });
 });
 
-filters('is refused beyond a thousand of one user, also of several at once', async ({ app }) => {
+filters('is limited to 1,000 per user, also with concurrent requests', async ({ app }) => {
   const mine = app.as(ROOT).savedFilters;
   const filter = { stack_id: 'a0a91e46', name: 'x' };
   const { id } = await app
@@ -178,7 +181,7 @@ filters('is refused beyond a thousand of one user, also of several at once', asy
   assert.ok(await mine.create({ ...filter, hash: 'room' }));
 });
 
-filters('is deleted once', async ({ app }) => {
+filters('can be deleted once', async ({ app }) => {
   await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'gone', name: 'x' });
   const remove = () => app.send('DELETE /hashr/saved_global_filters/gone/', { as: ADA });
 

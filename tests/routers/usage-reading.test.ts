@@ -7,7 +7,7 @@ import { CHURN, collectPages, FLEET, SALES } from '../support/usage.ts';
 
 const usage = appSuite('reading usage');
 
-usage('lists the last 30 days of an app, newest first, or another window', async ({ app }) => {
+usage('lists the last 30 days of an app by default, newest first', async ({ app }) => {
   const times = async (window?: number) =>
     (await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
       row.timestamp.getTime(),
@@ -25,7 +25,7 @@ usage('lists the last 30 days of an app, newest first, or another window', async
   assert.ok((await times(3650)).some((time) => time < oldest(118)));
 });
 
-usage('takes whole days from 1 to 3650', async ({ app }) => {
+usage('accepts windows of 1 to 3650 whole days', async ({ app }) => {
   for (const window of ['0', '3651', '1.5', '-1', 'x', '', '1e2', '30&window=31']) {
     const response = await app.send(`GET /jb/apps/zylTKNVx/usage/?window=${window}`, { as: ACME });
     assert.is(response.statusCode, 400, window);
@@ -33,7 +33,7 @@ usage('takes whole days from 1 to 3650', async ({ app }) => {
   }
 });
 
-usage('answers what a user did last in an app, or with a window all of it', async ({ app }) => {
+usage('returns the last action of a user in an app, or all actions of a window', async ({ app }) => {
   const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
   assert.ok(Symbol.asyncIterator in window);
   const all = await collectPages(window);
@@ -44,14 +44,17 @@ usage('answers what a user did last in an app, or with a window all of it', asyn
   await rejectsWith(app.as(ACME).usage.listByUser({ email: GRACE, app_id: CHURN }), 'not-found');
 });
 
-usage('answers 404 for whom or what the caller may not see, and 403 to members', async ({ app }) => {
-  await rejectsWith(app.as(ACME).usage.listByUser({ email: EDSGER, app_id: SALES }), 'not-found');
-  await rejectsWith(app.as(ACME).usage.listByUser({ email: ADA, app_id: FLEET }), 'not-found');
-  await rejectsWith(app.as(ACME).usage.listByApp({ app_id: FLEET }), 'not-found');
-  await rejectsWith(app.as(ADA).usage.listByApp({ app_id: SALES }), 'forbidden');
-});
+usage(
+  'fails with not-found for users and apps that the caller may not see, and is forbidden for members',
+  async ({ app }) => {
+    await rejectsWith(app.as(ACME).usage.listByUser({ email: EDSGER, app_id: SALES }), 'not-found');
+    await rejectsWith(app.as(ACME).usage.listByUser({ email: ADA, app_id: FLEET }), 'not-found');
+    await rejectsWith(app.as(ACME).usage.listByApp({ app_id: FLEET }), 'not-found');
+    await rejectsWith(app.as(ADA).usage.listByApp({ app_id: SALES }), 'forbidden');
+  },
+);
 
-usage('is refused with 403 for an app that the caller may open but not oversee', async ({ app }) => {
+usage('is forbidden for an app that the caller may open but not administer', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const admin = app.as(EDSGER);
 

@@ -5,10 +5,10 @@ import { ACME, ADA, EDSGER, ROOT, STAFF, type TestApp } from '../support/test-ap
 import { NOON } from '../support/test-clock.ts';
 import { logEntry, SALES } from '../support/usage.ts';
 
-const names = appSuite('names of usage');
+const names = appSuite('user names of usage');
 
 const ENTRY = { email: EDSGER, action: 'NAMED' };
-/** The name that an entry gets when this one writes it. */
+/** The name of an entry that this caller writes. */
 const nameFilledIn = async (app: TestApp, who: string, entry: object): Promise<string | undefined> => {
   const payload = { ...ENTRY, ...entry };
   const answer = await app.send(`POST /jb/apps/${SALES}/usage/`, { as: who, payload });
@@ -18,26 +18,26 @@ const nameFilledIn = async (app: TestApp, who: string, entry: object): Promise<s
   return items[0]?.full_name;
 };
 
-names('are filled in for those alone whom the caller sees', async ({ app }) => {
+names('are filled in only for users whom the caller may see', async ({ app }) => {
   assert.is(await nameFilledIn(app, ACME, {}), '');
   assert.is(await nameFilledIn(app, ACME, { email: ADA }), 'Ada Lovelace');
   assert.is(await nameFilledIn(app, STAFF, {}), 'Edsger Dijkstra');
   assert.is(await nameFilledIn(app, ACME, { full_name: 'As Sent' }), 'As Sent');
 });
 
-names('are told in a ranking for those alone whom the caller sees', async ({ app }) => {
+names('appear in a ranking only for users whom the caller may see', async ({ app }) => {
   const entries = Array.from({ length: 500 }, () => logEntry(1, EDSGER));
   await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
-  const told = async (who: string) => {
+  const namesFor = async (who: string) => {
     const { users } = await app.as(who).usage.top({ app_id: SALES });
     return [EDSGER, ADA].map((email) => users.find((user) => user.email === email)?.full_name);
   };
 
-  assert.equal(await told(ACME), ['', 'Ada Lovelace']);
-  assert.equal(await told(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
+  assert.equal(await namesFor(ACME), ['', 'Ada Lovelace']);
+  assert.equal(await namesFor(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
 });
 
-names('and all else that may be left out may be null', async ({ app }) => {
+names('and other optional fields may be null', async ({ app }) => {
   const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
   assert.is(await nameFilledIn(app, STAFF, nulls), 'Edsger Dijkstra');
 });

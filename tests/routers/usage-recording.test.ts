@@ -15,7 +15,7 @@ const report = (more: object = {}) => ({ email: ADA, action: 'STACK_ACCESS', ...
 const ago = (ms: number) => new Date(NOON.getTime() - ms);
 const countOf = async (app: TestApp): Promise<number> =>
   (await collectPages(await app.as(ROOT).usage.listByApp({ app_id: SALES, window: 3650 }))).length;
-/** Sends these, which must change nothing, and answers the faults by index and field. */
+/** Sends entries that must be refused, and returns the errors by index and field. */
 const refused = async (app: TestApp, payload: object): Promise<Record<string, unknown>> => {
   const before = await countOf(app);
   const response = await app.send(PATH, { as: STAFF, payload });
@@ -28,7 +28,7 @@ recording.after.each(async ({ app }) => {
   assert.equal(await rollupDifferences(app, SALES, dayOf(NOON)), []);
 });
 
-recording('takes one entry or an array of them', async ({ app }) => {
+recording('accepts one entry or an array', async ({ app }) => {
   const before = await countOf(app);
   const one = await app.send(PATH, { as: STAFF, payload: report() });
   const many = await app.send(PATH, { as: ACME, payload: [report(), report({ email: GRACE })] });
@@ -40,7 +40,7 @@ recording('takes one entry or an array of them', async ({ app }) => {
   assert.is(await countOf(app), before + 3);
 });
 
-recording('keeps an entry as it was sent, and fills in what was left out', async ({ app }) => {
+recording('stores an entry as sent, and fills in omitted fields', async ({ app }) => {
   const extra = { zebra: 1, app: 'sales', nested: { '\u0000': [null, 'x'] }, stack: 'a0a91e46' };
   const sent = { action: 'KEPT', full_name: 'Then Named', action_description: 'x', extra };
   const payload = [
@@ -73,10 +73,10 @@ recording('is for superusers, staff and admins of the client', async ({ app }) =
   }
 });
 
-recording('refuses the whole array for the faults of its elements, and names them all', async ({ app }) => {
+recording('refuses the whole array if elements are invalid, and reports all errors', async ({ app }) => {
   const errors = await refused(app, [
     report(),
-    report({ action: 'stack access', email: 'nobody' }),
+    report({ action: 'stack access', email: 'not an address' }),
     report({ extra: 7, timestamp: 'yesterday' }),
     'text',
     report({ action_description: 'a\u0000b', full_name: 1 }),
@@ -88,7 +88,7 @@ recording('refuses the whole array for the faults of its elements, and names the
   assert.equal(Object.keys(errors[4] as object).sort(), ['action_description', 'full_name']);
 });
 
-recording('takes what is late, up to the retention, and refuses the future', async ({ app }) => {
+recording('accepts late entries up to the retention, and refuses future ones', async ({ app }) => {
   const at = (when: Date) => report({ timestamp: when.toISOString() });
   const taken = [at(ago(-5 * MINUTE_MS)), at(ago(400 * DAY_MS))];
   const answer = await app.send(PATH, { as: STAFF, payload: taken });
@@ -101,7 +101,7 @@ recording('takes what is late, up to the retention, and refuses the future', asy
   });
 });
 
-recording('takes 10,000 entries at once and no more', async ({ app }) => {
+recording('accepts at most 10,000 entries at once', async ({ app }) => {
   const entries = Array.from({ length: 10_001 }, (_, n) => report({ timestamp: ago(n * 1_000_000) }));
   const tooMany = await refused(app, entries);
   const taken = await app.as(STAFF).usage.record({ app_id: SALES, entries: entries.slice(1) });
@@ -110,7 +110,7 @@ recording('takes 10,000 entries at once and no more', async ({ app }) => {
   assert.equal(taken, { inserted: 10_000, duplicates: 0 });
 });
 
-recording('writes an entry with an id once, in one array, again, or at once', async ({ app }) => {
+recording('writes an entry with an id once, in one array, repeated or concurrent', async ({ app }) => {
   const identified = (id: string) => report({ id, timestamp: ago(40 * DAY_MS) });
   const [first, second] = [identified('1'), identified('2')];
   const send = (entries: object[]) =>
@@ -124,7 +124,7 @@ recording('writes an entry with an id once, in one array, again, or at once', as
   );
 });
 
-recording('knows an entry without a time by its id alone', async ({ app }) => {
+recording('detects a duplicate without a time by its id', async ({ app }) => {
   const timeless = report({ id: 'timeless' });
   const before = await countOf(app);
   await Promise.all(Array.from({ length: 5 }, () => app.send(PATH, { as: STAFF, payload: timeless })));
@@ -136,7 +136,7 @@ recording('knows an entry without a time by its id alone', async ({ app }) => {
   assert.is(await countOf(app), before + 1);
 });
 
-recording('takes an id with a time, and the same without one beside it, for one entry', async ({ app }) => {
+recording('treats the same id with and without a time as one entry', async ({ app }) => {
   const [timed, timeless] = [report({ id: 'both', timestamp: ago(DAY_MS) }), report({ id: 'both' })];
   const answers = [];
   for (const payload of [[timeless, timed], [timed, timeless], [timeless]]) {

@@ -6,9 +6,9 @@ import { ACME, ADA, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts'
 import { NOON } from '../support/test-clock.ts';
 import { collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
-const charts = appSuite('charts of usage');
+const charts = appSuite('usage charts');
 
-charts('show every day up to today, the oldest first, with its actions and people', async ({ app }) => {
+charts('have actions and users of every day up to today, oldest first', async ({ app }) => {
   const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
   const log = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
 
@@ -29,7 +29,7 @@ charts('show days without usage as zeros', async ({ app }) => {
   assert.equal(series[0], { day: '2016-11-24', actions: 0, users: 0 });
 });
 
-charts('show a user in one app, or in all that the caller oversees', async ({ app }) => {
+charts('show a user in one app, or in all apps that the caller administers', async ({ app }) => {
   const sum = (series: { actions: number }[]) => series.reduce((total, { actions }) => total + actions, 0);
   const inSales = await app.as(ACME).usage.series({ email: ADA, app_id: SALES });
   const inAll = await app.as(ACME).usage.series({ email: ADA });
@@ -44,11 +44,11 @@ charts('show a user in one app, or in all that the caller oversees', async ({ ap
   assert.is(sum(await app.as(STAFF).usage.series({ email: ADA })), sum(inAll) + 1);
 });
 
-charts('ask for an app or a user', async ({ app }) => {
+charts('require an app or a user', async ({ app }) => {
   await rejectsWith(app.as(STAFF).usage.series({}), 'invalid-input');
 });
 
-charts('rank who used an app the most, and which stacks were', async ({ app }) => {
+charts('rank the most active users and stacks of an app', async ({ app }) => {
   const entries = [3, 4, 5].flatMap((days) => [
     logEntry(days, 'top@x.test', 'gone'),
     logEntry(days, 'top@x.test', 'b1b82f57'),
@@ -72,14 +72,14 @@ charts('rank who used an app the most, and which stacks were', async ({ app }) =
   );
 });
 
-charts('are for those who oversee the app', async ({ app }) => {
+charts('are available to users who administer or may view all of the app', async ({ app }) => {
   await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).usage.top({ app_id: SALES }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ app_id: FLEET }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ email: EDSGER }), 'not-found');
 });
 
-charts('the log is leafed through by pages that neither repeat nor miss an entry', async ({ app }) => {
+charts('pages of the log neither repeat nor miss an entry', async ({ app }) => {
   const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
   await writeUsage(app.orm.em.fork(), SALES, same, NOON);
   const all = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
@@ -102,7 +102,7 @@ charts('the log is leafed through by pages that neither repeat nor miss an entry
   await rejectsWith(app.as(ACME).usage.list({ app_id: SALES, cursor: 'x' }), 'invalid-input');
 });
 
-charts('the log is given from a moment up to another, which the next time begins with', async ({ app }) => {
+charts('the log is filtered by a time range that excludes its end', async ({ app }) => {
   const midnights = ['2026-10-20', '2026-10-21'].map((day) => new Date(`${day}T00:00:00Z`));
   const [first, second] = midnights;
   const entries = midnights.map((occurredAt) => ({ ...logEntry(0, 'midnight@x.test'), occurredAt }));
@@ -117,7 +117,7 @@ charts('the log is given from a moment up to another, which the next time begins
   assert.equal(await between(undefined, first), []);
 });
 
-charts('pages of the log end where they would get large, and miss nothing', async ({ app }) => {
+charts('pages of the log are limited in size and miss no entry', async ({ app }) => {
   const extra = JSON.stringify({ filler: 'x'.repeat(60_000) });
   const large = Array.from({ length: 150 }, (_, n) => ({ ...logEntry(n / 100, 'large@x.test'), extra }));
   await writeUsage(app.orm.em.fork(), SALES, large, NOON);

@@ -23,7 +23,7 @@ const logOf = async (app: TestApp) => {
   return rows[0]?.count ?? 0;
 };
 
-/** By a key, the change is part of a transaction that claims it: another way to the same rows. */
+/** With an idempotency key, the change is part of a larger transaction. */
 const WAYS = [ROOT, ACME].flatMap((as) => [
   { as, keys: false },
   { as, keys: true },
@@ -31,7 +31,7 @@ const WAYS = [ROOT, ACME].flatMap((as) => [
 
 for (const { as, keys } of WAYS) {
   const how = keys ? ', in the transaction of a key' : '';
-  updating(`answers to ${as}${how}, byte for byte, what reading shows then`, async ({ app }) => {
+  updating(`returns to ${as}${how} byte for byte the user that they read afterwards`, async ({ app }) => {
     for (const [index, changes] of CHANGES.entries()) {
       const own = as === ACME && changes.apps ? { ...changes, apps: [SALES] } : changes;
       const headers = keys ? { 'idempotency-key': `change-${index}` } : {};
@@ -55,9 +55,9 @@ updating('records concurrent changes one after another', async ({ app }) => {
     from audit_entries where target = ${ADA} and details->'first_name'->>'to' = any(${names})
     order by id`.execute(app.db());
   const steps = new Map(rows.map(({ from, to }) => [from, to]));
-  const told = [];
-  for (let at = steps.get(before); at !== undefined; at = steps.get(at)) told.push(at);
-  assert.equal(told.toSorted(), names);
+  const recorded = [];
+  for (let at = steps.get(before); at !== undefined; at = steps.get(at)) recorded.push(at);
+  assert.equal(recorded.toSorted(), names);
 });
 
 updating('keeps the exact text of extra if it is not given', async ({ app }) => {
@@ -74,7 +74,7 @@ updating('writes neither the user nor the audit trail if nothing changes', async
   const row = () => sql`select xmin::text, ctid::text from users where email = ${ADA}`.execute(app.db());
   const { first_name, apps } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
   const before = [(await row()).rows, await logOf(app)];
-  // A lock leaves its mark in `xmax` alone.
+  // A row lock only changes `xmax`.
   await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name, apps } });
 
   assert.equal([(await row()).rows, await logOf(app)], before);

@@ -80,7 +80,7 @@ const INVITER = {
 type InviterFields = [...UserFields, apps: T | null, administered: T | null];
 
 const isElement = (element: unknown): boolean => {
-  const { email } = element as { email?: unknown }; // whatever it is, it has no address or one of some type
+  const { email } = element as { email?: unknown }; // a value of another type has no valid `email`
   return typeof email === 'string' && EMAIL.test(email);
 };
 
