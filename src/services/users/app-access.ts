@@ -1,18 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { invalid } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 
 export type GrantableApp = { id: string; client_id: number };
 
 /** Finds the apps that the actor may grant. `unknown` are ids of no app, or of an app of another client. */
-export const findGrantable = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  appIds: readonly string[],
-): Promise<{ apps: GrantableApp[]; unknown: string[] }> => {
+export const findGrantable = async (em: SqlEntityManager, actor: Actor, appIds: readonly string[]) => {
   const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
@@ -49,31 +45,19 @@ export const joinClients = async (em: SqlEntityManager, userId: number, clientId
     .execute();
 };
 
-/** An app that is granted to a user, or requested for them. */
-export type KnownApp = GrantableApp & { is_granted: boolean };
-
-/**
- * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
- * administer stay unchanged, so that admins of different clients do not undo each other's changes.
- * @param known the user's apps, and the requested apps that exist
- * @throws Problem `invalid-input` on `apps`
- */
-export const planAppReplacement = (actor: Actor, known: readonly KnownApp[], appIds: readonly string[]) => {
-  const requested = new Set(appIds.filter((id) => !isReadOnly(actor, known, id)));
-  const changeable = known.filter((app) => administersClient(actor, app.client_id));
-  const wanted = changeable.filter(({ id }) => requested.has(id));
-  for (const { id } of wanted) requested.delete(id);
-  if (requested.size > 0) throw invalid({ apps: [...requested].map(unknownApp) });
-  return {
-    wanted,
-    granted: wanted.filter((app) => !app.is_granted),
-    revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
-  };
-};
-
-/** A granted app that the actor may see but not change. Clients may send it back unchanged. */
-const isReadOnly = (actor: Actor, known: readonly KnownApp[], appId: string): boolean =>
-  canViewAll(actor) &&
-  known.some(({ id, client_id: client, is_granted: isGranted }) => {
-    return id === appId && isGranted && !administersClient(actor, client);
+/** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */
+export const grantEvents = (
+  actor: Actor,
+  target: string,
+  granted: readonly GrantableApp[],
+  revoked: readonly GrantableApp[] = [],
+): AuditEvent[] => {
+  const clientIds = new Set([...granted, ...revoked].map((app) => app.client_id));
+  const sorted = [...clientIds].sort((a, b) => a - b);
+  return sorted.map((client) => {
+    const idsOf = (apps: readonly GrantableApp[]) =>
+      apps.flatMap((app) => (app.client_id === client ? app.id : []));
+    const details = { granted: idsOf(granted), revoked: idsOf(revoked) };
+    return { action: 'user.change-apps', actor, target, clients: [client], details };
   });
+};

@@ -1,10 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../access/actor.ts';
+import { sql } from 'kysely';
+import { prepared } from '../../db/compiled-query.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireUserAdmin } from '../access/actor.ts';
+import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
-import { readUpdateContext } from './update-context.ts';
-import { planUpdate, requireUpdatable, type UserChanges, WRITE_USER } from './update-plan.ts';
+import { type KnownApp, planUpdate, type UpdateContext, type UserChanges } from './update-plan.ts';
 import { deactivateUser, lockUser, lockVisibleUser } from './user-locks.ts';
-import type { UserRow } from './user-rows.ts';
+import { type UserRow, userRowsIn } from './user-rows.ts';
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
 
@@ -20,14 +23,52 @@ export const updateUser = async (
   changes: UserChanges,
 ): Promise<UserRow> => {
   await lockVisibleUser(tx, actor, email);
-  const context = await readUpdateContext(tx, actor, email, changes.apps ?? []);
-  requireUpdatable(actor, context);
+  const context = await readUpdatable(tx, actor, email, changes.apps ?? []);
   const access = await changeAccess(tx, actor, email, changes.is_active, now);
   const { after, values, events } = planUpdate(actor, context, changes, access);
   await WRITE_USER(tx, values);
   await audit.record(tx, events);
   return after;
 };
+
+/**
+ * Reads the user in one statement. Must run after the statement that locks the user: a statement that waits for a lock still
+ * sees the other tables as they were before it waited.
+ * @throws Problem `not-found`, `forbidden`, `client-admin-locked`
+ */
+const readUpdatable = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  email: string,
+  appIds: readonly string[],
+): Promise<UpdateContext> => {
+  const [row] = await UPDATE_CONTEXT.run(tx, actor, { email, appIds });
+  if (!row) throw notFound('user');
+  const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
+  requireUserAdmin(actor, { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of });
+  if (admin_of.length > 0) throw new Problem('client-admin-locked');
+  return { user, clientIds: client_ids, apps: known_apps };
+};
+
+const UPDATE_CONTEXT = preparedForViewer(
+  (db, viewer, { email, appIds }: { email: string; appIds: readonly string[] }) =>
+    userRowsIn(db, viewer)
+      .select(['users.is_superuser', 'users.is_staff'])
+      .select([
+        sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id
+          order by m.client_id)`.as('client_ids'),
+        sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin
+          order by m.client_id)`.as('admin_of'),
+        sql<KnownApp[]>`(
+          select coalesce(json_agg(json_build_object('id', a.id, 'client_id', a.client_id,
+            'is_granted', exists (select from app_grants g where g.user_id = users.id and g.app_id = a.id))
+            order by a.created_at, a.id), '[]')
+          from apps a where a.id in (
+            select g.app_id from app_grants g where g.user_id = users.id
+            union all select unnest(${appIds}::varchar[])))`.as('known_apps'),
+      ])
+      .where('users.email', '=', email),
+);
 
 /** Activates or deactivates a user if requested, and returns the changed columns. */
 const changeAccess = async (
@@ -42,10 +83,27 @@ const changeAccess = async (
   if (isActive) locked.user.activate(now);
   else await deactivateUser(tx, actor, locked, now);
   await tx.flush();
-  const { isActive: isActiveNow, lastActivated, lastDeactivated } = locked.user;
-  return {
-    is_active: isActiveNow,
-    last_activated: lastActivated ?? null,
-    last_deactivated: lastDeactivated ?? null,
-  };
+  const { lastActivated = null, lastDeactivated = null } = locked.user;
+  return { is_active: isActive, last_activated: lastActivated, last_deactivated: lastDeactivated };
 };
+
+/** Writes a user, app grants and memberships in one statement. Skips the row of the user if it would not change. */
+const WRITE_USER = prepared((db, to: ReturnType<typeof planUpdate>['values']) => ({
+  compile: () =>
+    sql`
+      with updated_user as (
+        update users set first_name = ${to.first_name}, last_name = ${to.last_name},
+          is_demo_user = ${to.is_demo_user}, extra = coalesce(${to.extra}::json, extra)
+        where id = ${to.id} and (${to.extra}::text is not null or (first_name, last_name, is_demo_user)
+          is distinct from (${to.first_name}::varchar, ${to.last_name}::varchar, ${to.is_demo_user}::boolean))
+      ),
+      revoked as (
+        delete from app_grants where user_id = ${to.id} and app_id = any(${to.revoked}::varchar[])
+      ),
+      granted as (
+        insert into app_grants (user_id, app_id) select ${to.id}::int, unnest(${to.granted}::varchar[])
+        on conflict do nothing
+      )
+      insert into memberships (client_id, user_id) select unnest(${to.joined}::int[]), ${to.id}::int
+      on conflict do nothing`.compile(db),
+}));

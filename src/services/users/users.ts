@@ -10,8 +10,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { findGrantable, grantApps, joinClients, unknownApp } from './app-access.ts';
-import { appEvents } from './app-grant-events.ts';
+import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-access.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
 import { type UserColumns, userReading } from './user-json.ts';
@@ -68,33 +67,22 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
     em.transactional(async (tx) => {
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
-      const user = await addUser(
-        tx,
-        {
-          email: input.email,
-          firstName: input.first_name,
-          lastName: input.last_name,
-          extra: input.extra,
-          isDemoUser: input.is_demo_user,
-        },
-        now,
-      );
+      const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
+      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
       if (input.send_email) {
-        tx.create(OutboxMail, {
+        const mail = {
           kind: 'password-setup',
-          recipient: user.email,
-          user,
+          recipient: email,
           createdAt: now,
           nextAttemptAt: now,
-        });
+        } as const;
+        tx.create(OutboxMail, { ...mail, user });
       }
       await tx.flush();
       await joinClients(tx, user.id, clients);
       await grantApps(tx, user.id, apps);
       const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
-      const granted = apps.map(({ id }) => id);
-      const appChanges = await appEvents(tx, actor, user.email, { before: [], after: granted });
-      await audit.record(tx, [event, ...appChanges]);
+      await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
       return readUser(tx, actor, user.email);
     }),
 
@@ -111,13 +99,8 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
       const locked = await lockUser(tx, actor, email);
       const wasActive = await deactivateUser(tx, actor, locked, clock.now());
       if (!wasActive) return;
-      const event: AuditEvent = {
-        action: 'user.deactivate',
-        actor,
-        target: email,
-        clients: locked.clientIds,
-      };
-      await audit.record(tx, [event]);
+      const { clientIds: clients } = locked;
+      await audit.record(tx, [{ action: 'user.deactivate', actor, target: email, clients }]);
     }),
 });
 
