@@ -4,11 +4,11 @@ import { ClientChanges, ClientName, ClientView, clientView } from './schemas/cli
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { SiteView, siteView } from './schemas/sites.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { isWantedAsText } from './schemas/streamed-lists.ts';
 import { clientUserColumns } from './schemas/user-json.ts';
 import { ClientUserView, clientUserView, userFilter } from './schemas/users.ts';
+import { SiteView } from './sites.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const tags = ['Clients'];
@@ -44,7 +44,7 @@ export const clientsRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/site/', tags } })
     .input(ById)
     .output(SiteView)
-    .query(async ({ ctx, input }) => siteView(await ctx.services.sites.getByClient(ctx.actor, input.id))),
+    .query(({ ctx, input }) => ctx.services.sites.getByClient(ctx.actor, input.id)),
 
   users: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })

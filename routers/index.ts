@@ -1,16 +1,14 @@
 import { appPackagesRouter } from './app-packages.ts';
 import { appsRouter } from './apps.ts';
 import { auditRouter } from './audit.ts';
-import { brandingRouter } from './branding.ts';
 import { clientsRouter } from './clients.ts';
-import { environmentRouter } from './environment.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { passwordsRouter } from './passwords.ts';
 import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
-import { sitesRouter } from './sites.ts';
+import { brandingRouter, environmentRouter, sitesRouter } from './sites.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
 import { usageRouter } from './usage.ts';

@@ -1,12 +1,20 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
-import { EmailKey, Login, LongIdKey, NoInput } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { SessionView, sessionView } from './schemas/sessions.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const tags = ['Sessions'];
+
+export const SessionView = z.object({
+  id: z.int(),
+  created_at: Instant,
+  last_used: Instant,
+  last_address: z.string(),
+  user_agent: z.string(),
+  is_current: z.boolean(),
+});
 
 export const sessionsRouter = router({
   /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
@@ -69,10 +77,10 @@ export const sessionsRouter = router({
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      const currentId = ctx.actor.credential?.kind === 'session' ? ctx.actor.credential.id : undefined;
-      const sessions = await ctx.services.sessions.list(ctx.actor, page);
-      return sessions.map((session) => sessionView(session, currentId));
+      const { credential } = ctx.actor;
+      const currentId = credential?.kind === 'session' ? credential.id : undefined;
+      const sessions = await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input));
+      return sessions.map((session) => ({ ...session, is_current: session.id === currentId }));
     }),
 
   revoke: protectedProcedure

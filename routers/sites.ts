@@ -1,23 +1,28 @@
 import { z } from 'zod';
-import { IdCursor, IdKey, Name } from './schemas/fields.ts';
+import { BrandingView } from './schemas/clients.ts';
+import { IdCursor, IdKey, Name, NoInput, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { Domain, SiteView, siteView } from './schemas/sites.ts';
-import { protectedProcedure, router, superuserProcedure } from './trpc.ts';
+import { adminProcedure, protectedProcedure, publicProcedure, router, superuserProcedure } from './trpc.ts';
+
+export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
+
+/** A host name or address, optionally with a port. Stored in lower case, because hosts are compared by it. */
+const Domain = Text(255)
+  .toLowerCase()
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');
 
 export const sitesRouter = router({
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteView))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))).map(siteView),
-    ),
+    .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
     .input(z.object({ id: IdKey }))
     .output(SiteView)
-    .query(async ({ ctx, input }) => siteView(await ctx.services.sites.get(ctx.actor, input.id))),
+    .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 
   create: superuserProcedure
     .meta({
@@ -26,5 +31,28 @@ export const sitesRouter = router({
     })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)
-    .mutation(async ({ ctx, input }) => siteView(await ctx.services.sites.create(ctx.actor, input))),
+    .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
+});
+
+export const brandingRouter = router({
+  /** Branding of the client whose site the request was sent to, for pages before login. */
+  get: publicProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false },
+      rest: { extension: true },
+    })
+    .input(NoInput)
+    .output(BrandingView)
+    .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
+});
+
+export const environmentRouter = router({
+  read: adminProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/jb/env/', tags: ['Environment'] },
+      rest: { responseTypes: ['text/json', 'application/json'] },
+    })
+    .input(NoInput)
+    .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
+    .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),
 });

@@ -1,13 +1,25 @@
 import { z } from 'zod';
-import { Login, LongIdKey, Name } from './schemas/fields.ts';
+import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { IssuedToken, TokenView, tokenView } from './schemas/tokens.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;
 
 const tags = ['Token'];
+
+const IssuedToken = z.object({ token: z.string() });
+
+/** A token without its secret. */
+export const TokenView = z.object({
+  id: z.int(),
+  /** Empty for tokens that a login created. */
+  name: z.string(),
+  created_at: Instant,
+  last_used: Instant,
+  last_address: z.string(),
+  is_current: z.boolean(),
+});
 
 export const tokensRouter = router({
   /** Accepts any string as username: an unknown one fails like a wrong password. */
@@ -38,10 +50,10 @@ export const tokensRouter = router({
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      const currentId = ctx.actor.credential?.kind === 'token' ? ctx.actor.credential.id : undefined;
-      const tokens = await ctx.services.apiTokens.list(ctx.actor, page);
-      return tokens.map((token) => tokenView(token, currentId));
+      const { credential } = ctx.actor;
+      const currentId = credential?.kind === 'token' ? credential.id : undefined;
+      const tokens = await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input));
+      return tokens.map((token) => ({ ...token, is_current: token.id === currentId }));
     }),
 
   /** The only response that contains a named token. */
@@ -51,7 +63,7 @@ export const tokensRouter = router({
     .output(TokenView.extend({ token: z.string() }))
     .mutation(async ({ ctx, input }) => {
       const { row, token } = await ctx.services.apiTokens.create(ctx.actor, input.name);
-      return { ...tokenView(row, undefined), token };
+      return { ...row, is_current: false, token };
     }),
 
   revoke: protectedProcedure

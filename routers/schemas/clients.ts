@@ -2,13 +2,8 @@ import { z } from 'zod';
 import type { ClientRow } from '../../src/services/clients/clients.ts';
 import { EmailAddress, Text } from './fields.ts';
 
-export const ClientView = z.object({
-  id: z.int(),
-  site: z.object({ domain: z.string(), formatted_name: z.string() }),
-  name: z.string(),
-  default_from_email: z.string(),
-  invitation_subject: z.string(),
-  invitation_body: z.string(),
+/** What pages show before login, and on errors. */
+const branding = {
   login_title: z.string(),
   login_subtitle: z.string(),
   support_email: z.string(),
@@ -17,6 +12,18 @@ export const ClientView = z.object({
   message_404: z.string(),
   subtitle_500: z.string(),
   message_500: z.string(),
+};
+
+export const BrandingView = z.object({ client_name: z.string(), ...branding });
+
+export const ClientView = z.object({
+  id: z.int(),
+  site: z.object({ domain: z.string(), formatted_name: z.string() }),
+  name: z.string(),
+  default_from_email: z.string(),
+  invitation_subject: z.string(),
+  invitation_body: z.string(),
+  ...branding,
   password_min_length: z.int(),
   password_allow_common: z.boolean(),
   password_require_numeric: z.boolean(),
@@ -26,28 +33,9 @@ export const ClientView = z.object({
   password_expiration_days: z.int(),
 });
 
-export const clientView = (client: ClientRow): z.input<typeof ClientView> => ({
-  id: client.id,
-  site: { domain: client.site_domain, formatted_name: client.site_domain.replace(/:\d+$/, '') },
-  name: client.name,
-  default_from_email: client.default_from_email,
-  invitation_subject: client.invitation_subject,
-  invitation_body: client.invitation_body,
-  login_title: client.login_title,
-  login_subtitle: client.login_subtitle,
-  support_email: client.support_email,
-  home_location: client.home_location,
-  subtitle_404: client.subtitle_404,
-  message_404: client.message_404,
-  subtitle_500: client.subtitle_500,
-  message_500: client.message_500,
-  password_min_length: client.password_min_length,
-  password_allow_common: client.password_allow_common,
-  password_require_numeric: client.password_require_numeric,
-  password_require_upper: client.password_require_upper,
-  password_require_lower: client.password_require_lower,
-  password_require_special: client.password_require_special,
-  password_expiration_days: client.password_expiration_days,
+export const clientView = ({ site_domain: domain, ...client }: ClientRow): z.input<typeof ClientView> => ({
+  ...client,
+  site: { domain, formatted_name: domain.replace(/:\d+$/, '') },
 });
 
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');

@@ -16,11 +16,11 @@ import {
 } from '../../../routers/schemas/invitations.ts';
 import { MailDetailsView, MailView } from '../../../routers/schemas/mail.ts';
 import { SavedFilterView } from '../../../routers/schemas/saved-filters.ts';
-import { SessionView } from '../../../routers/schemas/sessions.ts';
-import { SiteView } from '../../../routers/schemas/sites.ts';
-import { TokenView } from '../../../routers/schemas/tokens.ts';
 import { UsageDayView, UsageEntryView } from '../../../routers/schemas/usage.ts';
 import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
+import { SessionView } from '../../../routers/sessions.ts';
+import { SiteView } from '../../../routers/sites.ts';
+import { TokenView } from '../../../routers/tokens.ts';
 
 /** Views and the names of their components, which generated clients use for their types. */
 export const COMPONENTS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([

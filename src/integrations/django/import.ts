@@ -3,7 +3,7 @@ import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../../services/audit/audit.ts';
-import { passwordHashKinds } from '../../services/auth/password-hash-kinds.ts';
+import { passwordHashKinds } from '../../services/auth/password-verification.ts';
 import type { DumpRecord } from './dump.ts';
 import { type FieldMapping, reportFields, type Sources, sourcesOf } from './fields.ts';
 import { openUserInserter } from './insert-users.ts';

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
@@ -7,7 +8,6 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { networkOf } from '../rate-limits/window-counter.ts';
 import type { Unit } from '../unit.ts';
-import { passwordHashKinds } from './password-hash-kinds.ts';
 
 type Deps = Pick<Unit, 'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'audit' | 'origin'>;
 
@@ -57,7 +57,7 @@ export const createPasswordVerification = ({
      */
     verify: async (username: string, password: string): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
-      await throttle.refuse(email, address);
+      await throttle.check(email, address);
       const [user, kinds] = await Promise.all([findCredentials(em, email), passwordHashKinds(em)]);
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.is_active ? user.password_hash : null;
@@ -130,3 +130,25 @@ const replaceHash = (em: SqlEntityManager, userId: number, verified: string, ren
     .where('id', '=', userId)
     .where('password_hash', '=', verified)
     .execute();
+
+const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
+
+/**
+ * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per
+ * kind: a loose index scan, emulated by a recursive query.
+ */
+export const passwordHashKinds = async (em: SqlEntityManager): Promise<string[]> => {
+  const { rows } = await sql<{ kind: string }>`
+    with recursive kinds (kind) as (
+      (select ${kindOf} from users
+        where is_active and password_hash is not null
+        order by 1 limit 1)
+      union all
+      select (select ${kindOf} from users
+        where is_active and password_hash is not null and ${kindOf} > kinds.kind
+        order by 1 limit 1)
+      from kinds where kinds.kind is not null
+    )
+    select kind from kinds where kind is not null`.execute(tables(em));
+  return rows.map(({ kind }) => kind);
+};

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
@@ -48,3 +49,58 @@ const visibleSites = (em: SqlEntityManager, actor: Actor) =>
     .select(['sites.id', 'sites.domain', 'sites.name'])
     .where(siteVisibleTo(actor))
     .orderBy('sites.id');
+
+/** Texts of the pages for visitors who are not logged in. */
+export const createBranding = ({ em }: Pick<Unit, 'em'>) => ({
+  /** @throws Problem `not-found` if there are no clients */
+  get: (host: string): Promise<BrandingRow> => findClientByHost(em, host),
+});
+
+/**
+ * Finds the client of the site with this host, or else of the site with the lowest id.
+ * @throws Problem `not-found` if there are no clients
+ */
+export const findClientByHost = async (em: SqlEntityManager, host: string): Promise<BrandingRow> => {
+  const row = await brandingRows(em, host).executeTakeFirst();
+  if (!row) throw notFound('client');
+  return row;
+};
+
+const brandingRows = (em: SqlEntityManager, host: string) =>
+  tables(em)
+    .selectFrom('clients')
+    .innerJoin('sites', 'sites.id', 'clients.site_id')
+    .select([
+      'clients.id',
+      'clients.name as client_name',
+      'login_title',
+      'login_subtitle',
+      'support_email',
+      'home_location',
+    ])
+    .select(['subtitle_404', 'message_404', 'subtitle_500', 'message_500'])
+    .orderBy(sql`sites.domain = ${toPrintable(host)}`, 'desc')
+    .orderBy('sites.id')
+    .limit(1);
+
+export type BrandingRow = Awaited<ReturnType<ReturnType<typeof brandingRows>['execute']>>[number];
+
+/** A Host header may contain any byte; PostgreSQL rejects some. */
+const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '?');
+
+export type Environment = { environment: string; upload_bucket_name: string };
+
+export const createEnvironment = ({ em, defaults }: { em: SqlEntityManager; defaults: Environment }) => ({
+  /** Admins of a client with its own bucket get that bucket. */
+  read: async (actor: Actor): Promise<Environment> => {
+    const own = await tables(em)
+      .selectFrom('clients')
+      .select('upload_bucket_name')
+      .where(sql<boolean>`id = any(${actor.adminOf}::int[])`)
+      .where('upload_bucket_name', 'is not', null)
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst();
+    return { ...defaults, upload_bucket_name: own?.upload_bucket_name ?? defaults.upload_bucket_name };
+  },
+});

@@ -3,10 +3,15 @@ import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
 import { Problem } from '../../../src/lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
-import { createLoginConcurrency } from '../../../src/services/auth/login-concurrency.ts';
-import { createLoginThrottle, type LoginThrottle } from '../../../src/services/auth/login-throttle.ts';
-import { passwordHashKinds } from '../../../src/services/auth/password-hash-kinds.ts';
-import { createPasswordVerification } from '../../../src/services/auth/password-verification.ts';
+import {
+  createLoginConcurrency,
+  createLoginThrottle,
+  type LoginThrottle,
+} from '../../../src/services/auth/login-limits.ts';
+import {
+  createPasswordVerification,
+  passwordHashKinds,
+} from '../../../src/services/auth/password-verification.ts';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
 import { rejectsWith } from '../../support/rejects-with.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLoginConcurrency } from '../../../src/services/auth/login-concurrency.ts';
+import { createLoginConcurrency } from '../../../src/services/auth/login-limits.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
 
 const concurrency = suite('login concurrency');

@@ -1,0 +1,116 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Pool } from 'pg';
+import { MINUTE_MS } from '../../lib/clock.ts';
+import { Problem } from '../../lib/problems.ts';
+import {
+  createWindowCounter,
+  hashKey,
+  networkOf,
+  secondsLeft,
+  type WindowCount,
+} from '../rate-limits/window-counter.ts';
+
+const FAILURES_PER_ACCOUNT = 10;
+const FAILURES_PER_NETWORK = 100;
+const WINDOW_MS = 15 * MINUTE_MS;
+
+export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
+
+/** Limits failed logins per account and per network. Counted in the database, so that all instances share the counts. */
+export const createLoginThrottle = (pool: Pool) => {
+  const accounts = createWindowCounter(pool, { keyPrefix: 'login-account', windowMs: WINDOW_MS });
+  const networks = createWindowCounter(pool, { keyPrefix: 'login-address', windowMs: WINDOW_MS });
+
+  /** @throws Problem `throttled` */
+  const check = async (username: string, address: string): Promise<void> => {
+    const [account, network] = await Promise.all([
+      accounts.read(hashKey(username)),
+      networks.read(hashKey(networkOf(address))),
+    ]);
+    rejectFrom(FAILURES_PER_ACCOUNT, account, FAILURES_PER_NETWORK, network);
+  };
+
+  return {
+    check,
+
+    /**
+     * Guesses sent in one burst all pass `check`. Those beyond the limit get `throttled` whether wrong or right (see
+     * `recordSuccess`): a different response to the right one would reveal the password.
+     * @throws Problem `throttled`
+     */
+    recordFailure: async (username: string, address: string): Promise<void> => {
+      const [account, network] = await Promise.all([
+        accounts.add(hashKey(username)),
+        networks.add(hashKey(networkOf(address))),
+      ]);
+      rejectFrom(FAILURES_PER_ACCOUNT + 1, account, FAILURES_PER_NETWORK + 1, network);
+    },
+
+    /**
+     * Clears the account's count, unless other logins reached the limit while this one was being verified.
+     * @throws Problem `throttled`
+     */
+    recordSuccess: async (username: string, address: string): Promise<void> => {
+      await check(username, address);
+      await accounts.remove(hashKey(username));
+    },
+
+    /** Clears the account's count after a password reset, which proves ownership by mail. */
+    clear: (username: string): Promise<void> => accounts.remove(hashKey(username)),
+  };
+};
+
+/** @throws Problem `throttled` if a count has reached its limit */
+const rejectFrom = (
+  accountLimit: number,
+  account: WindowCount | null,
+  networkLimit: number,
+  network: WindowCount | null,
+): void => {
+  const waitFor = (limit: number, count: WindowCount | null) =>
+    count !== null && count.points >= limit ? secondsLeft(count) : 0;
+  const retryAfterSeconds = Math.max(waitFor(accountLimit, account), waitFor(networkLimit, network));
+  if (retryAfterSeconds > 0) throw new Problem('throttled', { retryAfterSeconds });
+};
+
+/** Concurrent verifications, including those in the shared hashing queue. Each takes about 40 ms of a core. */
+const PER_ACCOUNT = 4;
+const PER_NETWORK = 16;
+/** Further logins that may wait per account or network. */
+const MAX_WAITING = 200;
+
+const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a moment.', retryAfterSeconds: 1 };
+
+export type LoginConcurrency = ReturnType<typeof createLoginConcurrency>;
+
+/**
+ * Limits concurrent logins per account and per network, so that one of them cannot fill the shared hashing queue. The
+ * failure limits do not prevent that: logins with a correct password are never throttled. Kept in memory, as is the queue.
+ */
+export const createLoginConcurrency = () => {
+  const accounts = createKeyedLimit(PER_ACCOUNT);
+  const networks = createKeyedLimit(PER_NETWORK);
+  return {
+    /** @throws Problem `throttled` */
+    run: <T>(email: string, network: string, work: () => Promise<T>): Promise<T> =>
+      accounts(email, () => networks(network, work)),
+  };
+};
+
+type Entry = { limit: LimitFunction; pending: number };
+
+const createKeyedLimit = (concurrency: number) => {
+  const entries = new Map<string, Entry>();
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const entry = entries.get(key) ?? { limit: pLimit(concurrency), pending: 0 };
+    if (entry.pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
+    entries.set(key, entry);
+    entry.pending += 1;
+    try {
+      return await entry.limit(work);
+    } finally {
+      entry.pending -= 1;
+      if (entry.pending === 0) entries.delete(key);
+    }
+  };
+};
