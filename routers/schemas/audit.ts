@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../../src/services/access/actor.ts';
-import { AUDIT_ACTIONS } from '../../src/services/audit/actions.ts';
+import { AUDIT_ACTIONS } from '../../src/services/audit/audit.ts';
 import type { AuditRow } from '../../src/services/audit/audit-trail.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './fields.ts';
 import { pageNumberFields } from './paging.ts';

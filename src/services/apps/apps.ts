@@ -7,8 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { diffColumns, isEmpty } from '../audit/changes.ts';
+import { type Audit, type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import {
   dayOf,

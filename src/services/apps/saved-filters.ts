@@ -6,8 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
-import type { AuditAction } from '../audit/actions.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditAction } from '../audit/audit.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 

@@ -4,7 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { auditEntryVisibleTo, clientManagedBy } from '../access/visibility.ts';
-import type { AuditAction } from './actions.ts';
+import type { AuditAction } from './audit.ts';
 
 export type AuditFilter = {
   action?: AuditAction | undefined;

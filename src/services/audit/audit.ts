@@ -1,9 +1,56 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { textArray } from '../../db/binary-arrays.ts';
 import { prepared } from '../../db/compiled-query.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { AuditAction } from './actions.ts';
+
+/** Every action that the audit trail records: `{noun}.{verb}`. */
+export const AUDIT_ACTIONS = [
+  'app.fetch-package',
+  'app.load-package',
+  'app.rollback-package',
+  'app.update',
+  'client.add-admin',
+  'client.create',
+  'client.remove-admin',
+  'client.update',
+  'invitation.accept',
+  'invitation.copy-link',
+  'invitation.create',
+  'invitation.renew',
+  'invitation.resend',
+  'invitation.revoke',
+  'invitation.update',
+  'login.expired',
+  'login.fail',
+  'login.session',
+  'login.token',
+  'mail.read-link',
+  'mail.retry',
+  'password.change',
+  'password.request-reset',
+  'password.reset',
+  'request.refused',
+  'saved-filter.create',
+  'saved-filter.delete',
+  'saved-filter.update',
+  'session.confirm',
+  'session.end',
+  'site.create',
+  'token.create',
+  'token.revoke',
+  'user.change-apps',
+  'user.create',
+  'user.deactivate',
+  'user.revoke-sessions',
+  'user.import',
+  'user.make-superuser',
+  'user.update-roles',
+  'user.update',
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+const MAX_TEXT_LENGTH = 200;
 
 /** The request that caused a change; null for changes by the service or the command line. */
 export type Origin = { requestId: string | null; address: string | null };
@@ -25,47 +72,29 @@ export type AuditEvent = {
 export type Audit = ReturnType<typeof createAudit>;
 
 /** Writes the audit trail. Entries are written in the same transaction as the change that they record. */
-export const createAudit = (origin: Origin, clock: Clock) => {
-  const toRows = (events: readonly AuditEvent[]): EntryColumns => ({
-    ...origin,
-    now: clock.now(),
-    actions: textArray(
-      'varchar',
-      events.map(({ action }) => action),
-    ),
-    actors: textArray(
-      'varchar',
-      events.map(({ actor }) => actor?.email ?? ''),
-    ),
-    targets: textArray(
-      'varchar',
-      events.map(({ target }) => target),
-    ),
-    clients: textArray(
-      'text',
-      events.map(({ clients = [] }) => `{${clients.join(',')}}`),
-    ),
-    details: textArray(
-      'json',
-      events.map(({ details = {} }) => JSON.stringify(details)),
-    ),
-  });
+export const createAudit = (origin: Origin, clock: Clock) => ({
+  /** Writes all events in one statement. */
+  record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
+    if (events.length === 0) return;
+    await insertEntries(tx, {
+      ...origin,
+      now: clock.now(),
+      actions: events.map(({ action }) => action),
+      actors: events.map(({ actor }) => actor?.email ?? ''),
+      targets: events.map(({ target }) => target),
+      clients: events.map(({ clients = [] }) => `{${clients.join(',')}}`),
+      details: events.map(({ details = {} }) => JSON.stringify(details)),
+    });
+  },
+});
 
-  return {
-    /** Writes all events in one statement. */
-    record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
-      if (events.length > 0) await WRITE(tx, toRows(events));
-    },
-  };
-};
-
-/** One binary PostgreSQL array per column, with one element per event. */
-type EntryColumns = Origin & { now: Date } & Record<
+/** One array per column, with one element per event. */
+type Columns = Origin & { now: Date } & Record<
     'actions' | 'actors' | 'targets' | 'clients' | 'details',
-    Buffer
+    string[]
   >;
 
-const WRITE = prepared((db, to: EntryColumns) => ({
+const insertEntries = prepared((db, to: Columns) => ({
   compile: () =>
     sql`
       insert into audit_entries
@@ -75,3 +104,28 @@ const WRITE = prepared((db, to: EntryColumns) => ({
       from unnest(${to.actions}::varchar[], ${to.actors}::varchar[], ${to.targets}::varchar[], ${to.clients}::text[],
         ${to.details}::json[]) as event (action, actor_email, target, client_ids, details)`.compile(db),
 }));
+
+/** Old and new value by column. */
+export type Changes = Record<string, { from: unknown; to: unknown }>;
+
+/** Lists the changes of these columns for the audit trail. Long texts are truncated. */
+export const diffColumns = <T extends object>(
+  before: T,
+  after: T,
+  columns: readonly (keyof T & string)[],
+): Changes => {
+  const changes: Changes = {};
+  for (const column of columns) {
+    const [from, to] = [before[column], after[column]];
+    if (JSON.stringify(from) !== JSON.stringify(to))
+      changes[column] = { from: truncate(from), to: truncate(to) };
+  }
+  return changes;
+};
+
+export const isEmpty = (changes: Changes): boolean => Object.keys(changes).length === 0;
+
+const truncate = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_TEXT_LENGTH
+    ? `${value.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`
+    : value;

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import type { AuditAction } from '../audit/actions.ts';
+import type { AuditAction } from '../audit/audit.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { showsInvitationLink } from '../mail/mail-links.ts';
 import type { Unit } from '../unit.ts';

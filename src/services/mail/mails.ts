@@ -6,8 +6,7 @@ import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts'
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import type { AuditAction } from '../audit/actions.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { Audit, AuditAction, AuditEvent } from '../audit/audit.ts';
 import {
   hasMailStatus,
   type MailContext,

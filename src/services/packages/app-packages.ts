@@ -7,11 +7,9 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
-import { lockPackages, newestFetched, saveFetched } from './fetched-packages.ts';
-import { clientOfNewApp, createApp, loadableApp } from './loadable-app.ts';
-import { loadedBefore, loadedVersion } from './loaded-packages.ts';
-import { describeChanges } from './package-changes.ts';
-import { applyPackage } from './package-loading.ts';
+import { lastFetched, lastLoaded, lockPackages, saveFetched } from './fetched-packages.ts';
+import { clientOfNewApp, createApp, findLoadableApp } from './loadable-app.ts';
+import { applyPackage, describeChanges } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 
 type Deps = {
@@ -23,15 +21,15 @@ type Deps = {
   idempotency: Idempotency;
 };
 
-/** Loaded when a package is fetched: reading tar and YAML takes 40 ms and 6 MB that most instances never need. */
+/** Loaded on the first fetch: the parsers of tar and YAML take 40 ms and 6 MB that most instances never need. */
 const loadInspection = () => import('./package-inspection.ts');
 
 type Version = { slug: string; version: string };
 
 export const createAppPackages = ({ em, clock, store, audit, logger, idempotency }: Deps) => ({
   /**
-   * Takes a version (`latest` or none: the highest that is no prerelease) from the store, checks it whole, and
-   * remembers it as the one to load. Nothing is kept of a package that fails.
+   * Downloads a version (default, or `latest`: the highest that is not a prerelease) from the store, validates it and stages
+   * it for the next load. A package that fails leaves no trace.
    * @throws Problem `not-found`, `invalid-package`, `package-store-unavailable`, `idempotency-key-reused`
    */
   fetch: async (
@@ -49,7 +47,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       if (version === null || !stored) throw notFound('package version in the store');
       const inspected = await inspectPackage(stored, { slug, version });
 
-      // Not before: a download may take as long as it likes.
+      // The transaction starts after the download, which may take long.
       return write(async (tx) => {
         await lockPackages(tx, slug);
         const fetch = { slug, version, ...inspected, fetchedAt: clock.now(), fetchedBy: actor.email };
@@ -62,19 +60,19 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 
   /**
-   * Applies the package that was fetched last: makes or updates the app, its stacks and its `package_info`. One
-   * that the app runs already changes nothing, nor what an admin has edited since.
-   * A new app belongs to the client its package names, else to the one whose site the request came to.
+   * Applies the package that was fetched last: creates or updates the app, its stacks and its `package_info`. If the app
+   * already runs it, nothing changes, including what an admin has edited since.
+   * The client of a new app: see `clientOfNewApp`.
    * @throws Problem `not-found`, `invalid-package`
    */
   load: async (actor: Actor, slug: string, host: string): Promise<void> => {
     const changes = await em.transactional(async (tx) => {
       await lockPackages(tx, slug);
-      const fetched = await newestFetched(tx, slug);
+      const fetched = await lastFetched(tx, slug);
       if (!fetched) throw notFound('fetched package');
       const now = clock.now();
       const app =
-        (await loadableApp(tx, slug)) ??
+        (await findLoadableApp(tx, slug)) ??
         (await createApp(tx, {
           slug,
           clientId: await clientOfNewApp(tx, PackageManifest.parse(fetched.manifest).client, host),
@@ -86,17 +84,17 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 
   /**
-   * Applies again what was loaded before the present package, or the version named if it ever was: from the
-   * database, whether or not the store still has it. What runs already stays untouched. Versions that were loaded
-   * before their manifests were kept are not known.
+   * Applies the package that was loaded before the current one, or the given version, from the database: the store is not
+   * needed. If the app already runs it, nothing changes.
    * @throws Problem `not-found`, `invalid-package`
    */
   rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
     const { version, changes } = await em.transactional(async (tx) => {
       await lockPackages(tx, slug);
-      const app = await loadableApp(tx, slug);
+      const app = await findLoadableApp(tx, slug);
       if (!app) throw notFound('app');
-      const fetched = await (wanted === undefined ? loadedBefore(tx, app) : loadedVersion(tx, app, wanted));
+      const notSha256 = app.package_info.sha256 ?? '';
+      const fetched = await lastLoaded(tx, app.id, { version: wanted, notSha256 });
       if (!fetched) throw neverLoaded(slug, wanted);
       const load = { slug, app, fetched, actor, now: clock.now(), isRollback: true };
       return { version: fetched.version, changes: await applyPackage(tx, audit, load) };
@@ -106,11 +104,11 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 });
 
-/** The highest version that is no prerelease, or exactly the one asked for. */
+/** The wanted version, or else the highest that is not a prerelease. */
 const pickVersion = (versions: readonly string[], wanted: string | undefined): string | null => {
   if (wanted !== undefined && wanted !== 'latest') return versions.includes(wanted) ? wanted : null;
   const released = versions.filter((version) => semver.prerelease(version) === null);
-  // By their build parts too, which have no rank: so that every instance picks the same one.
+  // Build parts have no precedence; comparing them makes all instances pick the same version.
   return released.sort(semver.compareBuild).at(-1) ?? null;
 };
 

@@ -3,58 +3,68 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import type { InspectedPackage } from './package-inspection.ts';
-import { invalidPackage } from './package-limits.ts';
+import { invalidPackage } from './package-rules.ts';
 
-/** A package that was taken from the store, as the database keeps it. */
-export const fetchedPackages = (em: SqlEntityManager) =>
+/** Packages that were fetched from the store. */
+const fetchedPackages = (em: SqlEntityManager) =>
   tables(em)
     .selectFrom('fetched_packages')
     .select(['fetched_packages.id', 'fetched_packages.version', 'fetched_packages.sha256'])
     .select(['fetched_packages.manifest', 'fetched_packages.fetched_at']);
 
-export type FetchedPackageRow = Awaited<ReturnType<ReturnType<typeof fetchedPackages>['execute']>>[number];
+export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackages>['execute']>>[number];
 
 /**
- * Holds back all other fetches, loads and rollbacks of a slug until this transaction ends. Rows cannot do that: of
- * a new app there is none yet, and a fetch adds one that nobody else can see.
+ * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
+ * yet, and the row of a new fetch is not visible to other transactions.
  */
 export const lockPackages = async (tx: SqlEntityManager, slug: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(tables(tx));
 };
 
-/** The one that a load applies. */
-export const newestFetched = (tx: SqlEntityManager, slug: string): Promise<FetchedPackageRow | undefined> =>
+/** The package that a load applies. */
+export const lastFetched = (tx: SqlEntityManager, slug: string): Promise<FetchedPackage | undefined> =>
   fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
+
+/** The package that was loaded last into an app, among those of `version`, or else of other bytes than `sha256`. */
+export const lastLoaded = (
+  tx: SqlEntityManager,
+  appId: string,
+  { version, notSha256 }: { version: string | undefined; notSha256: string },
+): Promise<FetchedPackage | undefined> => {
+  const loaded = fetchedPackages(tx)
+    .innerJoin('loaded_packages', 'loaded_packages.package_id', 'fetched_packages.id')
+    .where('loaded_packages.app_id', '=', appId)
+    .orderBy('loaded_packages.id', 'desc')
+    .limit(1);
+  const matching =
+    version === undefined
+      ? loaded.where('fetched_packages.sha256', '<>', notSha256)
+      : loaded.where('fetched_packages.version', '=', version);
+  return matching.executeTakeFirst();
+};
 
 type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: string };
 
 /**
- * Makes this package the newest of its slug, by the highest id. One that was fetched before keeps one row, and its
- * loads: fetching two versions in turn must not fill the table. Under `lockPackages`.
- * @throws Problem `invalid-package` when the version was fetched before with other bytes
+ * Makes this package the newest of its slug, by the highest id. A package that was fetched before keeps a single row and its
+ * loads, so that alternating fetches do not grow the table. Requires `lockPackages`.
+ * @throws Problem `invalid-package` if the version was fetched before with other bytes
  */
 export const saveFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;
-  await refuseOtherBytes(tx, fetch);
+  await requireSameBytes(tx, fetch);
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
-  const newest = await newestFetched(tx, slug);
-  if (newest?.sha256 === sha256) {
-    await tables(tx).updateTable('fetched_packages').set(when).where('id', '=', newest.id).execute();
-  } else {
-    const { id } = await tables(tx)
-      .insertInto('fetched_packages')
-      .values({ slug, version, sha256, size_bytes: fetch.sizeBytes, manifest, ...when })
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    await replaceFormer(tx, { id, slug, sha256 });
+  const last = await lastFetched(tx, slug);
+  if (last?.sha256 === sha256) {
+    await tables(tx).updateTable('fetched_packages').set(when).where('id', '=', last.id).execute();
+    return;
   }
-};
-
-/** The same bytes have the same manifest: what was loaded of the former row is what the new one has. */
-const replaceFormer = async (
-  tx: SqlEntityManager,
-  { id, slug, sha256 }: { id: FetchedPackageRow['id']; slug: string; sha256: string },
-): Promise<void> => {
+  const { id } = await tables(tx)
+    .insertInto('fetched_packages')
+    .values({ slug, version, sha256, size_bytes: fetch.sizeBytes, manifest, ...when })
+    .returning('id')
+    .executeTakeFirstOrThrow();
   const former = tables(tx)
     .selectFrom('fetched_packages')
     .select('id')
@@ -69,8 +79,8 @@ const replaceFormer = async (
   await tables(tx).deleteFrom('fetched_packages').where('id', 'in', former).execute();
 };
 
-/** The store refuses it as well, but whoever can write to its files or its bucket need not ask. */
-const refuseOtherBytes = async (tx: SqlEntityManager, { slug, version, sha256 }: Fetch): Promise<void> => {
+/** The store refuses other bytes too, but its files or its bucket may be changed directly. */
+const requireSameBytes = async (tx: SqlEntityManager, { slug, version, sha256 }: Fetch): Promise<void> => {
   const other = await tables(tx)
     .selectFrom('fetched_packages')
     .select('sha256')

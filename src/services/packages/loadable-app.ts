@@ -1,11 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { newAppId } from '../../lib/ids.ts';
-import type { FetchedPackageRow } from './fetched-packages.ts';
-import { invalidPackage } from './package-limits.ts';
-import type { PackageManifest } from './package-manifest.ts';
+import { invalidPackage } from './package-rules.ts';
 
-/** What a package sets of an app; its manifest calls it the same. */
+/** The columns of an app that a package sets, named as in its manifest. */
 export const MANIFEST_COLUMNS = [
   'label',
   'description',
@@ -15,36 +13,18 @@ export const MANIFEST_COLUMNS = [
   'show_footer',
 ] as const;
 
-const loadableApps = (tx: SqlEntityManager) =>
+/** Locks the app, so that a load reports exactly what it changed. */
+export const findLoadableApp = (tx: SqlEntityManager, slug: string) =>
   tables(tx)
     .selectFrom('apps')
-    .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS]);
+    .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
+    .where('slug', '=', slug)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
 
-export type LoadableApp = Awaited<ReturnType<ReturnType<typeof loadableApps>['execute']>>[number];
+export type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
 
-/** Those columns by a manifest. */
-export const packagedColumns = (
-  manifest: PackageManifest,
-): Pick<LoadableApp, (typeof MANIFEST_COLUMNS)[number]> => ({
-  label: manifest.label,
-  description: manifest.description,
-  help_html: manifest.help_html,
-  footer_html: manifest.footer_html,
-  show_help: manifest.show_help,
-  show_footer: manifest.show_footer,
-});
-
-/** Locked, so that what a load reports to have changed is what it has changed. */
-export const loadableApp = (tx: SqlEntityManager, slug: string): Promise<LoadableApp | undefined> =>
-  loadableApps(tx).where('slug', '=', slug).forNoKeyUpdate().executeTakeFirst();
-
-/** Whether the app runs exactly this package. */
-export const isRunning = (
-  { package_info: info }: LoadableApp,
-  { version, sha256 }: FetchedPackageRow,
-): boolean => info.version === version && info.sha256 === sha256;
-
-/** A new app, blank until its package is applied. */
+/** Creates an app that is empty until its package is applied. */
 export const createApp = (
   tx: SqlEntityManager,
   app: { slug: string; clientId: number; createdAt: Date },
@@ -63,7 +43,8 @@ export const createApp = (
     .executeTakeFirstOrThrow();
 
 /**
- * The client that gets a new app: the one its package names, else the one whose site the request came to.
+ * The client of a new app: the one that its package names, else the client of the requested host, else the client of the
+ * first site.
  * @throws Problem `invalid-package`
  */
 export const clientOfNewApp = async (
@@ -71,19 +52,22 @@ export const clientOfNewApp = async (
   named: number | undefined,
   host: string,
 ): Promise<number> => {
-  const clients = tables(tx).selectFrom('clients').innerJoin('sites', 'sites.id', 'clients.site_id');
-  if (named !== undefined) {
-    const client = await clients.select('clients.id').where('clients.id', '=', named).executeTakeFirst();
-    if (client) return client.id;
-    throw invalidPackage(`app.yaml names client ${named}, which does not exist.`);
-  }
-  // Reached under a name that is no site's, the service is taken to be asked for its first one.
-  const client = await clients
-    .select('clients.id')
-    .orderBy((eb) => eb('sites.domain', '=', host), 'desc')
-    .orderBy('sites.id')
-    .limit(1)
-    .executeTakeFirst();
+  const clients = tables(tx)
+    .selectFrom('clients')
+    .innerJoin('sites', 'sites.id', 'clients.site_id')
+    .select('clients.id');
+  const client =
+    named === undefined
+      ? await clients
+          .orderBy((eb) => eb('sites.domain', '=', host), 'desc')
+          .orderBy('sites.id')
+          .limit(1)
+          .executeTakeFirst()
+      : await clients.where('clients.id', '=', named).executeTakeFirst();
   if (client) return client.id;
-  throw invalidPackage('There is no client that the app could belong to.');
+  throw invalidPackage(
+    named === undefined
+      ? 'There is no client that the app could belong to.'
+      : `app.yaml names client ${named}, which does not exist.`,
+  );
 };

@@ -1,29 +1,27 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Header, Pax } from 'tar';
 import { openRegular } from './package-files.ts';
-import { invalidPackage, refuseOversize } from './package-limits.ts';
-import { quoted } from './package-paths.ts';
+import { checkSize, invalidPackage, quote } from './package-rules.ts';
 
 const BLOCK_BYTES = 512;
-/** Every file's: the same content makes the same archive. Not 1970, which some readers call implausible. */
+/** Of all files, so that the same content makes the same archive. Some readers reject 1970 as implausible. */
 const MODIFIED = new Date('1980-01-01T00:00:00Z');
-/** In byte 9 of a gzip header: made on an unknown system (RFC 1952 §2.3.1), so that all systems write the same. */
+/** "Unknown" in byte 9 of a gzip header (RFC 1952 §2.3.1), so that all systems write the same bytes. */
 const ANY_SYSTEM = 255;
 
-/** A tar stream of files: their content, path and whether they can be run; no owner, no times. */
+/** A tar stream of files: their content, path and executable bit, without owners and times. */
 export const createArchive = async function* (dir: string, paths: readonly string[]) {
   let sizeBytes = 0;
   for (const path of paths) {
     for await (const chunk of entryOf(dir, path)) {
       sizeBytes += chunk.length;
-      refuseOversize('The unpacked package', sizeBytes);
+      checkSize('The unpacked package', sizeBytes);
       yield chunk;
     }
   }
   yield Buffer.alloc(2 * BLOCK_BYTES);
 };
 
-/** A file could have been exchanged for a link or a pipe since it was listed. */
 const entryOf = async function* (dir: string, path: string) {
   const handle = await openRegular(dir, path);
   try {
@@ -51,10 +49,10 @@ const contentOf = async function* (handle: FileHandle, path: string, size: numbe
     readBytes += chunk.length;
     if (readBytes <= size) yield chunk;
   }
-  if (readBytes !== size) throw invalidPackage(`${quoted(path)} was changed while it was packed.`);
+  if (readBytes !== size) throw invalidPackage(`${quote(path)} was changed while it was packed.`);
 };
 
-/** Takes the name of the system out of a gzip stream. */
+/** Removes the operating system from the header of a gzip stream. */
 export const clearGzipSystem = async function* (chunks: AsyncIterable<Buffer>) {
   let isFirst = true;
   for await (const chunk of chunks) {

@@ -2,21 +2,20 @@ import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parsePackageFileName } from '../../lib/package-name.ts';
-import { invalidPackage, MAX_ENTRIES, refuseOversize } from './package-limits.ts';
-import { quoted } from './package-paths.ts';
+import { checkSize, invalidPackage, MAX_ENTRIES, quote } from './package-rules.ts';
 
-/** A package's file, or the temporary one that it is written to. */
+/** A package file, or its temporary file. */
 const PACKAGE_FORM = /^\.?(.+\.tgz)(?:\.[0-9a-f-]{36}\.tmp)?$/;
-/** Files and folders that are nobody's app: histories, installed packages, secrets, litter of desktops. */
+/** Not part of an app: version control, installed packages, secrets, desktop metadata. */
 const LEFT_OUT = /^(\.git|\.hg|\.svn|node_modules|\.env.*|\.DS_Store|Thumbs\.db)$/;
 
-/** Paths from the folder, in one order on every file system. */
+/** Paths relative to the folder, in the same order on every file system. */
 export type AppFiles = { paths: string[]; leftOut: string[] };
 
 /**
- * The regular files below a folder, without what belongs in no package, and without packages of the slug that were
- * written to `outDir` before, or each would hold the last one.
- * @throws Problem `invalid-package` when there is a link, or anything else that is not a file, or too much of all
+ * The regular files below a folder. Leaves out files that do not belong in a package, and packages of the slug in `outDir`,
+ * so that a package does not include the previous one.
+ * @throws Problem `invalid-package` for links and other special files, and above the size limits
  */
 export const listFiles = async (dir: string, outDir: string, slug: string): Promise<AppFiles> => {
   const paths: string[] = [];
@@ -29,20 +28,19 @@ export const listFiles = async (dir: string, outDir: string, slug: string): Prom
       leftOut.push(entry.isDirectory() ? `${path}/` : path);
       continue;
     }
-    if (isFormerPackage(entry, outDir, slug)) continue;
+    if (isPackageOf(entry, outDir, slug)) continue;
     entries += 1;
-    if (entries > MAX_ENTRIES)
-      throw invalidPackage(`${dir} holds more than ${MAX_ENTRIES} files and folders.`);
+    if (entries > MAX_ENTRIES) throw invalidPackage(`${dir} has more than ${MAX_ENTRIES} files and folders.`);
     if (entry.isDirectory()) continue;
-    refuseOddKind(entry, path);
+    checkType(entry, path);
     sizeBytes += (await lstat(join(dir, path))).size;
-    refuseOversize(`What ${dir} holds`, sizeBytes);
+    checkSize(`The content of ${dir}`, sizeBytes);
     paths.push(path);
   }
   return { paths: paths.sort(), leftOut: leftOut.sort() };
 };
 
-/** Opens what is sure to be a regular file: never a link, and never a pipe, for whose writer it would wait. */
+/** Opens a regular file; a link fails, and a pipe does not block. The file may have been replaced since it was listed. */
 export const openRegular = async (dir: string, path: string): Promise<FileHandle> => {
   const handle = await open(
     join(dir, path),
@@ -50,10 +48,10 @@ export const openRegular = async (dir: string, path: string): Promise<FileHandle
   );
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw invalidPackage(`${quoted(path)} is not a file: a package holds files only.`);
+  throw invalidPackage(`${quote(path)} is not a file: a package holds files only.`);
 };
 
-/** Goes into no folder that is left out: they hold more than all the others. One is open at a time. */
+/** Skips folders that are left out, because they are often the largest. Opens one folder at a time. */
 const entriesBelow = async function* (dir: string): AsyncGenerator<Dirent> {
   const folders = [dir];
   for (const folder of folders) {
@@ -64,13 +62,13 @@ const entriesBelow = async function* (dir: string): AsyncGenerator<Dirent> {
   }
 };
 
-const refuseOddKind = (entry: Dirent, path: string): void => {
+const checkType = (entry: Dirent, path: string): void => {
   if (entry.isFile()) return;
   const kind = entry.isSymbolicLink() ? 'a symbolic link' : 'neither a file nor a folder';
-  throw invalidPackage(`${quoted(path)} is ${kind}: a package holds files only.`);
+  throw invalidPackage(`${quote(path)} is ${kind}: a package holds files only.`);
 };
 
-const isFormerPackage = (entry: Dirent, outDir: string, slug: string): boolean =>
+const isPackageOf = (entry: Dirent, outDir: string, slug: string): boolean =>
   !entry.isDirectory() &&
   resolve(entry.parentPath) === resolve(outDir) &&
   parsePackageFileName(PACKAGE_FORM.exec(entry.name)?.[1] ?? '')?.slug === slug;

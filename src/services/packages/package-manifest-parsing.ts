@@ -1,13 +1,14 @@
 import type { z } from 'zod';
+import { isJsonObject } from '../../lib/json-value.ts';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
-import { isRecord, MANIFEST_FILE, PackageManifest } from './package-manifest.ts';
+import { MANIFEST_FILE, PackageManifest } from './package-manifest.ts';
 import { parseYaml } from './package-yaml.ts';
 
-/** More faults than anyone mends in one go; keeps the answer to a hostile file small. */
+/** Keeps the response to a hostile file small. */
 const MAX_FAULTS = 50;
 
 /**
- * Reads and checks the content of an `app.yaml`.
+ * Parses and validates an `app.yaml`.
  * @throws Problem `invalid-package`, with every invalid field in `fields`
  */
 export const parseManifest = (bytes: Uint8Array): PackageManifest => {
@@ -18,9 +19,9 @@ export const parseManifest = (bytes: Uint8Array): PackageManifest => {
   throw invalidManifest(error);
 };
 
-/** `description:` with nothing after it reads as null in YAML and means what leaving it out means. */
+/** In YAML, `description:` without a value is null. It means the same as no `description`. */
 const withoutNulls = (value: unknown): unknown =>
-  isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null)) : value;
+  isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null)) : value;
 
 const TYPES: Record<string, string> = {
   string: 'text (put it in quotes)',
@@ -31,7 +32,7 @@ const TYPES: Record<string, string> = {
   object: 'a mapping',
 };
 
-/** Predicates, so that field and message together read as a sentence. */
+/** Predicates: a field and its message form a sentence. */
 const describe = (issue: z.core.$ZodRawIssue): string | undefined => {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is required' : `must be ${TYPES[issue.expected] ?? issue.expected}`;

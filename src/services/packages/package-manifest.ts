@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { isJsonObject } from '../../lib/json-value.ts';
 import { isSlug, isVersion } from '../../lib/package-name.ts';
 
 export const MANIFEST_FILE = 'app.yaml';
 
 const MAX_STACKS = 200;
 const MAX_METADATA_CHARACTERS = 64 * 1024;
-/** Ids are PostgreSQL integers: a larger one would fail in the query, not here. */
+/** The largest PostgreSQL integer. */
 const MAX_ID = 2 ** 31 - 1;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
@@ -15,12 +16,9 @@ const Text = (maxLength: number) =>
   z
     .string()
     .max(maxLength, `is longer than ${maxLength} characters`)
-    .refine(isStorable, 'holds a NUL or half a character');
+    .refine(isStorable, 'has a NUL or half a character');
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Whether it survives the way through JSON into the database as it is. `value` has no cycles. */
+/** Whether JSON preserves the value and the database can store it. `value` has no cycles. */
 const isPlainData = (value: unknown): boolean => {
   let plain = true;
   const text = JSON.stringify(value, (key, item: unknown) => {
@@ -42,9 +40,9 @@ const Stacks = z
   .max(MAX_STACKS, `has more than ${MAX_STACKS} entries`)
   .refine((stacks) => new Set(stacks.map(({ slug }) => slug)).size === stacks.length, 'has a slug twice');
 
-/** Passed on as it is: `z.record` would drop a key `__proto__`. */
+/** Not `z.record`, which drops a key `__proto__`. */
 const Metadata = z
-  .custom<Record<string, unknown>>(isRecord, 'must be a mapping')
+  .custom<Record<string, unknown>>(isJsonObject, 'must be a mapping')
   .refine(isPlainData, `must be plain data of at most ${MAX_METADATA_CHARACTERS} characters as JSON`);
 
 export const PackageManifest = z.object({
@@ -57,7 +55,7 @@ export const PackageManifest = z.object({
   show_help: z.boolean().default(false),
   show_footer: z.boolean().default(false),
   stacks: Stacks.default([]),
-  /** The id of the client that gets the app; absent: the site's client. */
+  /** The id of the app's client; default: the client of the site. */
   client: z.int().min(1, 'must be positive').max(MAX_ID, 'is too large').optional(),
   metadata: Metadata.default({}),
 });

@@ -11,20 +11,20 @@ import { type PackageName, parsePackageFileName, requirePackageFileName } from '
 import { clearGzipSystem, createArchive } from './package-archive-writer.ts';
 import { listFiles, openRegular } from './package-files.ts';
 import { type InspectedPackage, inspectPackage } from './package-inspection.ts';
-import { invalidPackage } from './package-limits.ts';
 import { MANIFEST_FILE } from './package-manifest.ts';
 import { parseManifest } from './package-manifest-parsing.ts';
+import { invalidPackage } from './package-rules.ts';
 import { MAX_YAML_BYTES } from './package-yaml.ts';
 
 export type PackageFile = PackageName & { sha256: string; sizeBytes: number };
 
-/** `leftOut` are paths in the folder; those of folders end with a slash. */
+/** `leftOut`: paths in the folder that are not in the package; folders end with a slash. */
 export type PackedFile = PackageFile & { file: string; leftOut: string[] };
 
 /**
- * Makes a package of a folder with an `app.yaml`: `{slug}-{version}.tgz` in `outDir`, whole or not at all. The
- * same files make the same bytes, whoever packs them, and what comes out is fit to be fetched.
- * @throws Problem `invalid-package`, `invalid-input` when there can be no such `outDir`
+ * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically. The same files always result in
+ * the same bytes. The package has passed the inspection of a fetch.
+ * @throws Problem `invalid-package`, `invalid-input` if `outDir` cannot be created
  */
 export const packDirectory = async (dir: string, outDir: string): Promise<PackedFile> => {
   const { slug, version } = parseManifest(await readManifest(dir));
@@ -46,7 +46,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
 };
 
 /**
- * Puts a package file into the store, once it has passed the inspection that a fetch will make.
+ * Publishes a package file that passes the inspection of a fetch.
  * @throws Problem `invalid-package`, `package-store-unavailable`
  */
 export const publishPackageFile = async (
@@ -54,7 +54,7 @@ export const publishPackageFile = async (
   file: string,
 ): Promise<PackageFile & { isNew: boolean }> => {
   const named = parsePackageFileName(basename(file));
-  // Before its name is judged: a file that is not there is the likelier mistake.
+  // Before the check of its name: a missing file is the likelier mistake.
   await readOr(access(file), `${file} cannot be read.`);
   if (!named) throw invalidPackage(`${basename(file)} is not named {slug}-{version}.tgz.`);
   await inspectFile(file, named);

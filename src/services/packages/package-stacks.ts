@@ -4,9 +4,9 @@ import { tables } from '../../db/kysely.ts';
 import { newStackId } from '../../lib/ids.ts';
 import type { PackageManifest } from './package-manifest.ts';
 
-export type OfferedStack = { id: string; slug: string; label: string };
+type OfferedStack = { id: string; slug: string; label: string };
 
-/** By slug. A stack that comes back is added, whatever it was called when it was dropped. */
+/** By slug. A stack that was removed and returns counts as added. */
 export type StackChanges = {
   added: string[];
   renamed: { slug: string; from: string; to: string }[];
@@ -14,8 +14,8 @@ export type StackChanges = {
 };
 
 /**
- * Makes the stacks of an app those of its package. One that the package has dropped is only no longer offered, as
- * filters that people saved to it stay; one that comes back has its old id.
+ * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
+ * keeps its row, because saved filters belong to it; if it returns, it has the same id.
  */
 export const replaceStacks = async (
   tx: SqlEntityManager,
@@ -24,9 +24,23 @@ export const replaceStacks = async (
 ): Promise<{ offered: OfferedStack[]; changes: StackChanges }> => {
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
   const offered = await withIds(tx, wanted, existing);
-  await dropOthers(tx, appId, offered);
-  await offer(tx, appId, offered);
-  return { offered, changes: changesTo(offered, existing) };
+  const kept = offered.map(({ id }) => id);
+  await tables(tx)
+    .updateTable('stacks')
+    .set({ is_offered: false })
+    .where('app_id', '=', appId)
+    .where('is_offered', '=', true)
+    .where(sql<boolean>`id <> all(${kept}::varchar[])`)
+    .execute();
+  if (offered.length > 0)
+    await tables(tx)
+      .insertInto('stacks')
+      .values(offered.map((stack) => ({ ...stack, app_id: appId, is_offered: true })))
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet((eb) => ({ label: eb.ref('excluded.label'), is_offered: true })),
+      )
+      .execute();
+  return { offered, changes: compareStacks(offered, existing) };
 };
 
 const stacksOf = (tx: SqlEntityManager, appId: string) =>
@@ -39,10 +53,7 @@ const stacksOf = (tx: SqlEntityManager, appId: string) =>
 
 type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
 
-/**
- * 32 random bits are few enough that a platform of many stacks will meet an id that is taken: then all new ones
- * are drawn again.
- */
+/** Ids have 32 random bits, so collisions happen on a platform with many stacks: then all new ids are drawn again. */
 const withIds = async (
   tx: SqlEntityManager,
   wanted: PackageManifest['stacks'],
@@ -63,37 +74,7 @@ const areFree = async (tx: SqlEntityManager, ids: readonly string[]): Promise<bo
   return taken.length === 0 && new Set(ids).size === ids.length;
 };
 
-const dropOthers = async (
-  tx: SqlEntityManager,
-  appId: string,
-  offered: readonly OfferedStack[],
-): Promise<void> => {
-  const kept = offered.map(({ id }) => id);
-  await tables(tx)
-    .updateTable('stacks')
-    .set({ is_offered: false })
-    .where('app_id', '=', appId)
-    .where('is_offered', '=', true)
-    .where(sql<boolean>`id <> all(${kept}::varchar[])`)
-    .execute();
-};
-
-const offer = async (
-  tx: SqlEntityManager,
-  appId: string,
-  offered: readonly OfferedStack[],
-): Promise<void> => {
-  if (offered.length === 0) return;
-  await tables(tx)
-    .insertInto('stacks')
-    .values(offered.map((stack) => ({ ...stack, app_id: appId, is_offered: true })))
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet((eb) => ({ label: eb.ref('excluded.label'), is_offered: true })),
-    )
-    .execute();
-};
-
-const changesTo = (offered: readonly OfferedStack[], existing: Known): StackChanges => {
+const compareStacks = (offered: readonly OfferedStack[], existing: Known): StackChanges => {
   const before = new Map([...existing].filter(([, stack]) => stack.is_offered));
   const changes: StackChanges = { added: [], renamed: [], removed: [] };
   for (const { slug, label } of offered) {

@@ -4,33 +4,33 @@ import { Problem } from '../../lib/problems.ts';
 export const MAX_YAML_BYTES = 1024 * 1024;
 
 /**
- * Words, signs, line ends and escapes. The library takes some 20 µs for each that is wrong, in which nothing else is
- * answered: a MiB of wrong brackets took it 24 s. 200 stacks have about 4,000.
+ * Tokens, line ends and escapes. The library blocks the process for some 20 µs per invalid one: a MiB of wrong brackets took
+ * 24 s. 200 stacks have about 4,000.
  */
-const MAX_PIECES = 20_000;
+const MAX_TOKENS = 20_000;
 const MAX_ALIASES = 50;
-/** How often the content of one anchor may be repeated, nested aliases multiplied. */
+/** Of one anchor, with nested aliases multiplied. */
 const MAX_REPEATS = 50;
-/** In steps of the tree: a mapping takes two, itself and the pair. */
-const MAX_STEPS_DEEP = 128;
+/** In nodes of the tree: a mapping adds two, itself and the pair. */
+const MAX_DEPTH = 128;
 
 const OPTIONS = {
   schema: 'core',
   stringKeys: true,
   resolveKnownTags: false,
-  // 'silent' would also let a second document pass.
+  // 'silent' would also accept a second document.
   logLevel: 'error',
-  // The library compares every key with every other, minutes of work for a hostile mapping: see refuseOffences.
+  // Quadratic in the library, minutes for a hostile mapping: see checkDocument.
   uniqueKeys: false,
-  // Excerpts in messages take time in the square of the file's length.
+  // Excerpts in messages are quadratic in the length of the file.
   prettyErrors: false,
 } as const;
 
 type Refuse = (why: string, cause?: unknown) => Problem;
 
 /**
- * Reads one YAML 1.2 document (core schema, no tags of its own) as plain data without cycles.
- * @throws Problem `invalid-package`, its detail naming `file`
+ * Parses one YAML 1.2 document (core schema, no custom tags) into plain data without cycles.
+ * @throws Problem `invalid-package` that names `file`
  */
 export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
   const refuse: Refuse = (why, cause) =>
@@ -38,22 +38,23 @@ export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
 
   if (bytes.length > MAX_YAML_BYTES) throw refuse('is larger than 1 MiB');
   const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuse);
-  refuseIntricate(text, refuse);
+  checkComplexity(text, refuse);
   const document = attempt(() => parseDocument(text, OPTIONS), refuse);
-  // A tag that nobody knows is but a warning to the library.
+  // The library only warns about an unknown tag.
   const [fault] = [...document.errors, ...document.warnings];
-  if (fault) throw refuse(`is not valid YAML at line ${lineAt(text, fault.pos[0])}: ${gist(fault)}`, fault);
+  if (fault)
+    throw refuse(`is not valid YAML at line ${lineAt(text, fault.pos[0])}: ${summaryOf(fault)}`, fault);
 
-  refuseOffences(document, refuse);
+  checkDocument(document, refuse);
   return attempt<unknown>(() => document.toJS({ maxAliasCount: MAX_REPEATS }), refuse);
 };
 
-/** The lexer alone is quick, can be stopped, and does not judge. */
-const refuseIntricate = (text: string, refuse: Refuse): void => {
-  let pieces = 0;
+/** The lexer alone is fast, does not validate, and can be stopped. */
+const checkComplexity = (text: string, refuse: Refuse): void => {
+  let tokens = 0;
   for (const token of new Lexer().lex(text)) {
-    pieces += 1 + (token.match(/[\n\r\\]/g)?.length ?? 0);
-    if (pieces > MAX_PIECES) throw refuse(`has more than ${MAX_PIECES} words, signs and lines`);
+    tokens += 1 + (token.match(/[\n\r\\]/g)?.length ?? 0);
+    if (tokens > MAX_TOKENS) throw refuse(`has more than ${MAX_TOKENS} tokens and lines`);
   }
 };
 
@@ -61,21 +62,21 @@ const attempt = <T>(work: () => T, refuse: Refuse): T => {
   try {
     return work();
   } catch (cause) {
-    throw refuse(`cannot be read: ${gist(cause)}`, cause);
+    throw refuse(`cannot be read: ${summaryOf(cause)}`, cause);
   }
 };
 
-const gist = (error: unknown): string =>
+const summaryOf = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n', 1)[0] ?? '').slice(0, 200) : 'unknown error';
 
 const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length;
 
-/** What the parser lets pass and this service does not. */
-const refuseOffences = (document: ReturnType<typeof parseDocument>, refuse: Refuse): void => {
+/** Rejects what the parser accepts and this service does not. */
+const checkDocument = (document: ReturnType<typeof parseDocument>, refuse: Refuse): void => {
   let aliases = 0;
   visit(document, {
     Collection: (_key, node, path) => {
-      if (path.length > MAX_STEPS_DEEP) throw refuse('is nested too deeply');
+      if (path.length > MAX_DEPTH) throw refuse('is nested too deeply');
       const twice = isMap(node) ? duplicateKeyOf(node) : undefined;
       if (twice !== undefined)
         throw refuse(`has the key ${JSON.stringify(twice).slice(0, 100)} twice in one mapping`);
@@ -84,7 +85,7 @@ const refuseOffences = (document: ReturnType<typeof parseDocument>, refuse: Refu
       aliases += 1;
       if (aliases > MAX_ALIASES) throw refuse(`has more than ${MAX_ALIASES} aliases`);
       if (path.some((above) => isNode(above) && anchorOf(above) === source))
-        throw refuse('holds itself by an alias');
+        throw refuse('contains itself through an alias');
     },
   });
 };

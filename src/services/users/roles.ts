@@ -1,8 +1,7 @@
 import { tables } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { AuditEvent } from '../audit/audit.ts';
-import { diffColumns, isEmpty } from '../audit/changes.ts';
+import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';

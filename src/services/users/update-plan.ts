@@ -1,7 +1,6 @@
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
-import type { AuditEvent } from '../audit/audit.ts';
-import { diffColumns, isEmpty } from '../audit/changes.ts';
+import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { type GrantableApp, grantEvents, unknownApp } from './app-access.ts';
 import type { UserRow } from './user-rows.ts';
 

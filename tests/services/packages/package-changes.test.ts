@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { describeChanges, type PackageChanges } from '../../../src/services/packages/package-changes.ts';
+import { describeChanges, type PackageChanges } from '../../../src/services/packages/package-loading.ts';
 
 const described = suite('describeChanges');
 

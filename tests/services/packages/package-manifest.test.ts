@@ -166,7 +166,7 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
   ['a tag of its own', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
   ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
   ['an alias of nothing', `${manifestText()}metadata: *a`, /Unresolved alias/],
-  ['an alias of itself', `${manifestText()}metadata: &a {b: [*a]}`, /holds itself/],
+  ['an alias of itself', `${manifestText()}metadata: &a {b: [*a]}`, /contains itself/],
   ['many aliases', `${manifestText()}metadata: {a: &a x, b: [${'*a,'.repeat(51)}]}`, /more than 50 aliases/],
   [
     'aliases of aliases',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
-import { createPathRules } from '../../../src/services/packages/package-paths.ts';
+import { createPathRules } from '../../../src/services/packages/package-rules.ts';
 import { manifestText, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
 import { inspect, inspectEntry, type OddEntry } from '../../support/inspected-package.ts';
 

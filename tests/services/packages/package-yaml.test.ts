@@ -51,7 +51,7 @@ for (const [unit, before = '', behind = ''] of COSTLY) {
   const most = Math.floor((MIB - before.length - behind.length) / unit.length);
 
   yaml(`limits the time for any number of ${JSON.stringify(before + unit)}`, () => {
-    assert.is(inTime(times(most)), 'app.yaml has more than 20000 words, signs and lines.');
+    assert.is(inTime(times(most)), 'app.yaml has more than 20000 tokens and lines.');
     // The largest input that reaches the parser.
     for (const count of [9_000, 19_000]) inTime(times(count));
   });
