@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escapeInvisible, type Html, html } from '../pages/html.ts';
-import { createStyleSheet, htmlDocument, sendHtml } from '../pages/html-document.ts';
+import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { createLinkResolver, findApiPath } from './api-paths.ts';
 import { curlCommand, trpcCall } from './code-samples.ts';

@@ -25,7 +25,7 @@ export const notFoundPage = async (request: FastifyRequest, reply: FastifyReply,
 ${(await messageHtml(branding.message_404)) ?? html`<p>The link may be incomplete, or the page may have moved.</p>`}
 <p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
-  return sendPage(reply, { brand: branding, title, content }, { problem: new Problem('not-found') });
+  return sendPage(reply, { brand: branding, title, content, problem: new Problem('not-found') });
 };
 
 /** Sends the page for an error that a page did not handle. */
@@ -51,7 +51,7 @@ ${message}
 ${isServerError && html`<p class="aside">If you contact support, include this request ID: <code>${request.id}</code></p>`}
 <p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
-  return sendPage(reply, { brand: branding, title, content }, { problem });
+  return sendPage(reply, { brand: branding, title, content, problem });
 };
 
 /** Errors that Fastify itself raises for a form carry a status code but are no problems. */

@@ -1,4 +1,3 @@
-import type { FieldErrors } from '../../lib/problems.ts';
 import { type Html, html } from './html.ts';
 
 type Field = {
@@ -34,6 +33,14 @@ ${hasErrors && html`<p class="error" id="${name}-error">${errors.join(' ')}</p>`
 </div>`;
 };
 
+type NamedField = Pick<Field, 'errors' | 'isFocused'>;
+
+export const emailField = (field: NamedField & { name: string; value: string }): Html =>
+  inputField({ ...field, label: 'Email address', type: 'email', autocomplete: 'username' });
+
+export const currentPasswordField = (field: NamedField & { label: string }): Html =>
+  inputField({ ...field, name: 'password', type: 'password', autocomplete: 'current-password' });
+
 type PasswordRule = { rule: string; message: string };
 
 /** Rules that passwords rarely break: shown as an error only. */
@@ -44,7 +51,7 @@ export const newPasswordField = ({
   rules,
   errors = [],
   ...field
-}: Pick<Field, 'name' | 'label' | 'errors' | 'isFocused'> & { rules: readonly PasswordRule[] }): Html => {
+}: NamedField & { name: string; label: string; rules: readonly PasswordRule[] }): Html => {
   const messages = rules.filter(({ rule }) => !UNLISTED_RULES.includes(rule)).map(({ message }) => message);
   const unlistedErrors = errors.filter((error) => !messages.includes(error));
   const hasMarkedRules = unlistedErrors.length < errors.length;
@@ -79,9 +86,3 @@ export const alertBox = (message: string | null): Html | false =>
 
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
-
-/** The first of these fields that has an error. It gets the focus. */
-export const firstInvalidField = (
-  fields: FieldErrors | undefined,
-  names: readonly string[],
-): string | undefined => names.find((name) => fields?.[name] !== undefined);

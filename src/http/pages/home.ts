@@ -3,8 +3,7 @@ import type { Problem } from '../../lib/problems.ts';
 import { describeUserAgent, formatDateTime, userMessage } from './display-text.ts';
 import { alertBox } from './fields.ts';
 import { type Html, html } from './html.ts';
-import { redirectTo } from './html-document.ts';
-import { logoutForm } from './login-forms.ts';
+import { logoutForm } from './login.ts';
 import {
   type Caller,
   createPageContext,
@@ -12,7 +11,7 @@ import {
   type PageContext,
   type PageDeps,
 } from './page-context.ts';
-import { sendPage } from './page-layout.ts';
+import { redirectTo, sendPage } from './page-layout.ts';
 import { homeUrl } from './redirects.ts';
 
 /** `/`: the apps and sessions of the user who is logged in. */
@@ -56,7 +55,7 @@ ${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></
 <div class="actions"><a class="button quiet" href="/password/change/">Change your password</a>
 ${logoutForm(context, { isQuiet: true })}</div>
 </section>`;
-  return sendPage(context.reply, { brand: branding, title: 'Home', content, isWide: true }, { problem });
+  return sendPage(context.reply, { brand: branding, title: 'Home', content, isWide: true, problem });
 };
 
 type Apps = Awaited<ReturnType<Caller['apps']['list']>>;

@@ -1,20 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Problem } from '../../lib/problems.ts';
-import { formatDate } from './display-text.ts';
+import { formatDate, userMessage } from './display-text.ts';
+import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
 import { type Html, html } from './html.ts';
-import { redirectTo } from './html-document.ts';
-import { type Invitation, sendPendingInvitation } from './invitation-form.ts';
+import { logoutForm } from './login.ts';
 import {
   attempt,
+  type Caller,
   createPageContext,
   formField,
   type PageContext,
   type PageDeps,
   queryParameter,
 } from './page-context.ts';
-import { mailLink, sendPage } from './page-layout.ts';
-import { homeUrl } from './redirects.ts';
+import { mailLink, redirectTo, sendPage } from './page-layout.ts';
+import { formActionSources, homeUrl, loginPath } from './redirects.ts';
 
+type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 type InvitationRequest = FastifyRequest<{ Params: { key: string } }>;
 
 /** `/invitation/{key}/?signature=…`: opening the link changes nothing; submitting its form accepts the invitation. */
@@ -59,6 +61,89 @@ const sendInvitation = async (context: PageContext, link: Link, problem: Problem
   return sendPendingInvitation(context, invitation, problem);
 };
 
+/** A pending invitation: who invites to what, and how to accept. */
+const sendPendingInvitation = async (
+  context: PageContext,
+  invitation: Invitation,
+  problem: Problem | null,
+) => {
+  const { client_name, support_email, inviter_name, invitation_body, apps } = invitation;
+  const title = `You are invited to ${client_name}`;
+  const content = html`
+<h1>${title}</h1>
+<p class="lead">${inviter_name || client_name} invited ${invitation.email}. This invitation expires on
+${formatDate(invitation.expires_at)}.</p>
+${invitation_body !== '' && html`<blockquote class="letter">${invitation_body}</blockquote>`}
+${apps.length > 0 && html`<h2>Included apps</h2><ul class="chips">${apps.map((app) => html`<li>${app}</li>`)}</ul>`}
+<div class="card">
+${alertBox(problem && userMessage(problem))}
+${await acceptForm(context, invitation, problem)}
+</div>`;
+  const brand = { client_name, support_email };
+  const formAction = formActionSources(homeUrl(invitation.home_location));
+  return sendPage(context.reply, { brand, title, content, problem, formAction });
+};
+
+const acceptForm = async (
+  context: PageContext,
+  invitation: Invitation,
+  problem: Problem | null,
+): Promise<Html> => {
+  const { email, needs } = invitation;
+  const { url } = context.request;
+  if (needs === 'activation') {
+    return html`<p>The account <strong>${email}</strong> has been deactivated. Ask the person who invited you to
+reactivate it, then reload this page.</p>`;
+  }
+  const user = await context.currentUser();
+  if (needs === 'nothing') {
+    return html`<p>You are logged in as <strong>${email}</strong>.</p>
+<form method="post" action="${url}">${context.csrfField()}<button>Accept</button></form>`;
+  }
+  if (user) {
+    return html`<p>You are logged in as <strong>${user.email}</strong>, but this invitation is for
+<strong>${email}</strong>. Log out to accept it.</p>${logoutForm(context, { next: url })}`;
+  }
+  if (needs === 'login') {
+    return html`<p>You already have an account.</p>
+<p><a class="button" href="${loginPath(url)}">Log in to accept</a></p>`;
+  }
+  return newUserForm(context, invitation, problem);
+};
+
+const newUserForm = (context: PageContext, { email, rules }: Invitation, problem: Problem | null): Html => {
+  const { request } = context;
+  const errors = problem?.fields;
+  const focused = ['first_name', 'last_name', 'password'].find((name) => errors?.[name] !== undefined);
+  const nameField = (name: string, label: string, autocomplete: string) =>
+    inputField({
+      name,
+      label,
+      autocomplete,
+      value: formField(request, name),
+      errors: errors?.[name],
+      // Some people have one name only.
+      isRequired: name === 'first_name',
+      isFocused: focused === name,
+    });
+  return html`<form method="post" action="${request.url}">
+${context.csrfField()}
+${hiddenUsername(email)}
+<div class="pair">
+${nameField('first_name', 'First name', 'given-name')}
+${nameField('last_name', 'Last name', 'family-name')}
+</div>
+${newPasswordField({
+  name: 'password',
+  label: 'Choose a password',
+  rules,
+  errors: errors?.password,
+  isFocused: focused === 'password',
+})}
+<button>Accept and log in</button>
+</form>`;
+};
+
 const sendClosedInvitation = async (
   context: PageContext,
   invitation: Invitation,
@@ -78,7 +163,7 @@ ${
 }
 </div>`;
   const brand = { client_name, support_email };
-  return sendPage(context.reply, { brand, title, content }, { status: problem?.status ?? 410 });
+  return sendPage(context.reply, { brand, title, content, status: problem?.status ?? 410 });
 };
 
 const describeClosed = ({ status, client_name: client, inviter_name: inviter, ...dates }: Invitation) => {
@@ -108,14 +193,13 @@ const contactHint = (address: string): Html =>
 
 /** The same page for an unknown key and for a wrong signature. */
 const sendInvalidLink = async (context: PageContext) => {
-  const branding = await context.reader.branding.get({});
+  const brand = await context.reader.branding.get({});
   const content = html`
 <h1>Invalid invitation link</h1>
 <div class="card">
 <p>The link may be incomplete: some email programs break long links. Copy the whole link from the email into the
 address bar, or ask the person who invited you to send the invitation again.</p>
-<p>${contactHint(branding.support_email)}</p>
+<p>${contactHint(brand.support_email)}</p>
 </div>`;
-  const page = { brand: branding, title: 'Invalid invitation link', content };
-  return sendPage(context.reply, page, { status: 404 });
+  return sendPage(context.reply, { brand, title: 'Invalid invitation link', content, status: 404 });
 };

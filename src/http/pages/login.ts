@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import type { Problem } from '../../lib/problems.ts';
 import { userMessage } from './display-text.ts';
-import { alertBox } from './fields.ts';
-import { html } from './html.ts';
-import { redirectTo } from './html-document.ts';
-import { type LoginTarget, logoutForm, sendExpiredPassword, sendLogin } from './login-forms.ts';
+import { alertBox, currentPasswordField, emailField, hiddenField, newPasswordField } from './fields.ts';
+import { type Html, html } from './html.ts';
 import {
+  type Caller,
   createPageContext,
   formField,
   isFormRejected,
@@ -12,8 +12,8 @@ import {
   type PageDeps,
   queryParameter,
 } from './page-context.ts';
-import { sendPage } from './page-layout.ts';
-import { homeUrl, localPath } from './redirects.ts';
+import { redirectTo, sendPage } from './page-layout.ts';
+import { formActionSources, homeUrl, localPath } from './redirects.ts';
 
 /** `/login/`: continues to `next`, or else to the home of the client's users. */
 export const serveLogin = (app: FastifyInstance, deps: PageDeps): void => {
@@ -44,9 +44,28 @@ export const serveLogout = (app: FastifyInstance, deps: PageDeps): void => {
     const content = html`
 <h1>Log out?</h1>
 <div class="card">${alertBox(userMessage(problem))}${logoutForm(context, { next })}</div>`;
-    const brand = await context.reader.branding.get({});
-    return sendPage(reply, { brand, title: 'Log out', content }, { problem });
+    return context.sendPage({ title: 'Log out', content, problem });
   });
+};
+
+type LogoutOptions = { next?: string | null; isQuiet?: boolean };
+
+export const logoutForm = (
+  context: PageContext,
+  { next = null, isQuiet = false }: LogoutOptions = {},
+): Html => html`
+<form method="post" action="/logout/">
+${context.csrfField()}
+${next !== null && hiddenField('next', next)}
+<button${isQuiet && html` class="quiet"`}>Log out</button>
+</form>`;
+
+type LoginTarget = {
+  branding: Awaited<ReturnType<Caller['branding']['get']>>;
+  /** The page that required the login, or null. */
+  next: string | null;
+  /** Where the browser goes after the login. */
+  destination: string;
 };
 
 const loginTarget = async ({ reader }: PageContext, requested: string | undefined): Promise<LoginTarget> => {
@@ -81,4 +100,102 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
   return problem
     ? sendLogin(context, target, { username, problem })
     : redirectTo(context.reply, target.destination);
+};
+
+type FailedLogin = { username: string; problem: Problem | null };
+
+const sendLogin = (
+  context: PageContext,
+  target: LoginTarget,
+  { username, problem }: FailedLogin = { username: '', problem: null },
+) => {
+  const { login_title, login_subtitle, client_name } = target.branding;
+  const errors = problem?.fields;
+  return sendLoginForm(context, target, {
+    title: 'Log in',
+    intro: html`
+<h1>${login_title || `Welcome to ${client_name}`}</h1>
+${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
+    alert: problem,
+    fields: [
+      emailField({
+        name: 'username',
+        value: username,
+        errors: errors?.username,
+        isFocused: username === '' || errors?.username !== undefined,
+      }),
+      currentPasswordField({
+        label: 'Password',
+        errors: errors?.password,
+        isFocused: username !== '' && errors?.username === undefined,
+      }),
+    ],
+    button: 'Log in',
+    problem,
+  });
+};
+
+/** The form for a user whose password is correct but expired: sets a new password, then logs in. */
+const sendExpiredPassword = async (
+  context: PageContext,
+  target: LoginTarget,
+  { username, problem }: FailedLogin,
+) => {
+  const errors = problem?.fields;
+  const isFirstAttempt = problem?.code === 'password_expired';
+  return sendLoginForm(context, target, {
+    title: 'Password expired',
+    intro: html`
+<h1>Your password has expired</h1>
+<p class="lead">Choose a new password to log in.</p>`,
+    alert: isFirstAttempt ? null : problem,
+    fields: [
+      emailField({ name: 'username', value: username, errors: errors?.username }),
+      currentPasswordField({
+        label: 'Current password',
+        errors: errors?.password,
+        isFocused: isFirstAttempt || errors?.new_password === undefined,
+      }),
+      newPasswordField({
+        name: 'new_password',
+        label: 'New password',
+        rules: await context.passwordRules(username),
+        errors: errors?.new_password,
+        isFocused: errors?.new_password !== undefined,
+      }),
+    ],
+    button: 'Change password and log in',
+    problem,
+  });
+};
+
+type LoginForm = {
+  title: string;
+  intro: Html;
+  /** The problem shown above the fields. */
+  alert: Problem | null;
+  fields: Html[];
+  button: string;
+  problem: Problem | null;
+};
+
+const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
+  const { branding, next, destination } = target;
+  const content = html`${form.intro}
+<form class="card" method="post" action="/login/">
+${alertBox(form.alert && userMessage(form.alert))}
+${context.csrfField()}
+${next !== null && hiddenField('next', next)}
+${form.fields}
+<button>${form.button}</button>
+<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
+</form>`;
+  const formAction = formActionSources(destination);
+  return sendPage(context.reply, {
+    brand: branding,
+    title: form.title,
+    content,
+    problem: form.problem,
+    formAction,
+  });
 };

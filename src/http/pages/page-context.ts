@@ -6,6 +6,7 @@ import { readSession } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
 import { hiddenField } from './fields.ts';
 import type { Html } from './html.ts';
+import { type Page, sendPage } from './page-layout.ts';
 
 export type PageDeps = ContextDeps;
 export type Caller = ReturnType<typeof createCaller>;
@@ -39,6 +40,10 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
       const { value } = await attempt(() => reader.sessions.current({}));
       return value?.user ?? null;
     },
+
+    /** Sends a page with the branding of the client whose site received the request. */
+    sendPage: async (page: Omit<Page, 'brand'>) =>
+      sendPage(reply, { ...page, brand: await reader.branding.get({}) }),
 
     /** The rules for a new password of this user. */
     passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,

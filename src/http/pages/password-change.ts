@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Problem } from '../../lib/problems.ts';
 import { userMessage } from './display-text.ts';
-import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
+import { alertBox, currentPasswordField, hiddenUsername, newPasswordField } from './fields.ts';
 import { html } from './html.ts';
-import { redirectTo } from './html-document.ts';
 import { createPageContext, formField, type PageContext, type PageDeps } from './page-context.ts';
-import { sendPage } from './page-layout.ts';
+import { redirectTo } from './page-layout.ts';
 import { loginPath } from './redirects.ts';
 
 const PATH = '/password/change/';
@@ -34,11 +33,8 @@ const sendForm = async (context: PageContext, problem: Problem | null = null) =>
 ${alertBox(problem && userMessage(problem))}
 ${context.csrfField()}
 ${hiddenUsername(user.email)}
-${inputField({
-  name: 'password',
+${currentPasswordField({
   label: 'Current password',
-  type: 'password',
-  autocomplete: 'current-password',
   errors: errors?.password,
   isFocused: errors?.new_password === undefined,
 })}
@@ -52,17 +48,16 @@ ${newPasswordField({
 <button>Change password</button>
 <p class="aside"><a href="/">Cancel</a></p>
 </form>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title: 'Change your password', content }, { problem });
+  return context.sendPage({ title: 'Change your password', content, problem });
 };
 
-const sendConfirmation = async (context: PageContext) => {
-  const content = html`
+const sendConfirmation = (context: PageContext) =>
+  context.sendPage({
+    title: 'Password changed',
+    content: html`
 <h1>Password changed</h1>
 <div class="card">
 <p>You stay logged in here. You have been logged out everywhere else.</p>
 <p><a class="button" href="/">Back to your account</a></p>
-</div>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title: 'Password changed', content });
-};
+</div>`,
+  });

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Problem } from '../../lib/problems.ts';
 import { userMessage } from './display-text.ts';
-import { alertBox, hiddenField, hiddenUsername, inputField, newPasswordField } from './fields.ts';
+import { alertBox, emailField, hiddenField, hiddenUsername, newPasswordField } from './fields.ts';
 import { html } from './html.ts';
 import {
   attempt,
@@ -11,7 +11,6 @@ import {
   type PageDeps,
   queryParameter,
 } from './page-context.ts';
-import { sendPage } from './page-layout.ts';
 
 /** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
 export const servePasswordReset = (app: FastifyInstance, deps: PageDeps): void => {
@@ -55,25 +54,18 @@ const sendRequestForm = async (context: PageContext, failure?: { email: string; 
 <form class="card" method="post" action="/password/reset/">
 ${alertBox(problem && !isInvalidLink ? userMessage(problem) : null)}
 ${context.csrfField()}
-${inputField({
-  name: 'email',
-  label: 'Email address',
-  type: 'email',
-  autocomplete: 'username',
-  value: email,
-  errors: problem?.fields?.email,
-  isFocused: true,
-})}
+${emailField({ name: 'email', value: email, errors: problem?.fields?.email, isFocused: true })}
 <button>Send reset link</button>
 <p class="aside"><a href="/login/">Back to login</a></p>
 </form>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title, content }, { problem });
+  return context.sendPage({ title, content, problem });
 };
 
 /** The same page for every address: it must not reveal which accounts exist. */
-const sendLinkMailed = async (context: PageContext, email: string) => {
-  const content = html`
+const sendLinkMailed = (context: PageContext, email: string) =>
+  context.sendPage({
+    title: 'Check your email',
+    content: html`
 <h1>Check your email</h1>
 <div class="card">
 <p>If <strong>${email}</strong> has an account, we have sent a link to reset its password. The link expires in
@@ -81,10 +73,8 @@ an hour and can be used once.</p>
 <p>If the email does not arrive within a few minutes, check your spam folder or
 <a href="/password/reset/">try another address</a>.</p>
 <p class="aside"><a href="/login/">Back to login</a></p>
-</div>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title: 'Check your email', content });
-};
+</div>`,
+  });
 
 /** Opening a link does not use it up, because mail scanners open every link. */
 const sendPasswordForm = async (context: PageContext, token: string, problem: Problem | null = null) => {
@@ -108,17 +98,16 @@ ${newPasswordField({
 })}
 <button>Set password</button>
 </form>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title: 'Choose a new password', content }, { problem });
+  return context.sendPage({ title: 'Choose a new password', content, problem });
 };
 
-const sendConfirmation = async (context: PageContext) => {
-  const content = html`
+const sendConfirmation = (context: PageContext) =>
+  context.sendPage({
+    title: 'Password changed',
+    content: html`
 <h1>Password changed</h1>
 <div class="card">
 <p>Log in with your new password. You have been logged out everywhere.</p>
 <p><a class="button" href="/login/">Log in</a></p>
-</div>`;
-  const brand = await context.reader.branding.get({});
-  return sendPage(context.reply, { brand, title: 'Password changed', content });
-};
+</div>`,
+  });

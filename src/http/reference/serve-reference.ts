@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../../lib/problems.ts';
 import { type Html, html } from '../pages/html.ts';
-import { createStyleSheet, htmlDocument, sendHtml } from '../pages/html-document.ts';
+import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { createScriptLoader, sendScript } from './browser-scripts.ts';
 
