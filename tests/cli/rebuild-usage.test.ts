@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { rebuildAllUsage } from '../../src/cli/rebuild-usage.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -37,6 +38,23 @@ rebuild('recounts all apps', async ({ app }) => {
 
   for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
 });
+
+rebuild(
+  'creates a missing month of the rollups, as after a month of the log was restored',
+  async ({ app }) => {
+    const db = app.db();
+    const { rows } = await sql<{ partition: string }>`
+    select distinct tableoid::regclass::text as partition from usage_days where app_id = ${SALES}`.execute(
+      db,
+    );
+    for (const { partition } of rows) await sql`drop table ${sql.table(partition)}`.execute(db);
+
+    await rebuildAllUsage(configOf(app));
+
+    assert.ok(rows.length > 0);
+    for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
+  },
+);
 
 rebuild('names an unknown slug', async ({ app }) => {
   await rejectsWith(rebuildAllUsage(configOf(app), 'nothing'), 'not-found');
