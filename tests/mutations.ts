@@ -94,7 +94,8 @@ try {
   for (const { file, line, before, after } of fc.sample(fc.constantFrom(...mutants), options)) {
     const original = await readFile(join(copy, file), 'utf8');
     await writeFile(join(copy, file), original.split('\n').with(line, after).join('\n'));
-    const reason = await detect(`--first=/${basename(file, '.ts')}`, `--first=/${basename(dirname(file))}`);
+    const names = [basename(file, '.ts'), basename(dirname(file)), 'routers', 'services', 'http'];
+    const reason = await detect(...names.map((name) => `--first=/${name}`));
     await writeFile(join(copy, file), original);
 
     survivors += reason ? 0 : 1;

@@ -11,7 +11,7 @@ import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
  * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` includes
- * the slow ones. Files whose path contains a value of `--first` run before the others.
+ * the slow ones. Each `--first PART` moves files whose path contains the part to the front, in the order given.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
@@ -76,8 +76,8 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
       console.log(`Left out ${folder}: there is no ${programs.join(', ')}.`);
   }
   const runnable = files.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
-  const isFirst = (file: string) => values.first.some((part) => file.includes(part));
-  runnable.sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)) || a.localeCompare(b));
+  const rank = (file: string) => [...values.first, ''].findIndex((part) => file.includes(part));
+  runnable.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
   return { files: runnable, areAnyMissing: runnable.length < files.length };
 };
 
