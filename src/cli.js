@@ -6,8 +6,8 @@ import { exitWithLauncher, isSupportedNode, runOnBundledNode } from './cli/node-
 
 const wasLaunched = exitWithLauncher();
 if (isSupportedNode()) {
-  const { enableCodeCache: keepCompiledCode } = await import('./cli/code-cache.js');
-  keepCompiledCode(process.argv[2], process.env);
+  const { enableCodeCache } = await import('./cli/code-cache.js');
+  enableCodeCache(process.argv[2], process.env);
   // JavaScript so far: Node's type stripper takes 50 ms and 18 MB, and cached code is already stripped. Not a static import:
   // those are compiled before the cache is on.
   const { runProgram } = await import('./cli/program.ts');

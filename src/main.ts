@@ -66,8 +66,8 @@ const serveInProcess = async (deps: {
   host: DatabaseHost;
   logger: Logger;
 }): Promise<RunningService> => {
-  const { startServer: startServing } = await loadServer();
-  const steps = await startServing(deps);
+  const { startServer } = await loadServer();
+  const steps = await startServer(deps);
   createOperatorOutput(deps.logger).printLine(`Steward listens on ${deps.config.baseUrl}`);
   return { stop: () => shutDownGracefully(steps), lost: NEVER };
 };

@@ -1,6 +1,6 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Problem } from '../lib/problems.ts';
-import { addNewCommand } from './apps-new.ts';
 
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
@@ -20,7 +20,18 @@ const excludedLine = (paths: readonly string[]): string => {
 
 export const addAppCommands = (program: Command): void => {
   const apps = program.command('apps').description('Create, publish and list app packages');
-  addNewCommand(apps);
+
+  apps
+    .command('new')
+    .description('Create a folder with the files of a package')
+    .argument('<name>', 'slug of the app: 1 to 64 of a-z, 0-9, - and _')
+    .option('--dir <folder>', 'folder to create (default: the name)')
+    .action(async (name: string, { dir = name }: { dir?: string }) => {
+      const { createScaffold } = await import('./apps-new-scaffold.ts');
+      const paths = await createScaffold(name, dir);
+      const lines = [...paths.map((path) => join(dir, path)), `Next: steward apps pack ${dir}`];
+      process.stdout.write(`${lines.join('\n')}\n`);
+    });
 
   apps
     .command('pack')
@@ -41,8 +52,8 @@ export const addAppCommands = (program: Command): void => {
     .argument('<file>', 'package created by `steward apps pack`')
     .action(async (file: string) => {
       const { publishPackageFile } = await loadPacking();
-      const { withAppStore: inAppStore } = await loadStore();
-      const { slug, version, sha256, isNew } = await inAppStore((store) => publishPackageFile(store, file));
+      const { withAppStore } = await loadStore();
+      const { slug, version, sha256, isNew } = await withAppStore((store) => publishPackageFile(store, file));
       const outcome = isNew
         ? `Published ${slug} ${version}`
         : `${slug} ${version} is already in the store, with the same bytes`;
@@ -55,12 +66,11 @@ export const addAppCommands = (program: Command): void => {
     .argument('[slug]', 'list only the versions of this app')
     .option('--json', 'print a JSON array instead of a table')
     .action(async (slug: string | undefined, { json = false }: { json?: boolean }) => {
-      const { listPackages, formatJson: jsonOf, formatTable: tableOf } = await import('./apps-list.ts');
-      const { withAppStore: inAppStore } = await loadStore();
-      const packages = await inAppStore((store) => listPackages(store, slug));
+      const { formatTable, listPackages, withAppStore } = await loadStore();
+      const packages = await withAppStore((store) => listPackages(store, slug));
       if (slug !== undefined && packages.length === 0) {
         throw new Problem('not-found', { detail: `The store has no package of an app ${slug}.` });
       }
-      process.stdout.write(json ? jsonOf(packages) : tableOf(packages));
+      process.stdout.write(json ? `${JSON.stringify(packages, null, 2)}\n` : formatTable(packages));
     });
 };

@@ -17,7 +17,7 @@ export const reportFailure = (error: unknown): void => {
 };
 
 const linesOf = (error: unknown): string[] => {
-  if (error instanceof InvalidSettings) return error.lines.map((line) => `Bad setting ${line}`);
+  if (error instanceof InvalidSettings) return error.lines.map((line) => `Invalid setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
   if (!(error instanceof Error)) return [String(error)];
   if (EXPECTED_ERRORS.some((kind) => error instanceof kind)) return [error.message];

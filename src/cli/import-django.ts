@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { type FieldMapping, USER_FIELDS } from '../integrations/django/fields.ts';
+import { readId } from './invite.ts';
 
 const HELP = `
 FILE is the output of \`manage.py dumpdata --output FILE\`. One invalid record rejects the whole file; existing users
@@ -10,8 +11,6 @@ Examples:
   steward import-django users.json --dry-run
   steward import-django users.json --client 1 --drop groups --map extra=data_restrictions
   steward import-django all.json --model accounts.user --map extra=accounts.profile.settings`;
-
-const MAX_ID = 2 ** 31 - 1;
 
 export type ImportArguments = {
   client?: number;
@@ -23,7 +22,7 @@ export type ImportArguments = {
   report?: string;
 };
 
-export const addImportCommands = (program: Command): void => {
+export const addImportCommand = (program: Command): void => {
   program
     .command('import-django')
     .description('Import the users of a Django service, with their passwords')
@@ -64,12 +63,6 @@ const readMapping = (text: string, previous: FieldMapping[]): FieldMapping[] => 
   if (!target)
     throw new InvalidArgumentError(`Unknown field ${name}; expected one of ${USER_FIELDS.join(', ')}.`);
   return [...previous, { target, source: { model: model?.toLowerCase() ?? null, field } }];
-};
-
-const readId = (text: string): number => {
-  if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > MAX_ID)
-    throw new InvalidArgumentError('Expected an id.');
-  return Number(text);
 };
 
 /** Dumps have lower-case model names. */

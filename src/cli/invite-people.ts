@@ -1,18 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
-import { nullIfMissing } from '../lib/errno.ts';
-import { invalid } from '../lib/problems.ts';
-import { withDatabaseHost } from '../server/database-host.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
-import { findParties, type Parties } from './invite-parties.ts';
-import { printable, sortByLine, summarizeErrors, writeReport } from './invite-report.ts';
-import { inviteRows, type Outcome } from './invite-writing.ts';
+import { findParties, inviteRows, type Outcome, type Parties } from './invite-writing.ts';
+import { withDatabase } from './maintenance.ts';
 import { createProgress } from './progress.ts';
+import { checkFiles, printable, sortByLine, summarizeErrors, writeReport } from './reports.ts';
 
-export type InviteOptions = {
+type InviteOptions = {
   clientId: number;
   /** Email address of the inviter. */
   as: string | undefined;
@@ -30,7 +26,7 @@ export const invitePeople = async (
   file: string,
   options: InviteOptions,
 ): Promise<boolean> => {
-  await checkFiles(file, options.report);
+  await checkFiles(await stat(file), options.report);
   const { rows, faults } = await readInvitationCsv(createReadStream(file));
   if (rows.length === 0 && faults.length > 0) return reject(faults, options);
 
@@ -44,25 +40,13 @@ export const invitePeople = async (
   return true;
 };
 
-/** @throws Problem `invalid-input` */
-const checkFiles = async (file: string, report: string): Promise<void> => {
-  const source = await stat(file);
-  if (source.isDirectory()) throw invalid({ file: ['Must be a file, and is a folder.'] });
-  const existing = await nullIfMissing(stat(report));
-  if (existing && existing.dev === source.dev && existing.ino === source.ino) {
-    throw invalid({ '--report': ['Must be another file than the one that is read.'] });
-  }
-};
-
 /** Also checks the rows of a rejected file, to report all errors at once. */
 const checkOrInvite = (
   config: Config,
   rows: readonly CsvRow[],
   { clientId, as, dryRun, isRejected }: InviteOptions & { isRejected: boolean },
 ) =>
-  withDatabaseHost(config, async ({ connection }) => {
-    await migrateDatabase(connection);
-    const orm = await openDatabase(connection);
+  withDatabase(config, async (orm) => {
     const bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
     try {
       const parties = await findParties(orm.em.fork(), clientId, as);
@@ -74,7 +58,6 @@ const checkOrInvite = (
       return { ...parties, outcome };
     } finally {
       bar.stop();
-      await orm.close(true);
     }
   });
 
@@ -95,5 +78,5 @@ const successLines = (
   `${printable(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
   dryRun
     ? 'This was a dry run: nothing was changed.'
-    : 'The mails are queued: the running service sends them, else the next one that is started.',
+    : 'The mails are queued. The running service sends them, or the next one that starts.',
 ];

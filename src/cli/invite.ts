@@ -32,9 +32,11 @@ export const addInviteCommand = (program: Command): void => {
     });
 };
 
-const readId = (text: string): number => {
-  // PostgreSQL's int4 holds every number of nine digits.
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Expected a positive integer.');
+const MAX_ID = 2 ** 31 - 1;
+
+export const readId = (text: string): number => {
+  if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > MAX_ID)
+    throw new InvalidArgumentError('Expected a positive integer.');
   return Number(text);
 };
 

@@ -1,13 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { addAdminCommands } from './admin.ts';
+import { readConfig } from '../config/config.ts';
+import { Email } from '../lib/email-address.ts';
+import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
 import { reportFailure } from './failures.ts';
-import { addImportCommands } from './import-django.ts';
+import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
-import { addOpenApiCommand } from './openapi.ts';
-import { addServiceCommands } from './service.ts';
-import { addUsageCommands } from './usage.ts';
 
 /** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
 export const runProgram = async (): Promise<void> => {
@@ -18,12 +18,97 @@ export const runProgram = async (): Promise<void> => {
     .configureHelp({ showGlobalOptions: true });
 
   addServiceCommands(program);
-  addAdminCommands(program);
+  addAdminCommand(program);
   addAppCommands(program);
   addInviteCommand(program);
-  addImportCommands(program);
-  addUsageCommands(program);
+  addImportCommand(program);
+  addUsageCommand(program);
   addOpenApiCommand(program);
 
   await program.parseAsync().catch(reportFailure);
+};
+
+// Commands import their modules when they run, so that help and invalid settings do not wait for the whole service.
+
+const addServiceCommands = (program: Command): void => {
+  program
+    .command('serve')
+    .description('Run the service until SIGTERM or SIGINT')
+    .action(async () => {
+      const config = readConfig(process.env);
+      const { serve } = await import('../main.ts');
+      await serve(config);
+    });
+
+  program
+    .command('demo')
+    .description('Run the service, with the demo workspace if the database is empty')
+    .action(async () => {
+      const config = readConfig(process.env);
+      const { serve } = await import('../main.ts');
+      await serve({ ...config, demo: true });
+    });
+
+  program
+    .command('migrate')
+    .description('Apply pending migrations and exit')
+    .action(async () => {
+      const config = readConfig(process.env);
+      const { migrate } = await import('./maintenance.ts');
+      const names = await migrate(config);
+      process.stdout.write(names.length > 0 ? `Applied ${names.join(', ')}\n` : 'No pending migrations.\n');
+    });
+};
+
+const ADMIN_HELP = `
+The password is read from ADMIN_PASSWORD. Without it, an existing password is kept; otherwise a random password is
+generated and shown once.`;
+
+const addAdminCommand = (program: Command): void => {
+  program
+    .command('create-admin')
+    .description('Create a superuser, or promote a user')
+    .argument('<email>', 'email address')
+    .addHelpText('after', ADMIN_HELP)
+    .action(async (argument: string) => {
+      const config = readConfig(process.env);
+      const email = readEmail(argument);
+      const generated = randomBytes(12).toString('base64url');
+
+      const { createAdminAccount } = await import('./create-admin.ts');
+      const isGeneratedUsed = await createAdminAccount(config, email, generated);
+      process.stdout.write(`${email} is a superuser.\n`);
+      if (isGeneratedUsed) process.stdout.write(`Password (shown only once): ${generated}\n`);
+    });
+};
+
+const readEmail = (text: string): string => {
+  const email = Email.safeParse(text);
+  if (!email.success) throw invalid({ email: email.error.issues.map(({ message }) => message) });
+  return email.data;
+};
+
+const addUsageCommand = (program: Command): void => {
+  program
+    .command('usage')
+    .description('Maintain the usage log')
+    .command('rebuild')
+    .description('Recompute usage totals (safe while running)')
+    .option('--app <slug>', 'recompute only this app')
+    .action(async ({ app }: { app?: string }) => {
+      const config = readConfig(process.env);
+      const { rebuildAllUsage } = await import('./maintenance.ts');
+      const count = await rebuildAllUsage(config, app);
+      process.stdout.write(`Recomputed the usage of ${count} ${count === 1 ? 'app' : 'apps'}.\n`);
+    });
+};
+
+const addOpenApiCommand = (program: Command): void => {
+  program
+    .command('openapi')
+    .description('Print the OpenAPI document of the REST interface')
+    .action(async () => {
+      const { openApiDocument } = await import('../http/openapi/document.ts');
+      console.log(JSON.stringify(openApiDocument(manifest.version), null, 2));
+    });
 };

@@ -45,8 +45,8 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   const first = { domain, adminEmail, now: clock.now() };
   const isCreated = await bootstrap(orm.em.fork(), first, audit, () => hasher.hash(password));
   if (!isCreated) return;
-  printLine(`Made the first superuser: ${adminEmail}`);
-  if (!config.adminPassword) printSecret(`Its password, shown this once: ${password}`);
+  printLine(`Created the first superuser: ${adminEmail}`);
+  if (!config.adminPassword) printSecret(`Password (shown only once): ${password}`);
 };
 
 const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Promise<void> => {
@@ -63,8 +63,7 @@ const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Prom
     port: config.port,
     now: clock.now(),
   });
-  if (!isFilled)
-    return printLine('The database is not empty: it is served as it is, without the demo workspace.');
+  if (!isFilled) return printLine('The database is not empty: the demo workspace was not added.');
   printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
 };
 

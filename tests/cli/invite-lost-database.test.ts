@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties } from '../../src/cli/invite-parties.ts';
-import { inviteRows } from '../../src/cli/invite-writing.ts';
+import { findParties, inviteRows } from '../../src/cli/invite-writing.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties } from '../../src/cli/invite-parties.ts';
+import { findParties } from '../../src/cli/invite-writing.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -42,7 +42,7 @@ for (const [who, email] of [
       payload: { email: 'eve@acme.test', client: 1 },
     });
 
-    assert.equal(problem.fields, { '--client': [`There is no client 1 that ${email} may invite to.`] });
+    assert.equal(problem.fields, { '--client': [`There is no client 1 to which ${email} may invite.`] });
     assert.ok([400, 403].includes(answer.statusCode), answer.body);
   });
 }
@@ -61,7 +61,7 @@ for (const [who, email] of [
 parties('refuses an unknown client', async ({ app }) => {
   const problem = await rejectsWith(find(app, 99), 'invalid-input');
 
-  assert.equal(problem.fields, { '--client': [`There is no client 99 that ${ROOT} may invite to.`] });
+  assert.equal(problem.fields, { '--client': [`There is no client 99 to which ${ROOT} may invite.`] });
 });
 
 parties('requires an inviter if no superuser is active', async ({ app }) => {
@@ -69,7 +69,7 @@ parties('requires an inviter if no superuser is active', async ({ app }) => {
 
   const problem = await rejectsWith(find(app, 1), 'invalid-input');
 
-  assert.equal(problem.fields, { '--as': ['There is no active superuser: name who invites.'] });
+  assert.equal(problem.fields, { '--as': ['There is no active superuser. Set the inviter with --as.'] });
 });
 
 parties.run();

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { printable, sortByLine, summarizeErrors, writeReport } from '../../src/cli/invite-report.ts';
+import { printable, sortByLine, summarizeErrors, writeReport } from '../../src/cli/reports.ts';
 import type { CsvFault } from '../../src/services/invitations/invitation-csv.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties, type Parties } from '../../src/cli/invite-parties.ts';
-import { inviteRows } from '../../src/cli/invite-writing.ts';
+import { findParties, inviteRows, type Parties } from '../../src/cli/invite-writing.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, type TestApp } from '../support/test-app.ts';

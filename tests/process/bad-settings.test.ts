@@ -33,7 +33,7 @@ settings('are refused all at once, one line each, without their values', async (
 
   assertRefused(outcome, Object.keys(bad).length, 2);
   for (const name of Object.keys(bad))
-    assert.match(outcome.stderr, new RegExp(`^Bad setting ${name}: `, 'm'));
+    assert.match(outcome.stderr, new RegExp(`^Invalid setting ${name}: `, 'm'));
   assert.not.match(outcome.stderr, /-valu?/);
 });
 
@@ -41,7 +41,7 @@ settings('require a secret key with an external database', async () => {
   const outcome = await runCommand(['migrate'], { DATABASE_URL: 'postgres://u:hidden@localhost/x' });
 
   assertRefused(outcome, 1, 2);
-  assert.is(outcome.stderr, 'Bad setting SECRET_KEY: is required with DATABASE_URL\n');
+  assert.is(outcome.stderr, 'Invalid setting SECRET_KEY: is required with DATABASE_URL\n');
 });
 
 for (const [what, url] of [

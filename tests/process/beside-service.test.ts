@@ -34,7 +34,7 @@ beside('migrate finds nothing to do', async ({ folder }) => {
   const { code, stdout, stderr } = await runCommand(['migrate'], { DATA_DIR: folder.path });
 
   assert.is(code, 0, stderr);
-  assert.is(stdout, 'Nothing to apply.\n');
+  assert.is(stdout, 'No pending migrations.\n');
 });
 
 beside('two of them run concurrently', async ({ folder }) => {

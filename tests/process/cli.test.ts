@@ -10,9 +10,9 @@ const help = suite('steward --help');
 
 for (const [command, described] of [
   ['', 'Commands:'],
-  ['serve', 'run the service'],
+  ['serve', 'Run the service'],
   ['demo', 'demo workspace'],
-  ['migrate', 'newest schema'],
+  ['migrate', 'Apply pending migrations and exit'],
   ['create-admin', 'ADMIN_PASSWORD'],
   ['invite', 'queued'],
   ['import-django', 'dumpdata'],

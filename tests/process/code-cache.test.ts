@@ -54,7 +54,7 @@ codeCache('is disabled if DATA_DIR cannot be created', async () => {
   const { code, stderr } = await runCommand(['serve'], { ...REFUSED, DATA_DIR: '/proc/steward/data' });
 
   assert.is(code, MISUSED);
-  assert.match(stderr, /^Bad setting PORT: .*\n$/);
+  assert.match(stderr, /^Invalid setting PORT: .*\n$/);
 });
 
 codeCache.run();

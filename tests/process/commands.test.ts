@@ -34,7 +34,7 @@ commands('migrate applies each migration once', async ({ settings }) => {
   assert.is(first.code, 0, first.stderr);
   assert.match(first.stdout, /^Applied \S+/);
   assert.is(second.code, 0);
-  assert.is(second.stdout, 'Nothing to apply.\n');
+  assert.is(second.stdout, 'No pending migrations.\n');
   assert.is(first.stderr + second.stderr, '');
 });
 
@@ -45,7 +45,7 @@ commands(
 
     const { rows } = await database.query(`select email, is_superuser, is_active from users`);
     assert.is(code, 0);
-    assert.match(stdout, /^new@example\.test is a superuser\.\nIts password, shown this once: \S{16}\n$/);
+    assert.match(stdout, /^new@example\.test is a superuser\.\nPassword \(shown only once\): \S{16}\n$/);
     assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
   },
 );
@@ -77,7 +77,7 @@ commands('create-admin keeps an existing password, and generates a missing one',
   const made = await runCommand(['create-admin', 'bare@example.test'], settings);
 
   assert.is(kept.stdout, 'new@example.test is a superuser.\n');
-  assert.match(made.stdout, /shown this once/);
+  assert.match(made.stdout, /shown only once/);
   assert.equal((await hashes()).slice(0, 2), before.slice(0, 2));
 });
 

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
-const TOLD = /^Its password, shown this once: (\S+)$/m;
+const TOLD = /^Password \(shown only once\): (\S+)$/m;
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 
@@ -95,7 +95,7 @@ first('creates the superuser of the settings without printing the password', asy
   assert.is(status, 200);
   assert.is(json.length, 1);
   assert.is(json[0].email, 'chief@example.test');
-  assert.match(service.output.stdout, 'Made the first superuser: chief@example.test');
+  assert.match(service.output.stdout, 'Created the first superuser: chief@example.test');
   assert.not.match(outputOf(service), password);
 });
 

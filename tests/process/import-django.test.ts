@@ -69,16 +69,16 @@ command('reports how many records it has read, imported and skipped', async (con
     [
       '22 records read',
       '5 imported',
-      '0 already there, left as they are',
+      '0 existing users, not changed',
       '17 skipped: not of the user model auth.user',
-      '0 faulty',
+      '0 with errors',
       'Fields not imported: username, groups, user_permissions',
-      '1 of those imported need a new password to log in.',
-      'They belong to no client: --client names one.',
+      '1 of the imported users must set a password to log in.',
+      'The imported users belong to no client. Use --client to add them to one.',
       '',
     ].join('\n'),
   );
-  assert.match(again.stdout, '\n0 imported\n5 already there, left as they are\n');
+  assert.match(again.stdout, '\n0 imported\n5 existing users, not changed\n');
   assert.is(dry.stderr + first.stderr + again.stderr, '');
   assert.is((await emails(context)).length, 5);
 });
@@ -109,7 +109,7 @@ command('refuses an invalid file, and shows the first 20 errors', async (context
   assert.match(stdout, '\n0 imported\n');
   assert.match(
     stdout,
-    '\n30 faulty\nFields not imported: username, groups, user_permissions\nThe file was refused: nobody was imported.\n',
+    '\n30 with errors\nFields not imported: username, groups, user_permissions\nThe file was refused. No users were imported.\n',
   );
   assert.is(lines.length, 21);
   assert.match(lines[0] ?? '', /^record 2 \(pk \d+\): email: Must be an email address/);
@@ -168,11 +168,11 @@ command('refuses invalid arguments in one or two lines', async ({ folder, settin
 
   for (const [args, lines, message] of [
     [[folder.join('none.json')], 1, 'none.json'],
-    [[folder.path], 2, 'file: Must be a file, and is a folder.'],
-    [['/dev/null'], 2, 'file: Must be a file, as it is read twice.'],
+    [[folder.path], 2, 'file: Must be a file, not a folder.'],
+    [['/dev/null'], 2, 'file: Must be a regular file, because it is read twice.'],
     [[RECORDED, '--map', 'extra=a', '--map', 'extra=b'], 2, 'map: Maps extra twice.'],
     [[RECORDED, '--client', '7'], 2, 'client: There is no client 7.'],
-    [[RECORDED, '--report', RECORDED], 2, 'report: Must be another file'],
+    [[RECORDED, '--report', RECORDED], 2, 'report: Must not be the file that is imported'],
     [[RECORDED, '--report', folder.join('none', 'report.csv')], 1, 'report.csv'],
   ] as const) {
     const outcome = await runCommand(['import-django', ...args], settings);
@@ -181,7 +181,7 @@ command('refuses invalid arguments in one or two lines', async ({ folder, settin
   }
   const { code, stderr } = await runCommand(['import-django', broken, '--drop', 'groups'], settings);
   assert.is(code, 1);
-  assert.match(stderr, /^file: Is no JSON, or not all of it: it breaks off after record \d+\.\n$/);
+  assert.match(stderr, /^file: Invalid or truncated JSON \(after record \d+\)\.\n$/);
   assert.not.match(stderr, STACK);
 });
 

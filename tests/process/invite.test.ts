@@ -107,13 +107,13 @@ for (const [what, args, reason] of [
   [
     'a client that is not there',
     ['--client', '99'],
-    '--client: There is no client 99 that root@steward.test',
+    '--client: There is no client 99 to which root@steward.test',
   ],
-  ['a member who invites', ['--client', '1', '--as', 'ada@acme.test'], 'that ada@acme.test may invite to.'],
+  ['a member who invites', ['--client', '1', '--as', 'ada@acme.test'], 'to which ada@acme.test may invite.'],
   [
     'a report over the file itself',
     ['--client', '1', '--report', './people.csv'],
-    '--report: Must be another',
+    '--report: Must not be the file',
   ],
 ] as const) {
   invite(`refuses ${what}`, async (context) => {

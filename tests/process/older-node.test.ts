@@ -39,7 +39,7 @@ const testWith = (node: string): void => {
     const { code, stderr } = await runCommand(['serve'], settings, undefined, { launcher: [node] });
 
     assert.is(code, MISUSED);
-    assert.match(stderr, /^Bad setting PORT: .*\n$/);
+    assert.match(stderr, /^Invalid setting PORT: .*\n$/);
   });
 
   olderNode('serves with the memory settings, and stops gracefully on SIGTERM', async () => {

@@ -76,13 +76,13 @@ messages('standard output contains only JSON if it is not a terminal', async () 
     .split('\n')
     .map((line) => JSON.parse(line).msg);
   for (const said of [
-    'Made the first superuser: admin@localhost',
+    'Created the first superuser: admin@localhost',
     `Steward listens on ${service.address}`,
     'Stopping: SIGTERM',
   ]) {
     assert.ok(entries.includes(said), said);
   }
-  assert.match(stderr, /^Its password, shown this once: \S{16}\n$/);
+  assert.match(stderr, /^Password \(shown only once\): \S{16}\n$/);
   assert.not.match(stdout, stderr.trim().split(' ').at(-1) ?? '');
 });
 

@@ -2,20 +2,16 @@ import { pipeline, type Readable, type TransformCallback } from 'node:stream';
 import { JSONParser } from '@streamparser/json-node';
 import { invalid, Problem } from '../../lib/problems.ts';
 
-/** The most that one record may take: what is not yet a whole record is held in memory. */
+/** An incomplete record is held in memory. */
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** One element of a dump, whatever it is. */
-export type DumpRecord = {
-  /** its place in the file, from 1 */
-  position: number;
-  value: unknown;
-};
+/** An element of a dump. Positions in the file start at 1. */
+export type DumpRecord = { position: number; value: unknown };
 
 /**
- * The elements of the JSON array that `manage.py dumpdata` writes, one after the other as the file arrives.
- * @param advance receives the number of bytes that have arrived since the last call
- * @throws Problem `invalid-input` on `file`, if it is not such an array; names the record
+ * Streams the elements of the JSON array that `manage.py dumpdata` writes.
+ * @param advance receives the number of bytes read since the last call
+ * @throws Problem `invalid-input` on `file` if it is not such an array
  */
 export async function* readDump(
   source: Readable,
@@ -23,19 +19,18 @@ export async function* readDump(
 ): AsyncGenerator<DumpRecord> {
   const parser = new RecordParser(advance);
   try {
-    // Whatever fails comes out of the parser.
+    // The parser's iterator throws all errors of the pipeline.
     for await (const { key, value } of pipeline(source, parser, () => {})) {
       if (typeof key !== 'number') throw badFile('Must be a JSON array of records, as dumpdata writes it.');
       yield { position: key + 1, value };
     }
   } catch (error) {
-    throw blame(error, parser.records);
+    throw toProblem(error, parser.records);
   }
 }
 
-/** Counts at the parser itself, as records that are parsed may wait a while before they are read. */
+/** Counts records when they are parsed: they may be queued before they are read. */
 class RecordParser extends JSONParser {
-  /** parsed so far */
   records = 0;
   private pendingBytes = 0;
   private readonly advance: (bytes: number) => void;
@@ -49,11 +44,11 @@ class RecordParser extends JSONParser {
     this.advance(chunk.length);
     this.pendingBytes += chunk.length;
     if (this.pendingBytes <= MAX_RECORD_BYTES) super._transform(chunk, encoding, done);
-    else done(badFile(`Has more than 16 MiB in record ${this.records + 1}.`));
+    else done(badFile(`Record ${this.records + 1} is larger than 16 MiB.`));
   }
 
   override push(element: unknown): boolean {
-    // null is the end of the stream.
+    // null ends the stream.
     if (element !== null) this.records += 1;
     this.pendingBytes = 0;
     return super.push(element);
@@ -62,8 +57,8 @@ class RecordParser extends JSONParser {
 
 const badFile = (message: string, cause?: unknown): Problem => invalid({ file: [message] }, cause);
 
-/** The parser's own words would show what is in the file. Failures of the file system are none of the file's. */
-const blame = (error: unknown, records: number): unknown =>
+/** Hides the parser's message, which quotes the file. Errors of the file system are not errors in the file. */
+const toProblem = (error: unknown, records: number): unknown =>
   error instanceof Problem || (error instanceof Error && 'syscall' in error)
     ? error
-    : badFile(`Is no JSON, or not all of it: it breaks off after record ${records}.`, error);
+    : badFile(`Invalid or truncated JSON (after record ${records}).`, error);

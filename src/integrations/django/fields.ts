@@ -1,6 +1,25 @@
 import { invalid } from '../../lib/problems.ts';
 import type { ModelSurvey } from './survey.ts';
 
+/** A message for the operator about one record, or about the file (position null). */
+export type Remark = {
+  position: number | null;
+  pk: string;
+  email: string;
+  outcome: 'faulty' | 'exists' | 'imported' | 'dropped';
+  field: string;
+  message: string;
+};
+
+export const remarkOnFile = (outcome: Remark['outcome'], field: string, message: string): Remark => ({
+  position: null,
+  pk: '',
+  email: '',
+  outcome,
+  field,
+  message,
+});
+
 /** The fields of a Steward user that an import can set. A field of the dump with the same name is imported into it. */
 export const USER_FIELDS = [
   'email',
@@ -24,12 +43,12 @@ export const USER_FIELDS = [
 
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** Where a value comes from: a field of the user model (null), or of a model whose field `user` refers to it. */
+/** A field of the user model (null), or of a model whose field `user` references it. */
 export type Source = { model: string | null; field: string };
 
 export type FieldMapping = { target: UserField; source: Source };
 
-/** Where each field comes from; one that is not in it gets the default of a new user. */
+/** The source of each imported field. Other fields get the default of a new user. */
 export type Sources = ReadonlyMap<UserField, Source>;
 
 /** @throws Problem `invalid-input` on `map`, `drop` */
@@ -46,44 +65,30 @@ export const sourcesOf = (mappings: readonly FieldMapping[], drop: readonly stri
   return new Map([...defaults.map((field) => [field, { model: null, field }] as const), ...mapped]);
 };
 
-export type FieldReport = { field: string; isRefused: boolean; message: string };
-
-/**
- * What is to be known of fields: those that are mapped and not there, and those of the user model that are not imported.
- * A field with values is refused unless it is dropped by name: it may be what limits what a user can see.
- */
-export const reportFields = (
+/** Lists the mapped fields that do not exist, and the fields of the user model that are not imported. */
+export const remarksOnFields = (
   models: ReadonlyMap<string, ModelSurvey>,
   model: string,
-  {
-    sources,
-    mappings,
-    drop,
-  }: { sources: Sources; mappings: readonly FieldMapping[]; drop: readonly string[] },
-): FieldReport[] => {
-  const missing = mappings
-    .filter(({ source }) => !models.get(source.model ?? model)?.fields.has(source.field))
-    .map(({ source }) => ({
-      field: 'map',
-      isRefused: true,
-      message: `No record of ${source.model ?? model} has a field ${source.field}.`,
-    }));
-  const imported = new Set(
-    [...sources.values()].filter((source) => source.model === null).map(({ field }) => field),
-  );
-  const rest = [...(models.get(model)?.fields ?? [])].filter(([field]) => !imported.has(field));
-  return [...missing, ...rest.map(([field, count]) => reportUnmapped(field, count, drop))];
+  options: { sources: Sources; map: readonly FieldMapping[]; drop: readonly string[] },
+): Remark[] => {
+  const { sources, map, drop } = options;
+  const missing = map.filter(({ source }) => !models.get(source.model ?? model)?.fields.has(source.field));
+  const imported = [...sources.values()].filter((source) => source.model === null).map(({ field }) => field);
+  const others = [...(models.get(model)?.fields ?? [])].filter(([field]) => !imported.includes(field));
+  return [
+    ...missing.map(({ source: { model: name, field } }) =>
+      remarkOnFile('faulty', 'map', `No record of ${name ?? model} has a field ${field}.`),
+    ),
+    ...others.map(([field, count]) => remarkOnUnmapped(field, count, drop)),
+  ];
 };
 
-const reportUnmapped = (field: string, count: number, drop: readonly string[]): FieldReport => {
-  if (drop.includes(field)) return { field, isRefused: false, message: 'Dropped.' };
-  if (field === 'username') {
-    return { field, isRefused: false, message: 'Dropped: users log in with their email address.' };
-  }
-  if (count === 0) return { field, isRefused: false, message: 'Dropped: empty in all records.' };
-  return {
-    field,
-    isRefused: true,
-    message: `Would be lost; records with a value: ${count}. Import it with --map FIELD=${field}, or leave it out with --drop ${field}.`,
-  };
+/** A field with values must be dropped explicitly: it may restrict what a user can see. */
+const remarkOnUnmapped = (field: string, count: number, drop: readonly string[]): Remark => {
+  if (drop.includes(field)) return remarkOnFile('dropped', field, 'Dropped.');
+  if (field === 'username')
+    return remarkOnFile('dropped', field, 'Dropped: users log in with their email address.');
+  if (count === 0) return remarkOnFile('dropped', field, 'Dropped: empty in all records.');
+  const message = `Would be lost; records with a value: ${count}. Import it with --map FIELD=${field}, or leave it out with --drop ${field}.`;
+  return remarkOnFile('faulty', field, message);
 };

@@ -2,20 +2,15 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { handleBase, lockAllHandles } from '../../services/users/new-user.ts';
-import { createHandleAllocator } from './handles.ts';
 import type { StagedUser } from './staging.ts';
 
-export type InsertOptions = {
-  /** the client that the users become members of */
-  clientId: number | null;
-  now: Date;
-};
+type InsertOptions = { clientId: number | null; now: Date };
 
 /**
- * Makes users of staged ones whose addresses are free, some at a time. Until the end of the transaction nobody else
- * can be added.
+ * Inserts staged users with new addresses, in chunks. No other users can be inserted until the end of the transaction, because
+ * it locks all handles.
  */
-export const openUserInserter = async (tx: SqlEntityManager, placing: InsertOptions) => {
+export const openUserInserter = async (tx: SqlEntityManager, options: InsertOptions) => {
   await lockAllHandles(tx);
   const allocateHandles = createHandleAllocator((handles) => takenAmong(tx, handles));
 
@@ -29,12 +24,12 @@ export const openUserInserter = async (tx: SqlEntityManager, placing: InsertOpti
       tx,
       users.map(({ position }) => position),
       handles,
-      placing,
+      options,
     );
   };
 };
 
-/** In use, or of a staged user. */
+/** Which of these handles belong to a user or a staged user. */
 const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<string[]> => {
   const { rows } = await sql<{ handle: string }>`
     select handle from users where handle = any(${handles}::varchar[])
@@ -43,7 +38,7 @@ const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<stri
   return rows.map(({ handle }) => handle);
 };
 
-/** When a password was set is not in a dump of Django's own user model. */
+/** Django's user model does not store when a password was set. */
 const insert = (
   tx: SqlEntityManager,
   positions: number[],
@@ -65,3 +60,69 @@ const insert = (
     )
     insert into memberships (client_id, user_id)
     select ${clientId}::int, id from added where ${clientId}::int is not null`.execute(tables(tx));
+
+/** Bases that have used fewer numbers are not kept between calls: most have one user. */
+const MIN_REMEMBERED = 64;
+/** Each round tries twice as many numbers per user as the one before, up to this limit. */
+const MAX_NUMBERS_EACH = 1024;
+
+/** The users with the same base, by index. All numbers below `next` are taken. */
+type Group = { base: string; next: number; waiting: number[] };
+
+/**
+ * Returns a function that finds a free handle for each base: the base itself, or the base with the lowest free number from 2.
+ * The handles must be in use before the next call, and no other process may create handles at the same time.
+ * @param takenAmong returns those of the handles that are in use
+ */
+export const createHandleAllocator = (takenAmong: (handles: string[]) => Promise<string[]>) => {
+  const remembered = new Map<string, number>();
+
+  return async (bases: readonly string[]): Promise<string[]> => {
+    const groups = groupByBase(bases, remembered);
+    const assigned = new Map<number, string>();
+    // `@ada2` may be the second handle of `@ada`, or the first of `@ada2`.
+    const used = new Set<string>();
+    for (let each = 1; assigned.size < bases.length; each = Math.min(each * 2, MAX_NUMBERS_EACH)) {
+      const open = groups.filter(({ waiting }) => waiting.length > 0);
+      const offers = open.map((group) => ({ group, numbers: nextNumbers(group, each) }));
+      const candidates = offers.flatMap(({ group, numbers }) => numbers.map((n) => handleOf(group.base, n)));
+      for (const handle of await takenAmong(candidates)) used.add(handle);
+      for (const { group, numbers } of offers) assignHandles(group, numbers, used, assigned);
+    }
+    for (const { base, next } of groups) if (next > MIN_REMEMBERED) remembered.set(base, next);
+    return bases.map((_base, index) => assigned.get(index) ?? '');
+  };
+};
+
+const groupByBase = (bases: readonly string[], remembered: Map<string, number>): Group[] => {
+  const groups = new Map<string, Group>();
+  for (const [index, base] of bases.entries()) {
+    const group = groups.get(base) ?? { base, next: remembered.get(base) ?? 1, waiting: [] };
+    group.waiting.push(index);
+    groups.set(base, group);
+  }
+  return [...groups.values()];
+};
+
+const nextNumbers = ({ next, waiting }: Group, each: number): number[] =>
+  Array.from({ length: waiting.length * each }, (_, offset) => next + offset);
+
+const handleOf = (base: string, n: number): string => (n === 1 ? base : `${base}${n}`);
+
+const assignHandles = (
+  group: Group,
+  numbers: number[],
+  used: Set<string>,
+  assigned: Map<number, string>,
+): void => {
+  for (const n of numbers) {
+    const [index] = group.waiting;
+    if (index === undefined) return;
+    group.next = n + 1;
+    const handle = handleOf(group.base, n);
+    if (used.has(handle)) continue;
+    used.add(handle);
+    assigned.set(index, handle);
+    group.waiting.shift();
+  }
+};

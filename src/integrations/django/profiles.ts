@@ -2,11 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { DumpRecord } from './dump.ts';
-import type { Sources } from './fields.ts';
-import type { Remark } from './remark.ts';
+import type { Remark, Sources } from './fields.ts';
 import { keyOf } from './user.ts';
 
-/** Records staged by one statement. */
+/** Records per statement. */
 const CHUNK_SIZE = 1000;
 
 /** The mapped fields of the profiles of one user, by `model.field`. */
@@ -15,8 +14,8 @@ export type ProfileValues = ReadonlyMap<string, unknown>;
 type Profile = { position: number; model: string; userKey: string; values: string };
 
 /**
- * A table for records of other models that fields of users come from, until the users are read: they may stand anywhere
- * in the dump. It is gone with the transaction.
+ * Stages the records of other models that contain mapped fields in a temporary table until the users are read: they may be
+ * anywhere in the dump.
  */
 export const openProfiles = async (
   tx: SqlEntityManager,
@@ -52,7 +51,7 @@ export const openProfiles = async (
   };
 
   return {
-    /** Stages a record if it is of a model that a field comes from. */
+    /** Stages a record if its model has a mapped field. */
     add: async ({ position, value }: DumpRecord, model: string, fields: Record<string, unknown>) => {
       const wanted = fieldsOf.get(model);
       if (!wanted) return;
@@ -69,13 +68,13 @@ export const openProfiles = async (
       if (chunk.length >= CHUNK_SIZE) await flush();
     },
 
-    /** Ends the staging. Returns how many records were at fault. */
+    /** Stages the last chunk. Returns the number of invalid records. */
     finish: async (): Promise<number> => {
       await flush();
       return faulty;
     },
 
-    /** The profiles of users, by the keys of these. */
+    /** Profiles by the key of their user. */
     valuesOf: async (userKeys: readonly string[]): Promise<Map<string, ProfileValues>> => {
       if (fieldsOf.size === 0) return new Map();
       const { rows } = await sql<{ model: string; user_key: string; values: string }>`
@@ -92,7 +91,7 @@ export type Profiles = Awaited<ReturnType<typeof openProfiles>>;
 const entriesOf = ({ model, values }: { model: string; values: string }): [string, unknown][] =>
   Object.entries(JSON.parse(values)).map(([field, value]) => [`${model}.${field}`, value]);
 
-/** Returns those whose user has another record of the same model. */
+/** Returns the profiles whose user has another record of the same model. */
 const insert = async (tx: SqlEntityManager, profiles: Profile[]): Promise<Profile[]> => {
   if (profiles.length === 0) return [];
   const { rows } = await sql<{ position: number }>`

@@ -1,27 +1,26 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { DumpRecord } from './dump.ts';
-import type { Sources } from './fields.ts';
+import { type Remark, remarkOnFile, type Sources } from './fields.ts';
 import type { Profiles } from './profiles.ts';
-import { ofFile, type Remark } from './remark.ts';
 import { openStaging, stage } from './staging.ts';
-import { orFileFault } from './survey.ts';
+import { findFileFault } from './survey.ts';
 import { type DjangoRecord, isOfModel, readDjangoUser, userKeyOf } from './user.ts';
 
-/** Records checked together and staged by one statement. */
+/** Records per statement. */
 const CHUNK_SIZE = 1000;
 
 type Reading = {
   model: string;
   sources: Sources;
   profiles: Profiles;
-  /** Why no password could ever be verified by this hash; null when one could. */
+  /** Why no password could ever be verified with this hash; null for a supported hash. */
   reasonAgainstHash: (hash: string) => string | null;
-  /** Whether such a hash is left out, rather than refused. */
+  /** Whether unsupported hashes are dropped rather than refused. */
   resetsUnsupported: boolean;
   remark: (remark: Remark) => Promise<void>;
 };
 
-/** Stages the users of a dump, and tells every fault there is. */
+/** Stages the users of a dump and reports all errors. */
 export const stageDump = async (
   tx: SqlEntityManager,
   records: AsyncIterable<DumpRecord>,
@@ -38,7 +37,7 @@ export const stageDump = async (
 
   await openStaging(tx);
   let chunk: DumpRecord[] = [];
-  const fileFault = await orFileFault(async () => {
+  const fileFault = await findFileFault(async () => {
     for await (const record of records) {
       totals.read += 1;
       if (isOfModel(record, model)) chunk.push(record);
@@ -50,22 +49,22 @@ export const stageDump = async (
   });
   await stageChunk(chunk);
 
-  const whole = totals.read - totals.otherModels - totals.faulty;
-  const isEmpty = whole + totals.faulty === 0;
-  const message = fileFault ?? (isEmpty ? `Holds no record of the model ${model}.` : null);
-  if (message !== null) await remark(ofFile('faulty', 'file', message));
-  return { ...totals, whole, isRefused: message !== null || totals.faulty > 0 };
+  const valid = totals.read - totals.otherModels - totals.faulty;
+  const isEmpty = valid + totals.faulty === 0;
+  const message = fileFault ?? (isEmpty ? `No record has the model ${model}.` : null);
+  if (message !== null) await remark(remarkOnFile('faulty', 'file', message));
+  return { ...totals, valid, isRefused: message !== null || totals.faulty > 0 };
 };
 
-/** Those on the records themselves, and those on what an earlier one has too, in the order of the file. */
+/** Errors within each record, and repetitions of earlier records, in the order of the file. */
 const remarksOn = async (tx: SqlEntityManager, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
   const { sources, profiles } = reading;
   const keys = chunk.map(userKeyOf);
   const values = await profiles.valuesOf(keys.filter((key) => key !== null));
   const read = chunk.map((record, index) => readDjangoUser(record, sources, values.get(keys[index] ?? '')));
-  const judged = read.map((record) => judgeHash(record, reading));
+  const checked = read.map((record) => checkHash(record, reading));
 
-  const users = judged.flatMap(({ record: { position, pk, user } }) =>
+  const users = checked.flatMap(({ record: { position, pk, user } }) =>
     user ? [{ position, pk, user }] : [],
   );
   const repetitions = await stage(tx, users);
@@ -73,15 +72,15 @@ const remarksOn = async (tx: SqlEntityManager, chunk: DumpRecord[], reading: Rea
     ...{ position, pk, email, outcome: 'faulty' as const, field },
     message: `Record ${firstPosition} has the same ${field === 'email' ? 'address' : 'handle'}.`,
   }));
-  const own = judged.flatMap(({ record: { position, pk, email, faults }, notes }) => [
+  const own = checked.flatMap(({ record: { position, pk, email, faults }, notes }) => [
     ...(faults ?? []).map((fault) => ({ position, pk, email, outcome: 'faulty' as const, ...fault })),
     ...notes,
   ]);
   return [...own, ...repeated].sort((one, other) => Number(one.position) - Number(other.position));
 };
 
-/** A hash that can never verify is a fault, or is left out if the operator wants it so. */
-const judgeHash = (
+/** An unsupported hash is an error, unless the operator wants to import such users without a password. */
+const checkHash = (
   record: DjangoRecord,
   { reasonAgainstHash, resetsUnsupported }: Reading,
 ): { record: DjangoRecord; notes: Remark[] } => {

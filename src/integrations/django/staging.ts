@@ -5,15 +5,15 @@ import { tables } from '../../db/kysely.ts';
 import { profileColorOf } from '../../services/users/new-user.ts';
 import type { DjangoUser } from './user.ts';
 
-/** A user of a dump who has no fault of their own. */
+/** A user of a dump whose record is valid. */
 export type DumpedUser = { position: number; pk: string; user: DjangoUser };
 
-/** A user whose address or handle an earlier record has. */
-export type Repetition = DumpedUser & { field: 'email' | 'handle'; firstPosition: number };
+/** A user with the address or handle of an earlier record. */
+type Repetition = DumpedUser & { field: 'email' | 'handle'; firstPosition: number };
 
 /**
- * A table for the users of a dump until all of it is read: it tells which addresses and handles come twice, and takes
- * no memory here and no locks there. It is gone with the transaction.
+ * Creates a temporary table for the users of a dump until all of it is read. It detects repeated addresses and handles without
+ * holding all users in memory, and without locks on `users`.
  */
 export const openStaging = (tx: SqlEntityManager) =>
   sql`
@@ -39,7 +39,7 @@ export const openStaging = (tx: SqlEntityManager) =>
       last_password_set timestamptz(3) null
     ) on commit drop`.execute(tables(tx));
 
-/** Adds users, and answers those whose address or handle was there before, or comes earlier among them. */
+/** Stages users. Returns those with the address or handle of an earlier record. */
 export const stage = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Repetition[]> => {
   const taken = await insert(tx, dumped);
   const repeated = dumped.filter(({ position }) => !taken.has(position));
@@ -86,7 +86,7 @@ const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<n
   return new Set(rows.map(({ position }) => position));
 };
 
-/** The positions of staged users, by `email ADDRESS` and `handle HANDLE`. */
+/** Positions of staged users by `email ADDRESS` and `handle HANDLE`. */
 const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<string, number>> => {
   const handles = users.flatMap(({ handle }) => (handle === null ? [] : [handle]));
   const { rows } = await sql<{ email: string; handle: string | null; position: number }>`
@@ -102,9 +102,9 @@ const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<
   );
 };
 
-export type TakenHandle = { position: number; pk: string; email: string; handle: string };
+type TakenHandle = { position: number; pk: string; email: string; handle: string };
 
-/** Staged users who are new to Steward, and whose handle a user of Steward has. */
+/** New users with the handle of an existing user. */
 export const takenHandles = async (tx: SqlEntityManager): Promise<TakenHandle[]> => {
   const { rows } = await sql<TakenHandle>`
     select d.position, d.pk, d.email, d.handle from dumped_users d
@@ -114,7 +114,7 @@ export const takenHandles = async (tx: SqlEntityManager): Promise<TakenHandle[]>
   return rows;
 };
 
-/** The kinds of the password hashes of staged users. */
+/** The kinds of password hashes of staged users. */
 export const stagedHashKinds = async (tx: SqlEntityManager): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     select distinct ${sql.raw(PASSWORD_HASH_KIND)} as kind from dumped_users
@@ -122,7 +122,7 @@ export const stagedHashKinds = async (tx: SqlEntityManager): Promise<string[]> =
   return rows.flatMap(({ kind }) => kind ?? []);
 };
 
-/** A staged user, and whether somebody in Steward has that address already. */
+/** `exists`: a user with this email address exists. */
 export type StagedUser = {
   position: number;
   pk: string;
@@ -132,7 +132,7 @@ export type StagedUser = {
   exists: boolean;
 };
 
-/** The next users after a position, in the order of the file. */
+/** The next staged users after a position. */
 export const nextStaged = async (
   tx: SqlEntityManager,
   after: number,
@@ -146,5 +146,5 @@ export const nextStaged = async (
   return rows;
 };
 
-/** Nothing else tells the planner how large the table has become. */
+/** Autovacuum does not analyze temporary tables. */
 export const analyzeStaging = (tx: SqlEntityManager) => sql`analyze dumped_users`.execute(tables(tx));

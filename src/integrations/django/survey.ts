@@ -1,29 +1,30 @@
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { DumpRecord } from './dump.ts';
+import { type Remark, remarkOnFile } from './fields.ts';
 import { isObject } from './user.ts';
 
-/** More names than any Django service has: they are all held in memory. */
+/** All names are held in memory. No Django service has this many. */
 const MAX_NAMES = 10_000;
 
 export type ModelSurvey = {
   records: number;
-  /** Whether one of its records has a password, and an address or a username. */
+  /** Whether one of its records has a password, and an email address or a username. */
   isUserModel: boolean;
-  /** Each field, and how many records have a value in it: anything but null, '', [] and {}. */
+  /** The number of records with a value (not null, '', [] or {}) in each field. */
   fields: Map<string, number>;
 };
 
-/** Models by their label in lower case, and why the file could not be read to its end, if so. */
-export type Survey = { models: Map<string, ModelSurvey>; fault: string | null };
+/** Models by their lower-case label, and the reason why the file could not be read to its end, or null. */
+type Survey = { models: Map<string, ModelSurvey>; fault: string | null };
 
-/** Reads a dump once, and counts what is in it. Whatever is no record is left to the reading of the users. */
+/** Reads a dump to its end and counts its models and fields. Ignores invalid records: `stageDump` reports them. */
 export const surveyDump = async (
   records: AsyncIterable<DumpRecord>,
   visit: (record: DumpRecord, model: string, fields: Record<string, unknown>) => Promise<void>,
 ): Promise<Survey> => {
   const models = new Map<string, ModelSurvey>();
   let names = 0;
-  const fault = await orFileFault(async () => {
+  const fault = await findFileFault(async () => {
     for await (const record of records) {
       const { model, fields } = isObject(record.value) ? record.value : {};
       if (typeof model !== 'string' || !isObject(fields)) continue;
@@ -41,7 +42,7 @@ export const surveyDump = async (
   return { models, fault };
 };
 
-/** Returns how many fields were not known before. */
+/** Returns the number of new fields. */
 const countFields = (survey: ModelSurvey, fields: Record<string, unknown>): number => {
   const known = survey.fields.size;
   survey.records += 1;
@@ -61,14 +62,20 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0);
 
-/** The models that hold users, as the survey found them: `accounts.user (records: 12)`. */
-export const userModels = ({ models }: Survey): { label: string; line: string }[] =>
-  [...models]
-    .filter(([, { isUserModel }]) => isUserModel)
-    .map(([label, { records }]) => ({ label, line: `${label} (records: ${records})` }));
+/** Returns the only user model of the dump, or an explanation. */
+export const findUserModel = ({ models, fault }: Survey): string | Remark => {
+  const candidates = [...models].filter(([, { isUserModel }]) => isUserModel);
+  const [only] = candidates;
+  if (only && candidates.length === 1) return only[0];
+  const lines = candidates.map(([label, { records }]) => `${label} (records: ${records})`);
+  const message = only
+    ? `Several models have passwords: ${lines.join(', ')}. Choose one with --model.`
+    : 'There is no user model: no record has a password, and a field for an email address or a username.';
+  return remarkOnFile('faulty', 'file', fault ?? message);
+};
 
-/** What is wrong with the file as a whole, found while reading it. */
-export const orFileFault = async (work: () => Promise<void>): Promise<string | null> => {
+/** Runs `work` and returns the error of the file that stops it, or null. */
+export const findFileFault = async (work: () => Promise<void>): Promise<string | null> => {
   try {
     await work();
     return null;

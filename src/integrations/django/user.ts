@@ -8,7 +8,7 @@ import type { ProfileValues } from './profiles.ts';
 const MAX_NAME_LENGTH = 150;
 const MAX_HANDLE_LENGTH = 64;
 const MAX_URL_LENGTH = 2048;
-/** What the column holds; Django's own holds 128. */
+/** The size of the column; Django's column holds 128. */
 const MAX_HASH_LENGTH = 512;
 
 const Text = (maxLength: number) =>
@@ -28,7 +28,7 @@ const Flag = (absent: boolean) => z.boolean('Must be true or false.').default(ab
 
 const INSTANT = 'Must be a time with its offset from UTC, such as 2026-11-21T12:00:00Z.';
 
-/** ISO 8601 in UTC, within the years that it and PostgreSQL write alike. */
+/** ISO 8601 in UTC, limited to years that PostgreSQL writes in the same form. */
 const Instant = z.iso
   .datetime({ offset: true, error: INSTANT })
   .transform((text) => new Date(text))
@@ -37,12 +37,12 @@ const Instant = z.iso
   .nullish()
   .transform((time) => time ?? null);
 
-/** Django marks a password with which nobody can log in by a `!`. */
+/** Django's unusable passwords start with `!`. */
 const PasswordHash = Text(MAX_HASH_LENGTH)
   .nullish()
   .transform((hash) => (hash && !hash.startsWith('!') ? hash : null));
 
-/** Null, for the default of a new user, when it is empty. */
+/** An empty value becomes null: a new user's default. */
 const orDefault = <T extends z.ZodType<string>>(schema: T) =>
   z.preprocess((text) => (text === '' ? null : text), schema.nullish()).transform((text) => text ?? null);
 
@@ -66,10 +66,10 @@ const Extra = z
   .nullish()
   .transform((value) => value ?? {});
 
-const NO_ADDRESS = `Must be an email address of at most ${MAX_EMAIL_LENGTH} characters, here or in username.`;
+const INVALID_EMAIL = `Must be an email address of at most ${MAX_EMAIL_LENGTH} characters, here or in username.`;
 
 const UserFields = z.object({
-  email: z.string(NO_ADDRESS),
+  email: z.string(INVALID_EMAIL),
   password: PasswordHash,
   first_name: Name,
   last_name: Name,
@@ -88,36 +88,35 @@ const UserFields = z.object({
   last_password_set: Instant,
 });
 
-/** What is taken of a Django user. Times are ISO 8601 in UTC. */
+/** The imported fields of a Django user. Times are ISO 8601 in UTC. */
 export type DjangoUser = z.output<typeof UserFields>;
 
-export type Fault = { field: string; message: string };
+type Fault = { field: string; message: string };
 
-/** A record of the user model: a user, or what is wrong with it. */
+/** A record of the user model: a user, or the errors in it. */
 export type DjangoRecord = {
   position: number;
-  /** For people to find it by: as it was given, and not judged. */
+  /** As in the dump, even if invalid: identifies the record in reports. */
   pk: string;
   email: string;
 } & ({ user: DjangoUser; faults: null } | { user: null; faults: Fault[] });
 
-/** Whether a record is of the user model, or of none. */
+/** Whether a record has this model, or no valid model. */
 export const isOfModel = ({ value }: DumpRecord, model: string): boolean => {
   const label = isObject(value) ? value.model : undefined;
   return typeof label !== 'string' || label.toLowerCase() === model;
 };
 
-/** The key that other records refer to a user by; null when it has none that can be compared. */
+/** The primary key by which other records reference a user; null if it cannot be compared. */
 export const keyOf = (value: unknown): string | null => {
   if (Number.isSafeInteger(value)) return String(value);
   const isText = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed();
   return isText ? value : null;
 };
 
-/** The key of the user that a record describes. */
 export const userKeyOf = ({ value }: DumpRecord): string | null => (isObject(value) ? keyOf(value.pk) : null);
 
-/** The user that a record describes, or every fault of it. */
+/** Reads a record of the user model, or finds all its errors. */
 export const readDjangoUser = (
   { position, value }: DumpRecord,
   sources: Sources,
@@ -125,7 +124,7 @@ export const readDjangoUser = (
 ): DjangoRecord => {
   const faulty = (faults: Fault[]): DjangoRecord => ({ position, pk, email, user: null, faults });
   const { model, pk: key, fields } = isObject(value) ? value : {};
-  const pk = shown(key);
+  const pk = printable(key);
   if (typeof model !== 'string') {
     return {
       position,
@@ -136,7 +135,7 @@ export const readDjangoUser = (
     };
   }
   const input = isObject(fields) ? inputOf(fields, sources, profiles) : {};
-  const email = shown(input.email) || shown(input.username);
+  const email = printable(input.email) || printable(input.username);
   if (!isObject(fields)) return faulty([{ field: 'fields', message: 'Must be an object.' }]);
 
   const { data, error } = UserFields.safeParse({ ...input, email: addressIn(input) });
@@ -148,7 +147,7 @@ export const readDjangoUser = (
   return faulty(faults);
 };
 
-/** The values that a user is made of. `username` stands in for an address where no other field was named for it. */
+/** Collects the values of a user's fields. `username` is also read, in case it contains the address, unless `email` is mapped. */
 const inputOf = (fields: Record<string, unknown>, sources: Sources, profiles: ProfileValues) => {
   const input: Record<string, unknown> = {};
   for (const [target, { model, field }] of sources) {
@@ -170,12 +169,12 @@ const NO_KEY = {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The address of `email`, else the one that people have logged in by; normalized. */
+/** The normalized address in `email`, else in `username`. */
 const addressIn = ({ email, username }: Record<string, unknown>): unknown =>
   [email, username].map((text) => Email.safeParse(text).data).find((address) => address !== undefined);
 
-/** Whatever was given, as text that steers no terminal and that PostgreSQL can hold. */
-const shown = (value: unknown): string =>
+/** As printable text: without control characters, which could manipulate the terminal, and invalid Unicode. */
+const printable = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number'
     ? String(value)
         .slice(0, MAX_EMAIL_LENGTH)

@@ -7,12 +7,12 @@ import { type ConfigMessage, LISTENING, type StopMessage, type WorkerConfig } fr
 export const runWorker = async (signal: Promise<string>): Promise<void> => {
   const messages = receiveMessages();
   // Loaded while the configuration arrives.
-  const { startServer: startServing } = await import('../start-server.ts');
+  const { startServer } = await import('../start-server.ts');
   const { number, config, connection, secretKey } = await messages.config;
   const logger = createLogger(config.logLevel, undefined, number);
   logUnhandledRejections(logger);
 
-  const steps = await startServing({ config, host: { connection, secretKey }, logger });
+  const steps = await startServer({ config, host: { connection, secretKey }, logger });
   process.send?.(LISTENING);
   messages.announce.then(steps.announce);
   messages.hold.then(steps.hold);

@@ -65,7 +65,7 @@ faults('are refused at a record larger than 16 MiB', async ({ database }) => {
 
   assert.equal(
     remarks.map(({ message }) => message),
-    ['Has more than 16 MiB in record 2.'],
+    ['Record 2 is larger than 16 MiB.'],
   );
   assert.is(totals.isRefused, true);
 });

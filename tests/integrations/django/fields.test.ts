@@ -324,13 +324,13 @@ fields('decide which model is that of users, where none is named', async ({ data
     [
       [
         true,
-        'Holds several models with passwords: accounts.user (records: 1), mail.account (records: 2). Choose one with --model.',
+        'Several models have passwords: accounts.user (records: 1), mail.account (records: 2). Choose one with --model.',
       ],
       [
         true,
-        'Holds no user model: no record has a password, and a field for an email address or a username.',
+        'There is no user model: no record has a password, and a field for an email address or a username.',
       ],
-      [true, 'Is no JSON, or not all of it: it breaks off after record 0.'],
+      [true, 'Invalid or truncated JSON (after record 0).'],
     ],
   );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHandleAllocator } from '../../../src/integrations/django/handles.ts';
+import { createHandleAllocator } from '../../../src/integrations/django/insert-users.ts';
 import { addUser } from '../../../src/services/users/new-user.ts';
 import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';

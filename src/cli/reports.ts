@@ -1,0 +1,104 @@
+import type { Stats } from 'node:fs';
+import { open, stat, writeFile } from 'node:fs/promises';
+import type { Remark } from '../integrations/django/fields.ts';
+import { csvLine } from '../lib/csv-line.ts';
+import { nullIfMissing } from '../lib/errno.ts';
+import { invalid } from '../lib/problems.ts';
+import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
+
+/** Errors printed to the terminal. */
+const MAX_PRINTED_ERRORS = 20;
+/** Cells, and messages that quote them, have no limit. */
+const MAX_CELL_CHARS = 500;
+const MAX_SHOWN_CHARS = 120;
+/** Characters per write. */
+const WRITE_SIZE = 64 * 1024;
+
+/** @throws Problem `invalid-input` if the source is a folder, or the report would overwrite it */
+export const checkFiles = async (source: Stats, report: string | undefined): Promise<void> => {
+  if (source.isDirectory()) throw invalid({ file: ['Must be a file, not a folder.'] });
+  const existing = report === undefined ? null : await nullIfMissing(stat(report));
+  if (existing && existing.dev === source.dev && existing.ino === source.ino) {
+    throw invalid({ '--report': ['Must not be the file that is imported.'] });
+  }
+};
+
+const COLUMN_ORDER: readonly string[] = COLUMNS;
+
+/** Sorts by line, then by column. */
+export const sortByLine = (faults: readonly CsvFault[]): CsvFault[] => {
+  const columnOf = ({ field }: CsvFault) => COLUMN_ORDER.indexOf(field);
+  return faults.toSorted((a, b) => a.line - b.line || columnOf(a) - columnOf(b));
+};
+
+/** Writes all errors as CSV. Replaces an existing file; only the owner can read it, because it contains addresses. */
+export const writeReport = (path: string, faults: readonly CsvFault[]): Promise<void> =>
+  writeFile(path, reportLines(faults), { mode: 0o600 });
+
+const reportLines = function* (faults: readonly CsvFault[]) {
+  yield csvLine(['line', 'email', 'field', 'message']);
+  for (const { line, email, field, message } of faults) {
+    yield csvLine([String(line), ...[email, field, message].map((cell) => clip(cell, MAX_CELL_CHARS))]);
+  }
+};
+
+/** One line for each of the first errors. */
+export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
+  ...faults.slice(0, MAX_PRINTED_ERRORS).map(({ line, email, field, message }) =>
+    [`line ${line}`, email, field, message]
+      .filter((part) => part !== '')
+      .map(printable)
+      .join(': '),
+  ),
+  ...(faults.length > MAX_PRINTED_ERRORS ? [`… and ${faults.length - MAX_PRINTED_ERRORS} more.`] : []),
+];
+
+/** Replaces control and bidirectional characters, which could manipulate the terminal. */
+export const printable = (text: string): string =>
+  clip(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd'), MAX_SHOWN_CHARS);
+
+const clip = (text: string, maxChars: number): string =>
+  text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
+
+export type ImportReport = {
+  write: (remark: Remark) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** Like `writeReport`, for the remarks of an import as they occur. */
+export const createReportFile = async (path: string): Promise<ImportReport> => {
+  const file = await open(path, 'w', 0o600);
+  let pending = csvLine(['record', 'pk', 'email', 'outcome', 'field', 'message']);
+  const flush = async (): Promise<void> => {
+    await file.appendFile(pending);
+    pending = '';
+  };
+  return {
+    write: async ({ position, pk, email, outcome, field, message }) => {
+      pending += csvLine([String(position ?? ''), pk, email, outcome, field, message]);
+      if (pending.length >= WRITE_SIZE) await flush();
+    },
+    close: () => flush().finally(() => file.close()),
+  };
+};
+
+/** Prints the first errors of an import to standard error, and the number of others. */
+export const createErrorList = (): ImportReport => {
+  let errors = 0;
+  return {
+    write: async (remark) => {
+      if (remark.outcome !== 'faulty') return;
+      errors += 1;
+      if (errors <= MAX_PRINTED_ERRORS) process.stderr.write(`${lineOf(remark)}\n`);
+    },
+    close: async () => {
+      if (errors > MAX_PRINTED_ERRORS)
+        process.stderr.write(`${errors - MAX_PRINTED_ERRORS} more; use --report to list all.\n`);
+    },
+  };
+};
+
+const lineOf = ({ position, pk, field, message }: Remark): string =>
+  position === null
+    ? `${field}: ${message}`
+    : `record ${position} (pk ${pk || 'none'}): ${field}: ${message}`;
