@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../src/lib/clock.ts';
-import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
-import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { ACME, ADA, startTestApp, type TestApp } from '../support/test-app.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mail-fixtures.ts';
+import { until } from '../../support/poll.ts';
+import { parseMail, startSmtpServer, type TestSmtpServer } from '../../support/smtp-server.ts';
+import { ACME, ADA, startTestApp, type TestApp } from '../../support/test-app.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 type Settings = NonNullable<Parameters<typeof openWorker>[1]>;
