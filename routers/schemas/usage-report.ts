@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { collectReports, type UsageElement } from '../../src/services/usage/usage-columns.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
-import { collectReports, type UsageElement } from '../../src/services/usage/usage-reports.ts';
 import { fieldErrors } from '../middleware/errors.ts';
 import { Email, Instant, Text } from './fields.ts';
 

@@ -1,4 +1,4 @@
-/** Between the words of a name, however it is spelt. */
+/** Separators between the words of a name. */
 const GAP = String.raw`[\s_.-]*`;
 const PREFIX =
   'http|x|proxy|set|amz|aws|goog|iap|cf|access|ms|forwarded|original|old|new|current|user|client|django|php|j';
@@ -22,35 +22,35 @@ const namePattern = (words: readonly string[], end: string): RegExp =>
   );
 
 const CREDENTIAL = namePattern(WORDS, '(?:$|:)');
-/** Too common elsewhere: a token may be a coin, and `auth` the way somebody logged in. */
+/** Too common outside of requests: a token may be a coin, and `auth` a login method. */
 const REQUEST_WORDS = [...WORDS, 'token', 'auth'];
 const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '(?:$|:)');
 const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, ':');
 
-/** No name is longer, and a letter may become 18. */
+/** No name is longer; normalization may turn one letter into 18. */
 const MAX_NAME_LENGTH = 128;
 const ASCII = /^[\x20-\x7e]*$/;
 
 export const isAscii = (name: string): boolean => ASCII.test(name);
 
-/** The name that a look-alike is read as: full-width letters, joiners and accents are undone. */
+/** A name without full-width letters, joiners and accents, as a reader would understand it. */
 export const readableName = (name: string): string => {
   if (isAscii(name)) return name;
   const folded = name.trim().slice(0, MAX_NAME_LENGTH).normalize('NFKC');
   return isAscii(folded) ? folded : folded.replace(/[\p{Cf}\p{M}]/gu, '');
 };
 
-/** Whether one of the lines `name: value` of a text tells a credential. */
+/** Whether a line `name: value` of a string has a credential. */
 export const hasCredentialLine = (text: string): boolean =>
-  // Line by line: gaps match line breaks too, so a search for each line start would go through all lines after it.
+  // One line at a time: separators match line breaks, so a multi-line search would be quadratic.
   text.split(/[\r\n]/).some((line) => CREDENTIAL_LINE.test(line));
 
-/** The keys of a platform are few, and come with every entry. Keys that are not are judged each time. */
+/** Caches verdicts, because the same few keys come with every entry. */
 const MAX_KNOWN = 1_000;
 const knownInRequest = new Map<string, boolean>();
 const knownElsewhere = new Map<string, boolean>();
 
-/** Whether a key, or a line `name: value`, names what logs somebody in: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
+/** Whether a key, or a line `name: value`, names a credential: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
 export const isCredentialName = (name: string, inRequest: boolean): boolean => {
   const known = inRequest ? knownInRequest : knownElsewhere;
   const before = known.get(name);
@@ -61,8 +61,8 @@ export const isCredentialName = (name: string, inRequest: boolean): boolean => {
 };
 
 /**
- * Parameters are named by their last word: `reset_token`, `user[password]`. A link may stand within a link, its signs
- * encoded once or more; then the rest of the outer parameter goes as well.
+ * Parameters by their last word: `reset_token`, `user[password]`. For a link within a link, percent-encoded once or more, the
+ * rest of the outer parameter is masked too.
  */
 const SECRET_PARAMETER = new RegExp(
   [
@@ -75,9 +75,9 @@ const SECRET_PARAMETER = new RegExp(
 /** `user:password@` before a host */
 const LOGIN = /(?<=\/\/)[^/?#@]*@/g;
 
-/** What both patterns need: most addresses have no parameters, and no login. */
+/** Required by both patterns: most addresses have neither parameters nor a login. */
 const SIGNS = /[=%@]/;
 
-/** An address or a query with `…` for the values of parameters that are secret, and for a login before its host. */
+/** Replaces the values of secret parameters, and a login before the host, by `…`. */
 export const withoutSecrets = (text: string): string =>
   SIGNS.test(text) ? text.replace(LOGIN, '…@').replace(SECRET_PARAMETER, '$1…') : text;

@@ -1,20 +1,22 @@
 import { createTextArray } from '../../db/binary-arrays.ts';
+import type { FieldErrors } from '../../lib/problems.ts';
+import type { SanitizedExtra } from './usage-extra.ts';
 
-/** An entry as the log keeps it. */
+/** An entry as the log stores it. */
 export type UsageEntryInput = {
-  /** The platform's own id; null when it has none. */
+  /** The platform's own id. */
   entryKey: string | null;
   email: string;
   fullName: string;
   action: string;
   actionDescription: string;
   stack: string | null;
-  /** JSON text */
+  /** JSON. */
   extra: string;
   occurredAt: Date;
 };
 
-/** Entries of the log by columns, which is how they are written. */
+/** Entries of the log by column, which is how they are written. */
 export type UsageColumns = {
   keys: (string | null)[];
   emails: string[];
@@ -22,16 +24,39 @@ export type UsageColumns = {
   actions: string[];
   descriptions: string[];
   stacks: (string | null)[];
-  /** The JSON of all of them, as PostgreSQL reads it: most of what there is, and out of reach of garbage collection. */
+  /** The JSON of all entries as a binary PostgreSQL array: most of the data, outside of the JavaScript heap. */
   extras: Buffer;
   /** Milliseconds since 1970. */
   times: number[];
 };
 
-/** What `extra` takes with the metadata of a request. */
+/** An entry as a platform sends it; null for what it left out. */
+export type UsageReport = {
+  id: string | null;
+  email: string;
+  full_name: string | null;
+  timestamp: Date | null;
+  action: string;
+  action_description: string;
+  extra: SanitizedExtra;
+};
+/** A validated element of a request. */
+export type UsageElement = { value: UsageReport; faults: null } | { value: null; faults: FieldErrors };
+
+/**
+ * Reports by column, where a missing name is null and a missing time is NaN. Columns are filled while elements are
+ * validated, so that large batches do not wait for their write as many small objects.
+ */
+export type UsageReports = Omit<UsageColumns, 'fullNames'> & {
+  fullNames: (string | null)[];
+  /** By index. Invalid elements have a time, NaN, and are missing from the other columns. */
+  faults: Map<number, FieldErrors>;
+};
+
+/** A typical `extra` with request metadata. */
 const EXTRA_BYTES = 700;
 
-export const createExtras = (count: number) => createTextArray('json', count, EXTRA_BYTES);
+const createExtras = (count: number) => createTextArray('json', count, EXTRA_BYTES);
 
 export const columnsOf = (entries: readonly UsageEntryInput[]): UsageColumns => {
   const extras = createExtras(entries.length);
@@ -46,4 +71,38 @@ export const columnsOf = (entries: readonly UsageEntryInput[]): UsageColumns => 
     extras: extras.bytes(),
     times: entries.map(({ occurredAt }) => occurredAt.getTime()),
   };
+};
+
+/** Validates elements one by one, and collects the valid ones by column. */
+export const collectReports = <T>(
+  elements: readonly T[],
+  validate: (element: T) => UsageElement,
+): UsageReports => {
+  const extras = createExtras(elements.length);
+  const columns: Omit<UsageReports, 'extras'> = {
+    keys: [],
+    emails: [],
+    fullNames: [],
+    actions: [],
+    descriptions: [],
+    stacks: [],
+    times: [],
+    faults: new Map(),
+  };
+  for (const [index, element] of elements.entries()) {
+    const { value, faults } = validate(element);
+    columns.times.push(value?.timestamp?.getTime() ?? Number.NaN);
+    if (value === null) {
+      columns.faults.set(index, faults);
+      continue;
+    }
+    columns.keys.push(value.id);
+    columns.emails.push(value.email);
+    columns.fullNames.push(value.full_name);
+    columns.actions.push(value.action);
+    columns.descriptions.push(value.action_description);
+    columns.stacks.push(value.extra.stack);
+    extras.add(value.extra.text);
+  }
+  return { ...columns, extras: extras.bytes() };
 };

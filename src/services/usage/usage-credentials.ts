@@ -2,28 +2,28 @@ import { isJsonObject } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import { hasCredentialLine, isAscii, isCredentialName, readableName } from './credential-names.ts';
 
-/** What surrounds a value: lists may name headers in a request alone, and texts among its headers alone. */
+/** Where a value is: lists can name headers only in a request, and strings only among its headers. */
 type Context = 'data' | 'request' | 'headers';
 
 const REQUEST = /^[\s_.-]*(?:http[\s_.-]*)?req(?:uest)?[\s_.-]*$/i;
 const HEADERS = /^[\s_.-]*(?:(?:raw|request|http)[\s_.-]*)?(?:headers?|meta)[\s_.-]*$/i;
 
-/** More than anybody mends at once. */
-const MAX_FAULTS = 20;
+/** Per entry; bounds the size of the response. */
+export const MAX_FAULTS = 20;
 const MAX_NAME_LENGTH = 64;
 export const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
 const NO_LOOKALIKES = 'Must be ASCII: other letters may look like a credential.';
 
-/** Keys by the path of what holds them. */
+/** Documented keys by the path of their object. */
 const DOCUMENTED: Record<string, string> = { extra: 'request', 'extra.request': 'META' };
 
 type Found = { path: string; reason: string };
-/** What was found; and `request.META`, which has been judged. */
+/** The faults, and `request.META`, which is validated already. */
 type Search = { found: Found[]; meta: unknown };
 
 /**
- * Where free-form data carries what would log somebody in, or null: by the keys of objects at any depth, and within a
- * request also by the names in lists and texts of headers. Its depth must be bounded already, and `request.META` judged.
+ * Finds credentials in free-form data: by the keys of objects at any depth, and within a request also by the names in lists
+ * and strings of headers. Returns null if there are none. The depth must be bounded, and `request.META` validated.
  */
 export const credentialFaults = (extra: Record<string, unknown>): FieldErrors | null => {
   const found: Found[] = [];
@@ -51,7 +51,7 @@ const searchRecord = (
     const child = record[key];
     const reason = reasonAgainst(key, place);
     if (reason !== null) search.found.push({ path: pathOf(path, key), reason });
-    // A text without a colon holds no line of a header.
+    // A string without a colon has no header line.
     else if (typeof child === 'string' ? child.includes(':') : typeof child === 'object') {
       const spelling = spellingOf(key, path);
       if (spelling !== null)
@@ -61,7 +61,7 @@ const searchRecord = (
   }
 };
 
-/** Pairs of name and value, names and values in turn, or lines of both. */
+/** Pairs of name and value, alternating names and values, or header lines. */
 const searchList = (list: readonly unknown[], place: Context, path: string, search: Search): void => {
   const hasNames = place === 'headers' || (place === 'request' && list.length === 2);
   for (const [index, child] of list.entries()) {
@@ -85,7 +85,7 @@ const contextIn = (place: Context, key: string): Context => {
   return REQUEST.test(name) ? 'request' : place;
 };
 
-/** How a key is documented that a reader takes for it: what is left out of `request.META` must not be kept beside it. */
+/** The documented spelling of a key that looks like it, so that a second `request.META` cannot bypass the first. */
 const spellingOf = (key: string, path: string): string | null => {
   const documented = DOCUMENTED[path];
   return documented === undefined || key === documented || !isRead(key, documented) ? null : documented;
@@ -94,7 +94,7 @@ const spellingOf = (key: string, path: string): string | null => {
 const isRead = (key: string, documented: string): boolean =>
   readableName(key).trim().toLowerCase() === documented.toLowerCase();
 
-/** What stands before the value in a line of a header: that itself must not be told in a fault. */
+/** The name in a header line. Errors must not contain the value. */
 const nameOf = (line: string): string => line.split(':', 1)[0] ?? '';
 
 export const pathOf = (path: string, key: string): string =>

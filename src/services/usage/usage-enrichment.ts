@@ -4,17 +4,16 @@ import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import type { UsageColumns } from './usage-columns.ts';
+import type { UsageColumns, UsageReports } from './usage-columns.ts';
 import { lockUsage } from './usage-log.ts';
 import { ensureMonths } from './usage-partitions.ts';
-import type { UsageReports } from './usage-reports.ts';
 
-/** How far back an entry without a time is known by its id alone: two months of the log are looked into. */
+/** How far back an entry without a time is found by its id: this searches two months of the log. */
 const DUPLICATE_LOOKBACK_DAYS = 30;
 
 type Where = { actor: Actor; appId: string; now: Date };
 
-/** Entries as the log keeps them, of reports that leave out what goes without saying. */
+/** Fills in the names and times that reports leave out. */
 export const enrichReports = async (
   tx: SqlEntityManager,
   { actor, appId, now }: Where,
@@ -32,7 +31,7 @@ export const enrichReports = async (
   };
 };
 
-/** The names that people have now, for reports that leave them out: of those whom the actor sees. */
+/** The current names of users that the actor may see, for reports without a name. */
 const namesOf = async (
   tx: SqlEntityManager,
   actor: Actor,
@@ -52,13 +51,13 @@ const namesOf = async (
 const untimedKeys = ({ keys, times }: Pick<UsageReports, 'keys' | 'times'>) =>
   keys.filter((key, index) => key !== null && Number.isNaN(times[index]));
 
-/** Whether completing these reports takes the lock of the app. */
+/** Whether `enrichReports` takes the lock of the app. */
 export const hasUntimedKeys = (reports: Pick<UsageReports, 'keys' | 'times'>): boolean =>
   untimedKeys(reports).length > 0;
 
 /**
- * The times that reports with an id but without a time had when they came before, or have beside it, by id. Entries
- * are known by both; so that a repeat is one, it has to take the time of the first.
+ * Times by id, for reports with an id but without a time: the time of an entry in the log or of another report with this id.
+ * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
 const timesOf = async (
   tx: SqlEntityManager,
@@ -68,12 +67,12 @@ const timesOf = async (
 ): Promise<Map<string, number>> => {
   const timeless = untimedKeys({ keys, times: given });
   if (timeless.length === 0) return new Map();
-  // Months come before the lock of an app, everywhere: whoever took them the other way round could deadlock.
+  // All writers create months before they lock an app; another order could deadlock.
   await ensureMonths(
     tx,
     given.map((time) => (Number.isNaN(time) ? now : time)),
   );
-  await lockUsage(tx, appId);
+  await lockUsage(appId).execute(tables(tx));
   const known = await tables(tx)
     .selectFrom('usage_entries')
     .select(['entry_key', 'occurred_at'])

@@ -1,30 +1,48 @@
 import { isJsonObject, stringifyJsonValue } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
-import { credentialFaults } from './usage-credentials.ts';
-import { sanitizeRequest } from './usage-request.ts';
+import { isCredentialName, withoutSecrets } from './credential-names.ts';
+import { credentialFaults, MAX_FAULTS, NO_CREDENTIALS, pathOf } from './usage-credentials.ts';
 
 const MAX_STACK_LENGTH = 255;
 
-/** `extra` as the log keeps it: JSON text, and the stack that it is rolled up by. */
+/** The documented keys of `request.META`. Others are not logged. */
+const META_KEYS = new Set([
+  'HTTP_USER_AGENT',
+  'SERVER_NAME',
+  'HTTP_REFERER',
+  'REMOTE_ADDR',
+  'CONTENT_TYPE',
+  'REQUEST_METHOD',
+  'HTTP_HOST',
+  'SERVER_PORT',
+  'QUERY_STRING',
+  'HTTP_ACCEPT_ENCODING',
+]);
+/** In these, the values of secret parameters are masked: a platform cannot control which links users follow. */
+const ADDRESS_KEYS = new Set(['HTTP_REFERER', 'QUERY_STRING']);
+
+type Extra = Record<string, unknown>;
+
+/** `extra` as the log stores it: JSON text, and the stack of its totals. */
 export type SanitizedExtra = { text: string; stack: string | null };
 
 /**
- * What the log keeps of an entry's `extra`: all of it, but of the request's metadata only the documented keys, and of
- * its addresses no secrets. What else would let a reader of the log act in the user's name is a fault, for whoever
- * sends it should know.
+ * Removes undocumented request metadata and secrets in addresses from the `extra` of an entry. Any other credential, which
+ * readers of the log could use to act as the user, is an error, so that the sender learns about it.
  */
 export const sanitizeExtra = (value: unknown): { kept: SanitizedExtra } | { faults: FieldErrors } => {
   if (!isJsonObject(value)) return { faults: { extra: ['Must be an object.'] } };
-  const result = sanitizeRequest(value);
-  if ('faults' in result) return result;
-  const free = stringifyJsonValue(result.extra);
-  if ('reason' in free) return { faults: { extra: [free.reason] } };
-  const faults = credentialFaults(result.extra);
-  return faults ? { faults } : { kept: { text: free.text, stack: stackOf(value) } };
+  const requestFaults = findRequestFaults(value.request);
+  if (Object.keys(requestFaults).length > 0) return { faults: requestFaults };
+  const extra = withCleanRequest(value);
+  const json = stringifyJsonValue(extra);
+  if ('reason' in json) return { faults: { extra: [json.reason] } };
+  const faults = credentialFaults(extra);
+  return faults ? { faults } : { kept: { text: json.text, stack: stackOf(value) } };
 };
 
-/** Any other `stack` is kept in `extra`, and not counted. PostgreSQL has no place for NUL in a text. */
-const stackOf = ({ stack }: Record<string, unknown>): string | null =>
+/** An invalid `stack` is kept in `extra`, and not counted. */
+const stackOf = ({ stack }: Extra): string | null =>
   typeof stack === 'string' &&
   stack !== '' &&
   stack.length <= MAX_STACK_LENGTH &&
@@ -32,3 +50,53 @@ const stackOf = ({ stack }: Record<string, unknown>): string | null =>
   stack.isWellFormed()
     ? stack
     : null;
+
+const findRequestFaults = (request: unknown): FieldErrors => {
+  if (!isJsonObject(request)) return requireObject(request, 'extra.request');
+  const { META: meta } = request;
+  if (!isJsonObject(meta)) return requireObject(meta, 'extra.request.META');
+  const faults: FieldErrors = {};
+  let count = 0;
+  for (const key in meta) {
+    const reason = META_KEYS.has(key)
+      ? findValueFault(meta[key])
+      : isCredentialName(key, true) && NO_CREDENTIALS;
+    if (!reason) continue;
+    faults[pathOf('extra.request.META', key)] = [reason];
+    count += 1;
+    if (count === MAX_FAULTS) break;
+  }
+  return faults;
+};
+
+const requireObject = (value: unknown, path: string): FieldErrors =>
+  value === undefined || value === null ? {} : { [path]: ['Must be an object.'] };
+
+const findValueFault = (value: unknown): string | null =>
+  typeof value === 'object' && value !== null ? 'Must be a text, a number, true, false or null.' : null;
+
+/** The same object if nothing changes. */
+const withCleanRequest = (extra: Extra): Extra => {
+  const { request } = extra;
+  if (!isJsonObject(request)) return extra;
+  const { path, META: meta } = request;
+  const kept = { ...request };
+  if (typeof path === 'string') kept.path = withoutSecrets(path);
+  if (isJsonObject(meta)) kept.META = withoutUnknownKeys(meta);
+  const isSame = kept.path === path && kept.META === meta;
+  return isSame ? extra : { ...extra, request: kept };
+};
+
+const withoutUnknownKeys = (meta: Extra): Extra => {
+  const kept: Extra = {};
+  let isSame = true;
+  for (const key in meta) {
+    const value = meta[key];
+    if (!META_KEYS.has(key)) isSame = false;
+    else {
+      kept[key] = ADDRESS_KEYS.has(key) && typeof value === 'string' ? withoutSecrets(value) : value;
+      isSame &&= kept[key] === value;
+    }
+  }
+  return isSame ? meta : kept;
+};

@@ -5,21 +5,14 @@ import { tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipelined-transaction.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
 import { ensureMonths, hasMissingMonths } from './usage-partitions.ts';
-import { rollupStatement, updateRollups } from './usage-rollups.ts';
-import { refreshWindow, refreshWindowStatements } from './usage-windows.ts';
+import { insertWithRollups } from './usage-rollups.ts';
+import { refreshWindow } from './usage-windows.ts';
 
-/** Held while an app's entries are written: its rollups depend on each other from day to day. */
-export const lockUsage = async (tx: SqlEntityManager, appId: string): Promise<void> => {
-  await lockStatement(appId).execute(tables(tx));
-};
-
-const lockStatement = (appId: string) =>
+/** Held while entries of an app are written, because the rollups of one day depend on those of others. */
+export const lockUsage = (appId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
 
-/**
- * Adds entries to the log of an app, and to its rollups, in one statement; answers how many were new. One that is
- * there already, by key and time, is left as it is.
- */
+/** Adds entries to the log of an app and to its rollups. Returns how many are new: entries with the same key and time exist. */
 export const writeUsage = (
   em: SqlEntityManager,
   appId: string,
@@ -27,7 +20,7 @@ export const writeUsage = (
   now: Date,
 ): Promise<number> => writeColumns(em, appId, columnsOf(entries), now);
 
-/** As `writeUsage`, of entries that have been put into columns. */
+/** Like `writeUsage`, for entries by column. */
 export const writeColumns = (
   em: SqlEntityManager,
   appId: string,
@@ -37,14 +30,14 @@ export const writeColumns = (
   em.transactional(async (tx) => {
     if (columns.times.length === 0) return 0;
     await ensureMonths(tx, columns.times);
-    await lockUsage(tx, appId);
-    const written = await updateRollups(tx, appId, insertEntries(appId, columns));
-    if (written > 0) await refreshWindow(tx, appId, now);
-    return written;
+    await lockUsage(appId).execute(tables(tx));
+    const { rows } = await insertWithRollups(appId, insertEntries(appId, columns)).execute(tables(tx));
+    for (const statement of refreshWindow(appId, now)) await statement.execute(tables(tx));
+    return rows[0]?.entries ?? 0;
   });
 
 /**
- * Does the same in one pipelined transaction. The app's lock is never held across a client round trip, so an instance that
+ * Like `writeColumns`, in one pipelined transaction. The lock of the app is not held during round trips, so an instance that
  * freezes cannot block other writers of the app.
  */
 export const writeColumnsPipelined = async (
@@ -57,10 +50,10 @@ export const writeColumnsPipelined = async (
   const { times } = columns;
   if (await hasMissingMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
   const db = tables(em);
-  const [lock, write] = [lockStatement(appId), rollupStatement(appId, insertEntries(appId, columns))];
-  const refresh = refreshWindowStatements(appId, now).map((statement) => statement.compile(db));
+  const write = insertWithRollups(appId, insertEntries(appId, columns)).compile(db);
+  const refresh = refreshWindow(appId, now).map((statement) => statement.compile(db));
   const [, , [written]] = await transact(
-    ({ sendLast }) => sendLast([TRANSACTION_TIMEOUT, lock.compile(db), write.compile(db), ...refresh]),
+    ({ sendLast }) => sendLast([TRANSACTION_TIMEOUT, lockUsage(appId).compile(db), write, ...refresh]),
     { hasGenericPlans: false },
   );
   return written?.entries ?? 0;
@@ -74,10 +67,10 @@ const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
   select case when current_setting('server_version_num')::int >= 170000
     then set_config('transaction_timeout', '30s', true) end`);
 
-/** Costs a tenth of the writing, which entries without a key are spared. */
-const IF_NEW = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
+/** Takes a tenth of the time of a write, so entries without keys do without. */
+const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
-/** The `insert`, answering what the rollups count. Columns go as arrays: the statement is the same for any number. */
+/** Binds one array per column, so that the statement is the same for any number of entries. */
 const insertEntries = (appId: string, columns: UsageColumns) => sql`
   insert into usage_entries
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
@@ -88,5 +81,5 @@ const insertEntries = (appId: string, columns: UsageColumns) => sql`
     ${textArray('text', columns.descriptions)}::text[], ${textArray('varchar', columns.stacks)}::varchar[],
     ${columns.extras}::json[], ${instantArray(columns.times)}::timestamptz[])
     as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
-  ${columns.keys.some((key) => key !== null) ? IF_NEW : sql``}
+  ${columns.keys.some((key) => key !== null) ? SKIP_DUPLICATES : sql``}
   returning email, (occurred_at at time zone 'UTC')::date as day, stack`;

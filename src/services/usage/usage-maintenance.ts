@@ -1,15 +1,46 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { ClientBase } from 'pg';
 import { tables } from '../../db/kysely.ts';
-import { ensureMonths, monthOf } from './usage-partitions.ts';
-import { dropOldMonths, type OpenSession } from './usage-retention.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { ensureMonths, FIRST_DAY, monthOf } from './usage-partitions.ts';
+import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 import { dayOf, refreshStaleWindows } from './usage-windows.ts';
 
-/** Months that are there before the first entry falls into them. */
+/** A session without timeouts: detaching a partition waits for all readers. */
+export type OpenSession = () => Promise<ClientBase & { end: () => Promise<void> }>;
+
+/**
+ * Takes RETENTION_LOCK in a transaction that stays open while months are dropped. A connection pooler may share sessions, so a
+ * session-level lock would not be safe.
+ */
+const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('usage retention', 0)) as held`;
+/** The comment of a table from before it is detached until it is dropped. Only tables with this comment are dropped. */
+const MARK = 'A month of usage that Steward is dropping.';
+
+/** Totals by user are kept for the longest window. */
+const MIN_USER_DAYS = LONGEST_WINDOW_DAYS;
+
+type Partition = { name: string; parent: string; month: string | null; isDetaching: boolean };
+
+/** Partitions that are being detached come first: a table can have only one. */
+const ATTACHED = `
+  select inhrelid::regclass::text as name, inhparent::regclass::text as parent, inhdetachpending as "isDetaching",
+    ${FIRST_DAY} as month
+  from pg_inherits join pg_class on pg_class.oid = inhrelid
+  where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass)
+  order by inhdetachpending desc, month`;
+
+/** Tables that were detached, also by an earlier run that was interrupted. */
+const DETACHED = `
+  select pg_class.oid::regclass::text as name from pg_class join pg_description on objoid = pg_class.oid and objsubid = 0
+  where relkind = 'r' and not relispartition and description = '${MARK}'`;
+
+/** Months are created before their first entry. */
 const MONTHS_AHEAD = [0, 1, 2];
 
 type Deps = { em: SqlEntityManager; openSession: OpenSession; now: Date; retentionDays: number };
 
-/** Makes the log's next months, drops those that are over for too long, and brings windows to the present day. */
+/** Creates the next months of the log, drops expired ones, and moves windows to the current day. */
 export const maintainUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
   await em.transactional((tx) =>
     ensureMonths(
@@ -28,4 +59,68 @@ export const maintainUsage = async ({ em, openSession, now, retentionDays }: Dep
     now,
   );
   await dropOldMonths(openSession, now, retentionDays);
+};
+
+/**
+ * Drops whole partitions that are older than `retentionDays`. Does nothing while another instance does it. A month that cannot
+ * be dropped does not prevent the others.
+ * @throws AggregateError of the failures
+ */
+export const dropOldMonths = async (
+  openSession: OpenSession,
+  now: Date,
+  retentionDays: number,
+): Promise<string[]> => {
+  const lock = await openSession();
+  try {
+    await lock.query('begin');
+    await lock.query('set local idle_in_transaction_session_timeout = 0');
+    const { rows } = await lock.query<{ held: boolean }>(TRY_LOCK);
+    if (!rows[0]?.held) return [];
+    return await dropWith(openSession, oldest(now, retentionDays));
+  } finally {
+    await lock.end();
+  }
+};
+
+const dropWith = async (openSession: OpenSession, kept: Record<string, string>): Promise<string[]> => {
+  const client = await openSession();
+  return dropAll(client, kept).finally(() => client.end());
+};
+
+/** By table, the first day of the oldest month to keep. */
+const oldest = (now: Date, retentionDays: number): Record<string, string> => {
+  const first = (days: number) =>
+    monthOf(new Date(now.getTime() - days * DAY_MS))
+      .toISOString()
+      .slice(0, 10);
+  return {
+    usage_entries: first(retentionDays),
+    usage_days: first(Math.max(retentionDays, MIN_USER_DAYS)),
+  };
+};
+
+const dropAll = async (client: ClientBase, kept: Record<string, string>): Promise<string[]> => {
+  const { rows } = await client.query<Partition>(ATTACHED);
+  const old = rows.filter(({ parent, month }) => month !== null && month < (kept[parent] ?? ''));
+  const failures: unknown[] = [];
+  for (const partition of old)
+    await detach(client, partition).catch((error: unknown) => failures.push(error));
+
+  const dropped: string[] = [];
+  for (const { name } of (await client.query<{ name: string }>(DETACHED)).rows) {
+    await client.query({ text: `drop table ${name}` }).then(
+      () => dropped.push(name),
+      (error: unknown) => failures.push(error),
+    );
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Some months of usage could not be dropped.');
+  return dropped;
+};
+
+/** `concurrently`, because otherwise readers and writers are blocked. */
+const detach = async (client: ClientBase, { name, parent, isDetaching }: Partition): Promise<void> => {
+  const how = isDetaching ? 'finalize' : 'concurrently';
+  await client.query({ text: `comment on table ${name} is '${MARK}'` });
+  await client.query({ text: `alter table ${parent} detach partition ${name} ${how}` });
 };

@@ -3,13 +3,13 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
 
-/** Short, so that the first byte of an answer does not wait for the rest. */
+/** Small, so that the first byte of a response is fast. */
 const FIRST_PAGE = 100;
 const LARGEST_PAGE = 1_000;
-/** What a page is to hold: entries are 1 to 70 KB. Larger pages outlive more rounds of garbage collection. */
+/** Target size of a page: entries have 1 to 70 KB. Larger pages survive more garbage collections. */
 const PAGE_CHARACTERS = 128 * 1024;
 
-/** Where a page ended: the next one has what is older. */
+/** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
 
 export type UsageFilter = {
@@ -21,7 +21,7 @@ export type UsageFilter = {
   cursor?: UsageCursor | undefined;
 };
 
-/** The newest entries first. `extra` is JSON text: whoever passes it on need not parse it. */
+/** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
 export const usageRows = (em: SqlEntityManager, filter: UsageFilter) => usageRowsIn(tables(em), filter);
 
 export const usageRowsIn = (db: Kysely<Database>, { appId, email, since, until, cursor }: UsageFilter) => {
@@ -37,7 +37,7 @@ export const usageRowsIn = (db: Kysely<Database>, { appId, email, since, until, 
   if (until) rows = rows.where('occurred_at', '<', until);
   if (cursor) {
     rows = rows
-      // Tells the planner which months are out of question; the row comparison does not.
+      // Lets the planner skip partitions, which the row comparison does not.
       .where('occurred_at', '<=', cursor.occurredAt)
       .where(sql<boolean>`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
   }
@@ -49,8 +49,8 @@ export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute'
 type UsagePage = { rows: UsageRow[]; next: UsageCursor | null };
 
 /**
- * One page of at most so many entries, cut short where it would hold more than so many characters of `extra`; but never
- * empty unless it is the last. `next` is where the following one begins.
+ * Reads a page of at most `limit` entries with at most `maxCharacters` of `extra`, but at least one entry if there is any.
+ * `next` is null for the last page.
  */
 export const usagePage = async (
   em: SqlEntityManager,
@@ -79,8 +79,8 @@ export const usagePage = async (
 };
 
 /**
- * All that the filter lets through, page by page, the next one being read while one is passed on. Between pages it
- * holds no connection, however slowly they are taken.
+ * Reads all matching entries page by page, and prefetches the next page. It holds no connection between pages, so slow
+ * consumers do not occupy any.
  */
 export async function* usagePages(em: SqlEntityManager, filter: UsageFilter): AsyncGenerator<UsageRow[]> {
   const read = (size: number, cursor?: UsageCursor) =>
@@ -91,7 +91,7 @@ export async function* usagePages(em: SqlEntityManager, filter: UsageFilter): As
     const { rows, next } = await reading;
     if (next) {
       reading = read(nextSize(rows), next);
-      // Awaited when it is its turn, or never, if nobody wants the rest.
+      // Awaited by the next iteration, or never if the consumer stops.
       reading.catch(() => undefined);
     }
     if (rows.length > 0) yield rows;
@@ -99,7 +99,7 @@ export async function* usagePages(em: SqlEntityManager, filter: UsageFilter): As
   }
 }
 
-/** As many as fit if they are like those before: what is read and cut off is read again. */
+/** Estimates how many entries fit: entries beyond the limit are read twice. */
 const nextSize = (rows: readonly UsageRow[]): number => {
   const characters = rows.reduce((sum, { extra }) => sum + extra.length, 0);
   const fitting = Math.ceil((rows.length * PAGE_CHARACTERS) / Math.max(characters, 1));

@@ -4,22 +4,22 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 
-/** The tables that are partitioned by month, and what their partitions are bounded by. */
+/** The tables that are partitioned by month. */
 export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
 
-/** Held while partitions are made: two transactions would make the same one. */
+/** Serializes the creation of partitions. */
 const LOCK = sql`hashtextextended('usage partitions', 0)`;
 
-/** Held while months are dropped, by one instance, and while somebody relies on them to stay. */
+/** Held by the instance that drops months, and by transactions that rely on existing months. */
 export const RETENTION_LOCK = sql`hashtextextended('usage retention', 0)`;
 
-/** The first bound of a partition, which PostgreSQL writes in the time zone of the session, as a UTC date. */
+/** The lower bound of a partition as a UTC date. PostgreSQL prints it in the time zone of the session. */
 export const FIRST_DAY = `case inhparent
     when 'usage_days'::regclass then substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''([^'']+)''')::date
     else (substring(pg_get_expr(relpartbound, pg_class.oid) from 'FROM \\(''([^'']+)''')::timestamptz at time zone 'UTC')::date
   end::text`;
 
-/** Partitions and the first day of each, whatever they are called. One that is being detached has no rows to show. */
+/** Partitions and the first day of each, without those that are being detached. */
 const ATTACHED = sql`
   select inhparent::regclass::text as "table", ${sql.raw(FIRST_DAY)} as month
   from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -45,15 +45,15 @@ const monthsOf = (moments: Iterable<Date | number>): string[] => {
 type Missing = { table: string; month: string };
 
 /**
- * Makes the partitions that are not there yet of the months of these moments, as dates or in milliseconds since 1970. They are attached, which waits for nobody who reads
- * or writes; `create table … partition of` would lock the whole log.
+ * Creates the missing partitions for these times (dates, or milliseconds since 1970). Attaching a table does not wait for
+ * readers and writers; `create table … partition of` would lock the whole log.
  */
 export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date | number>): Promise<void> => {
   const months = monthsOf(moments);
   if ((await missingPartitions(tx, months)).length === 0) return;
 
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
-  // Another transaction may have made them while this one waited.
+  // Another transaction may have created them in between.
   for (const { table, month } of await missingPartitions(tx, months))
     await addPartition(tx, table, new Date(month));
 };
@@ -63,7 +63,7 @@ export const hasMissingMonths = async (
   moments: Iterable<Date | number>,
 ): Promise<boolean> => (await missingPartitions(em, monthsOf(moments))).length > 0;
 
-/** Asks the catalogue itself: `to_regclass` may answer from what this connection has seen before. */
+/** Reads the catalog: `to_regclass` may use a cache of the connection. */
 const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`
     select wanted."table", wanted.month
@@ -76,7 +76,7 @@ const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promis
 const addPartition = async (tx: SqlEntityManager, table: string, month: Date): Promise<void> => {
   const name = sql.table(await freeName(tx, partitionOf(table, month)));
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
-  // Room for counts to rise where they are: a row that moves to another page needs its index entries anew.
+  // Free space for HOT updates: a row that moves to another page needs new index entries.
   const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
   await sql`create table ${name} (like ${sql.table(table)} including defaults including constraints) ${room}`.execute(
     tables(tx),
@@ -86,7 +86,7 @@ const addPartition = async (tx: SqlEntityManager, table: string, month: Date): P
   );
 };
 
-/** A table of that name that is no partition is somebody's, perhaps a month that was brought back. */
+/** An unrelated table may have this name, for example a restored month. */
 const freeName = async (tx: SqlEntityManager, name: string): Promise<string> => {
   const { rows } = await sql`
     select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
@@ -95,7 +95,7 @@ const freeName = async (tx: SqlEntityManager, name: string): Promise<string> => 
   return rows.length === 0 ? name : `${name}_${randomBytes(4).toString('hex')}`;
 };
 
-/** The months of the log, the oldest first. */
+/** The months of the log, oldest first. */
 export const logMonths = async (em: SqlEntityManager): Promise<Date[]> => {
   const { rows } = await sql<{ month: string }>`
     select month from (${ATTACHED}) as attached

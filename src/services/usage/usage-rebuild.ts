@@ -7,19 +7,19 @@ import { daysSinceVisit, retentionHistogram } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
 
 /**
- * Counts the rollups of an app anew from its log, in one transaction; whoever writes to this app waits meanwhile. Days
- * before the first month of the log, which only rollups remember, stay as they are.
+ * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
+ * the first month of the log stay as they are.
  */
 export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const db = tables(tx);
-    // However long it takes: the limits are for requests.
+    // The timeouts are for requests.
     await sql`set local statement_timeout = 0`.execute(db);
     await sql`set local lock_timeout = 0`.execute(db);
-    // A month that was dropped between looking and counting would take what rollups remember of it along.
+    // If a month were dropped in between, its rollups would be lost.
     await sql`select pg_advisory_xact_lock(${RETENTION_LOCK})`.execute(db);
     await ensureMonths(tx, await logMonths(tx));
-    await lockUsage(tx, appId);
+    await lockUsage(appId).execute(db);
     const [first] = await logMonths(tx);
     if (!first) return;
 
@@ -32,7 +32,7 @@ export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Pr
       insert into usage_days (app_id, email, day, actions)
       select app_id, email, (occurred_at at time zone 'UTC')::date, count(*)
       from usage_entries where app_id = ${appId} group by 1, 2, 3`.execute(db);
-    // Days by person go further back than a short log: the first days of it still know who was there before.
+    // Totals by user go back further than a short log, so its first days have the right absences.
     await sql`
       insert into usage_app_days (app_id, day, actions, retention_histogram)
       select ${appId}, day, sum(actions), ${retentionHistogram}
@@ -48,5 +48,5 @@ export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Pr
       insert into usage_stack_days (app_id, day, stack, actions)
       select app_id, (occurred_at at time zone 'UTC')::date, stack, count(*)
       from usage_entries where app_id = ${appId} and stack is not null group by 1, 2, 3`.execute(db);
-    await refreshWindow(tx, appId, now);
+    for (const statement of refreshWindow(appId, now)) await statement.execute(db);
   });

@@ -5,17 +5,17 @@ import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { UsageReports } from './usage-columns.ts';
 import { enrichReports, hasUntimedKeys } from './usage-enrichment.ts';
 import { writeColumns, writeColumnsPipelined } from './usage-log.ts';
-import type { UsageReports } from './usage-reports.ts';
 import type { UsageWriteLimiter } from './write-limiter.ts';
 
 /** `duplicates` were already in the log. */
 export type RecordingResult = { inserted: number; duplicates: number };
 
-/** Clocks of platforms go a little ahead of ours. */
+/** Tolerates clocks of platforms that are ahead. */
 const MAX_AHEAD_MS = 5 * MINUTE_MS;
-/** More than anybody reads, and few enough to answer. */
+/** Bounds the size of the response. */
 const MAX_FAULTS = 1_000;
 type Deps = {
   em: SqlEntityManager;
@@ -34,12 +34,12 @@ export const createUsageRecording = ({
   usageRetentionDays,
   transact,
 }: Deps) => {
-  const writeAtOnce: typeof writeColumns = (unit, ...args) =>
+  const writePipelined: typeof writeColumns = (unit, ...args) =>
     writeColumnsPipelined({ em: unit, transact }, ...args);
   return {
     /**
-     * Writes what happened in an app: all of it, or nothing when one element is at fault. Elements with an `id` are
-     * written once, however often they come; so is everything under one idempotency key.
+     * Writes all entries, or none if one is invalid. Entries with an `id` are written once, and so is a request with an
+     * idempotency key.
      * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
      * `overloaded`
      */
@@ -60,16 +60,16 @@ export const createUsageRecording = ({
         unit: SqlEntityManager,
       ): Promise<RecordingResult> => {
         const now = clock.now();
-        // Not before: a repeat gets the first answer, however old its entries have become.
+        // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
         const faults = faultsOf(reports, now, usageRetentionDays);
         if (Object.keys(faults).length > 0) throw invalid(faults);
         const columns = await enrichReports(unit, { actor, appId, now }, reports);
         const inserted = await write(unit, appId, columns, now);
         return { inserted, duplicates: count - inserted };
       };
-      // A key is claimed, and the time of a repeat is read, in the transaction that writes.
+      // An idempotency key is claimed, and untimed ids are looked up, in the transaction of the write.
       if (request === null && !hasUntimedKeys(reports) && !em.isInTransaction()) {
-        return writers.within(appId, count, () => recordBy(writeAtOnce, em));
+        return writers.within(appId, count, () => recordBy(writePipelined, em));
       }
       return writers.within(appId, count, () =>
         idempotency.runOnce<RecordingResult>(actor, request, (write) =>
@@ -80,11 +80,10 @@ export const createUsageRecording = ({
   };
 };
 
-/** Text that is the same for the same reports. */
+/** The same for equal reports. */
 const requestKey = ({ extras, faults: _, ...columns }: UsageReports): string =>
   JSON.stringify({ ...columns, extras: extras.toString('base64') });
 
-/** All faults of all elements at once. */
 const faultsOf = ({ times, faults }: UsageReports, now: Date, retentionDays: number): FieldErrors => {
   const fields: FieldErrors = {};
   let count = 0;

@@ -1,6 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
 
 /** `retention_histogram` looks back as far as the longest window, see entities/usage-totals.ts. */
 export const LONGEST_WINDOW_DAYS = 90;
@@ -8,33 +6,23 @@ export const LONGEST_WINDOW_DAYS = 90;
 const PLACES = Array.from({ length: LONGEST_WINDOW_DAYS }, (_, index) => index + 1);
 const LONGEST = sql.lit(LONGEST_WINDOW_DAYS);
 
-/** Days since a person's previous day: 90 also for more than 90 days, and for a person's first day. */
+/** Days since the user's previous day, at most 90; 90 for the user's first day. */
 export const daysSinceVisit = (day: RawBuilder<unknown>, before: RawBuilder<unknown>) =>
   sql`coalesce(least(${day} - ${before}, ${LONGEST}), ${LONGEST})`;
 
-/** `retention_histogram` of rows that hold how many `people` had been `away` for how many days. */
+/** `retention_histogram` of rows with the number of `people` that had been `away` for a number of days. */
 export const retentionHistogram = sql`array[${sql.join(
   PLACES.map((place) => sql`coalesce(sum(people) filter (where away >= ${sql.lit(place)}), 0)::int`),
 )}]`;
 
 /**
- * Adds up what `written` (an `insert … returning email, day, stack`) adds to one app: by person, app and stack for
- * each day. It must run under the app's lock. Answers the number of entries.
+ * Runs `written` (an `insert … returning email, day, stack` for one app) and adds its rows to the totals by user, app and
+ * stack of each day. Requires the lock of the app. Returns the number of entries.
  *
- * A day new to a person comes between two others of theirs. It has been preceded by an absence (`away`), and it ends
- * the absence that preceded the later one. Only the nearest days matter, and only within a window.
+ * A new day of a user falls between two other days of theirs. An absence (`away`) precedes it, and it shortens the absence
+ * that precedes the later one. Only the nearest days count, and only within a window.
  */
-export const updateRollups = async (
-  tx: SqlEntityManager,
-  appId: string,
-  written: RawBuilder<unknown>,
-): Promise<number> => {
-  const { rows } = await rollupStatement(appId, written).execute(tables(tx));
-  return rows[0]?.entries ?? 0;
-};
-
-/** The statement of `addUpRollups`. */
-export const rollupStatement = (appId: string, written: RawBuilder<unknown>) => sql<{ entries: number }>`
+export const insertWithRollups = (appId: string, written: RawBuilder<unknown>) => sql<{ entries: number }>`
     with written as (${written}),
     days as (select email, day, count(*)::int as actions from written group by email, day),
     into_days as (

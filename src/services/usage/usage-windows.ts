@@ -7,7 +7,7 @@ type Window = { actions: number; users: number };
 /** The last 30, 60 and 90 days: each window contains the shorter ones. */
 export type UsageWindows = { '30': Window; '60': Window; '90': Window };
 
-/** The columns of `usage_windows` beside an app, all null for one that was never used. */
+/** Columns of `usage_windows` joined to apps: null for apps that were never used. */
 export const WINDOWS = [
   'usage_windows.day as usage_day',
   'actions30',
@@ -34,12 +34,12 @@ export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 const WINDOW_DAYS = [30, 60, 90];
 
-/** Counts windows from 90 rows of each app. They never go back a day, should clocks disagree about midnight. */
+/** Computes windows from 90 rows per app. They never move back a day, even if clocks disagree about midnight. */
 const upsertWindows = (appIds: readonly string[], now: Date) => sql`
   insert into usage_windows (app_id, day, actions30, users30, actions60, users60, actions90, users90)
   select apps.app_id, today, ${sql.join(
     WINDOW_DAYS.flatMap((window) =>
-      // A person counts on the first of their days in the window. On its first day that is everyone who was there.
+      // A user counts on their first day in the window.
       [sql`days.actions`, sql`days.retention_histogram[${sql.lit(window)} - (today - days.day)]`].map(
         (counted) => sql`coalesce(sum(${counted}) filter (where today - days.day < ${sql.lit(window)}), 0)`,
       ),
@@ -55,25 +55,17 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
     excluded.day, excluded.actions30, excluded.users30, excluded.actions60, excluded.users60,
     excluded.actions90, excluded.users90)`;
 
-/** After usage of an app was written, under its lock. */
-export const refreshWindow = async (tx: SqlEntityManager, appId: string, now: Date): Promise<void> => {
-  const counting = sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day returning 1`;
-  // A reader may have brought it to the next day meanwhile: then that is the day to count for.
-  while ((await counting.execute(tables(tx))).rows.length === 0);
-};
-
 /**
- * Does the same where no result can be waited for: with the row locked, no reader can bring the window to the next day
- * between the two statements.
+ * Statements to run after a write, under the lock of the app. The first locks the row, so that a reader cannot move the window
+ * to the next day between the two.
  */
-export const refreshWindowStatements = (appId: string, now: Date) => [
+export const refreshWindow = (appId: string, now: Date) => [
   sql`select from usage_windows where app_id = ${appId} for update`,
   sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day`,
 ];
 
 /**
- * Brings windows of former days to the present one. Whoever has written to an app since has done so already; whoever is
- * writing is waited for first, as what they write is not to be seen before.
+ * Moves windows of former days to the current day. Waits for concurrent writers first, so that their entries are counted.
  */
 export const refreshStaleWindows = (
   em: SqlEntityManager,
