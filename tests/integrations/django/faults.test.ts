@@ -2,23 +2,14 @@ import { Buffer } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
+import { importSuite } from '../../fixtures/django/import-suite.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
 
 const RECORDED = readFileSync(join(import.meta.dirname, '../../fixtures/django/dump.json'));
 const USERS_RECORDED = 5;
 
-const faults = suite<{ database: ImportDatabase }>('invalid dumps');
-
-faults.before(async (context) => {
-  context.database = await openImportDatabase();
-});
-faults.after(({ database }) => database.close());
-faults.before.each(async ({ database }) => {
-  await database.db().deleteFrom('users').execute();
-});
+const faults = importSuite('invalid dumps');
 
 const good = djangoUser('good@example.org');
 const text = JSON.stringify([good]);

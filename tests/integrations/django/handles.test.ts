@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createHandleAllocator } from '../../../src/integrations/django/insert-users.ts';
 import { addUser } from '../../../src/services/users/new-user.ts';
-import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
+import type { ImportDatabase } from '../../fixtures/django/import-database.ts';
+import { importSuite } from '../../fixtures/django/import-suite.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
 
 /** Gives handles in chunks, and records them as used, as an import does. */
@@ -70,12 +71,7 @@ giver('gives each base a free handle, without gaps', async () => {
 
 giver.run();
 
-const handles = suite<{ database: ImportDatabase }>('handles of imported users');
-
-handles.before(async (context) => {
-  context.database = await openImportDatabase();
-});
-handles.after(({ database }) => database.close());
+const handles = importSuite('handles of imported users');
 
 const add = (database: ImportDatabase, email: string) =>
   database.em().transactional(async (tx) => {
