@@ -5,21 +5,19 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
-import { limitBodyMemory } from './middleware/body-budget.ts';
-import { createClientErrors } from './middleware/client-errors.ts';
+import { createClientErrors, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/csrf.ts';
-import { requireHostHeader } from './middleware/host-header.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
 import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
 import type { RequestQueues } from './middleware/request-queues.ts';
 import { addRequestState } from './middleware/request-state.ts';
-import { securityHeadersOf, setSecurityHeaders } from './middleware/security-headers.ts';
 import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
+import { limitBodyMemory } from './rest/body.ts';
 import { addAllHttpMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
@@ -33,6 +31,7 @@ const MAX_PARAMETER_LENGTH = 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** Longer than proxies keep idle connections (60 s), so that they close them first. */
 const KEEP_ALIVE_MS = 72_000;
+const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 export type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
@@ -97,7 +96,11 @@ export const createServer = async (options: ServerDeps) => {
       : sendProblemResponse(request, reply, notFound('path')),
   );
   addRequestState(app, deps.requestDeadlineMs);
-  setSecurityHeaders(app, securityHeaders);
+  // Runs before all other hooks, so that failures have the headers too. Handlers may replace them.
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(securityHeaders);
+    done();
+  });
   await app.register(cookie);
   await registerNegotiation(app);
   await cors.register(app);
@@ -121,6 +124,19 @@ export const createServer = async (options: ServerDeps) => {
 
 export type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook'>;
+
+/** For data, which loads nothing and is never framed. Pages set their own policy. */
+const securityHeadersOf = (baseUrl: string) => ({
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  // Does not apply to CORS requests, only to embedding by other sites.
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // Without `includeSubDomains`: other hosts of the domain may not support https.
+  ...(isHttps(baseUrl) && { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }),
+});
 
 /** Hops are counted from the service outwards: entries that a caller adds to `X-Forwarded-For` are beyond the last proxy. */
 const trustedProxyOption = (trusted: number | string[]) =>

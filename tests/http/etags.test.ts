@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { etagOf, matchesStrongly, matchesWeakly, parseEtags } from '../../src/http/middleware/etags.ts';
+import {
+  etagOf,
+  matchesStrongly,
+  matchesWeakly,
+  parseEtags,
+} from '../../src/http/rest/conditional-requests.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

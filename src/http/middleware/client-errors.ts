@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { problemDocument } from '../rest/problem-document.ts';
 import { isTrpcPath, trpcErrorBody } from '../trpc/trpc-protocol.ts';
-import type { SecurityHeaders } from './security-headers.ts';
+
+type Headers = Readonly<Record<string, string>>;
 
 /** Error codes of Node's HTTP parser → problems. All others are a malformed request. */
 const PARSER_PROBLEMS: Record<string, ProblemCode> = {
@@ -28,7 +30,7 @@ function clearCurrentResponse(this: ServerResponse): void {
 }
 
 /** Answers invalid HTTP with a problem like any other failure, and closes the connection. */
-export const createClientErrors = (headers: SecurityHeaders) => {
+export const createClientErrors = (headers: Headers) => {
   return {
     trackResponses: (server: Server): void => {
       server.on('request', ({ socket }: { socket: TrackedSocket }, response) => {
@@ -53,7 +55,7 @@ const pathIn = (packet: unknown): string => {
   return /^[A-Z]+ (\S+)/.exec(text)?.[1] ?? '';
 };
 
-const responseTo = (error: ParserError, headers: SecurityHeaders, path: string): string => {
+const responseTo = (error: ParserError, headers: Headers, path: string): string => {
   const id = randomUUID();
   const problem = new Problem(PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed-request', { cause: error });
   const body = isTrpcPath(path) ? trpcErrorBody(problem) : problemDocument(problem, id);
@@ -69,4 +71,30 @@ const responseTo = (error: ParserError, headers: SecurityHeaders, path: string):
     '',
     body,
   ].join('\r\n');
+};
+
+/** RFC 9110 §7.2, RFC 3986 §3.2.2: a name, an IPv4 address or an IPv6 address in brackets, with an optional port; or empty. */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+const INVALID_HOST = {
+  detail: 'The request must have exactly one Host header with a host name or address.',
+};
+
+/** Refuses a request with no valid `Host` header or several (RFC 9112 §3.2). HTTP/1.0 needs none. */
+export const requireHostHeader = (app: Pick<FastifyInstance, 'addHook'>): void => {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isValid = hasOneHost(request.raw) && HOST.test(request.headers.host ?? '');
+    done(isValid ? undefined : new Problem('malformed-request', INVALID_HOST));
+  });
+};
+
+const hasOneHost = ({ headers, httpVersion, rawHeaders }: FastifyRequest['raw']): boolean => {
+  if (headers.host === undefined) return httpVersion === '1.0';
+  let count = 0;
+  // `headers` contains only the first one. In `rawHeaders`, names and values alternate.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count <= 1;
 };

@@ -99,3 +99,41 @@ const parseForm = async (bytes: Buffer, mediaType: string): Promise<Record<strin
     throw new Problem('malformed-body', { detail: 'The body is not a valid form.', cause });
   }
 };
+
+/** Smaller bodies are not counted, so that logins still work while large uploads fill the budget. */
+const SMALL_BYTES = 64 * 1024;
+/** A body is in memory as a buffer, a string and objects, which takes several times its size. */
+const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
+/** Separate, so that anonymous uploads cannot block those of authenticated callers. */
+const ANONYMOUS_BYTES = 8 * 1024 * 1024;
+
+/** The upper bound of the body's size according to the headers; 0 if there is no body. */
+const bodyBytes = (request: FastifyRequest): number =>
+  request.headers['transfer-encoding'] === undefined
+    ? Number(request.headers['content-length'] ?? 0)
+    : request.routeOptions.bodyLimit;
+
+export const hasLargeBody = (request: FastifyRequest): boolean => bodyBytes(request) > SMALL_BYTES;
+
+/**
+ * Limits the memory that all request bodies take together. A large body that exceeds the budget is refused before it is read;
+ * its share is released when the response has been sent.
+ */
+export const limitBodyMemory = (app: Pick<FastifyInstance, 'addHook'>): void => {
+  const authenticated = { freeBytes: AUTHENTICATED_BYTES };
+  const anonymous = { freeBytes: ANONYMOUS_BYTES };
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    const bytes = bodyBytes(request);
+    // Fastify refuses a body over the limit of its route without reading it.
+    if (bytes <= SMALL_BYTES || bytes > request.routeOptions.bodyLimit) return done();
+    const budget = request.state.userId === undefined ? anonymous : authenticated;
+    if (bytes > budget.freeBytes) return done(new Problem('overloaded', TOO_MANY_BODIES));
+    budget.freeBytes -= bytes;
+    reply.raw.once('close', () => {
+      budget.freeBytes += bytes;
+    });
+    done();
+  });
+};
+
+const TOO_MANY_BODIES = { detail: 'Too many large uploads are in progress. Try again shortly.' };
