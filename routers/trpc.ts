@@ -14,7 +14,6 @@ import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
 import { type GuardMeta, type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
-import type { Prefetch } from './middleware/prefetch.ts';
 import type { ItemWriter } from './schemas/streamed-items.ts';
 import { transformer } from './schemas/transformer.ts';
 
@@ -24,7 +23,11 @@ export type Role = 'viewer' | 'admin' | 'staff' | 'superuser';
 /** Settings of a procedure and its REST path that `OpenApiMeta` does not cover. */
 export type ProcedureMeta = {
   role?: Role;
-  prefetch?: Prefetch;
+  /**
+   * Starts the read of a query while the caller is being looked up. The query returns it only if the caller may see it. The
+   * input is not validated yet. See `Context.canPrefetch`.
+   */
+  prefetch?: (services: Services, input: unknown) => void;
   rest?: GuardMeta & {
     /** Status of a successful response, by default 200. */
     status?: 200 | 201 | 204;
@@ -98,7 +101,13 @@ const withActor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
     const call = async () => {
       const authenticated = context.authenticate();
       const ctx = { ...context, services: context.openServices() };
-      if (meta?.prefetch && context.canPrefetch(ctx.services)) meta.prefetch(ctx.services, rawInput);
+      if (meta?.prefetch && context.canPrefetch(ctx.services)) {
+        const { prefetch } = meta;
+        rawInput().then(
+          (input) => prefetch(ctx.services, input),
+          () => undefined, // the query itself reports invalid input
+        );
+      }
       const actor = await authenticated;
       if (!actor) throw context.unauthenticated();
       if (!isAllowed(actor)) throw roleRequired(roles);

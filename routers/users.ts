@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { prefetchWith } from './middleware/prefetch.ts';
 import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
@@ -27,7 +26,10 @@ export const usersRouter = router({
   get: protectedProcedure
     .meta({
       openapi: { method: 'GET', path: '/jb/users/{email}/', tags },
-      prefetch: prefetchWith(ByEmail, ({ users }, { email }) => users.prefetchGet(email)),
+      prefetch: ({ users }, input) => {
+        const { data } = ByEmail.safeParse(input);
+        if (data) users.prefetchGet(data.email);
+      },
     })
     .input(ByEmail)
     .output(UserView)

@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import { type Actor, soleAdminClient } from '../access/actor.ts';
@@ -132,12 +131,7 @@ const activeMembers = async (
     .select(['client_id', 'email'])
     .where('is_active', '=', true)
     .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
-    .where(
-      sql<boolean>`email = any(${textArray(
-        'varchar',
-        items.map((item) => item.email),
-      )}::varchar[])`,
-    )
+    .where(sql<boolean>`email = any(${items.map((item) => item.email)}::varchar[])`)
     .execute();
   return new Set(rows.map((row) => `${row.client_id} ${row.email}`));
 };

@@ -20,19 +20,19 @@ type PendingInvitation = { id: number; client_id: number };
 export const updatePending = async (
   tx: SqlEntityManager,
   actor: Actor,
-  sought: PendingQuery,
+  query: PendingQuery,
   changes: InvitationChanges,
 ): Promise<PendingInvitation> => {
-  const found = await lockPending(tx, actor, sought);
-  if (changes.initial_apps) await replaceInitialApps(tx, found, changes.initial_apps);
+  const invitation = await lockPending(tx, actor, query);
+  if (changes.initial_apps) await replaceInitialApps(tx, invitation, changes.initial_apps);
   if (changes.extra) {
     await tables(tx)
       .updateTable('invitations')
       .set({ extra: sql`${JSON.stringify(changes.extra)}::json` })
-      .where('id', '=', found.id)
+      .where('id', '=', invitation.id)
       .execute();
   }
-  return found;
+  return invitation;
 };
 
 /**
@@ -43,11 +43,10 @@ export const updatePending = async (
 export const findPending = async (
   em: SqlEntityManager,
   actor: Actor,
-  sought: PendingQuery,
+  query: PendingQuery,
 ): Promise<PendingInvitation> => {
-  const visible = await pending(em, sought)
+  const visible = await pendingRows(em, query)
     .where(clientVisibleTo(actor, sql`client_id`))
-    .where(sought.client === undefined ? sql<boolean>`true` : sql<boolean>`client_id = ${sought.client}`)
     .orderBy('id', 'desc')
     .execute();
   const managed = visible.filter((row) => administersClient(actor, row.client_id));
@@ -66,44 +65,36 @@ export const findPending = async (
 export const lockPending = async (
   tx: SqlEntityManager,
   actor: Actor,
-  sought: PendingQuery,
+  query: PendingQuery,
 ): Promise<PendingInvitation> => {
-  const found = await findPending(tx, actor, sought);
+  const found = await findPending(tx, actor, query);
   requireClientAdmin(actor, found.client_id);
-  const locked = await pending(tx, sought).where('id', '=', found.id).forUpdate().executeTakeFirst();
+  const locked = await pendingRows(tx, query).where('id', '=', found.id).forUpdate().executeTakeFirst();
   if (!locked) throw notFound('pending invitation');
   return locked;
 };
 
-const pending = (tx: SqlEntityManager, { email, now }: PendingQuery) =>
-  tables(tx)
+const pendingRows = (tx: SqlEntityManager, { email, client, now }: PendingQuery) => {
+  const rows = tables(tx)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])
     .where('email', '=', email)
     .where(hasStatus('pending', now));
+  return client === undefined ? rows : rows.where('client_id', '=', client);
+};
 
-const replaceInitialApps = async (
-  tx: SqlEntityManager,
-  invitation: PendingInvitation,
-  appIds: string[],
-): Promise<void> => {
-  const apps = await tables(tx)
+const replaceInitialApps = async (tx: SqlEntityManager, invitation: PendingInvitation, appIds: string[]) => {
+  const db = tables(tx);
+  const apps = await db
     .selectFrom('apps')
-    .select('id')
+    .select(['id as app_id', sql.lit(invitation.id).as('invitation_id')])
     .where('client_id', '=', invitation.client_id)
     .where(sql<boolean>`id = any(${appIds}::varchar[])`)
     .execute();
-  const known = new Set(apps.map((app) => app.id));
-  const foreign = appIds.filter((id) => !known.has(id));
+  const foreign = appIds.filter((id) => !apps.some((app) => app.app_id === id));
   if (foreign.length > 0) {
     throw invalid({ initial_apps: foreign.map((id) => `This client has no app ${id}.`) });
   }
-
-  const db = tables(tx);
   await db.deleteFrom('invitation_apps').where('invitation_id', '=', invitation.id).execute();
-  if (known.size === 0) return;
-  await db
-    .insertInto('invitation_apps')
-    .values([...known].map((id) => ({ invitation_id: invitation.id, app_id: id })))
-    .execute();
+  if (apps.length > 0) await db.insertInto('invitation_apps').values(apps).execute();
 };
