@@ -55,10 +55,7 @@ type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential 
  * Sets a password and revokes all credentials of the user except `kept`. Bound by Kysely, because MikroORM puts values
  * into the text of its statements, where logs would show the hash.
  */
-export const setPassword = async (
-  tx: SqlEntityManager,
-  { userId, hash, now, kept = null }: NewPassword,
-): Promise<void> => {
+export const setPassword = async (tx: SqlEntityManager, { userId, hash, now, kept = null }: NewPassword) => {
   await tables(tx)
     .updateTable('users')
     .set({ password_hash: hash, last_password_set: now })

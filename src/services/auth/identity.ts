@@ -55,10 +55,7 @@ const toActor = (row: ActorRow, credential: Credential | null): Actor => ({
 });
 
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
-export const findActorByEmail = async (
-  em: SqlEntityManager,
-  email: string | undefined,
-): Promise<Actor | null> => {
+export const findActorByEmail = async (em: SqlEntityManager, email: string | undefined) => {
   const row = await (email === undefined
     ? activeUsers(tables(em)).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(tables(em)).where('users.email', '=', email)

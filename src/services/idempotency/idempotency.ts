@@ -33,11 +33,7 @@ export const createIdempotency = (deps: Deps) => {
     responseEncryption.fingerprint(`${operation} ${input}`);
 
   /** @throws Problem `idempotency-key-reused`, `forbidden` */
-  const openStored = async (
-    actor: Actor,
-    request: IdempotentRequest,
-    stored: StoredResponse,
-  ): Promise<string> => {
+  const openStored = async (actor: Actor, request: IdempotentRequest, stored: StoredResponse) => {
     const { idempotencyKey } = request;
     if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     if (!hasRolesOf(actor, stored)) throw new Problem('forbidden', ROLES_LOST);

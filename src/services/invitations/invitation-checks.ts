@@ -104,11 +104,7 @@ const namedApps = async (
   return new Map(rows.map((row) => [row.id, row.client_id]));
 };
 
-const manageableClients = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  items: readonly InvitationInput[],
-): Promise<Set<number>> => {
+const manageableClients = async (em: SqlEntityManager, actor: Actor, items: readonly InvitationInput[]) => {
   const ids = [...new Set(items.flatMap((item) => item.client ?? []))];
   const rows = await tables(em)
     .selectFrom('clients')

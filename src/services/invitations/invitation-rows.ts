@@ -41,11 +41,7 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   else invitations.status end`;
 
 /** Reads invitations by id, ordered by id. */
-export const readInvitations = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  ids: readonly number[],
-): Promise<InvitationRow[]> => {
+export const readInvitations = async (em: SqlEntityManager, actor: Actor, ids: readonly number[]) => {
   const rows = invitationRows(em).where(sql<boolean>`id = any(${[...ids]}::int[])`);
   return withInviters(em, actor, await rows.execute());
 };

@@ -119,11 +119,7 @@ const insertNew = async (
 };
 
 /** Omitted fields keep their values, and the first inviter remains. */
-const renewPending = async (
-  tx: SqlEntityManager,
-  items: CheckedInvitation[],
-  { expiresAt }: Terms,
-): Promise<StoredBySlot> => {
+const renewPending = async (tx: SqlEntityManager, items: CheckedInvitation[], { expiresAt }: Terms) => {
   if (items.length === 0) return new Map();
   await lockSlots(items).execute(tables(tx));
   const { rows } = await sql<Row>`

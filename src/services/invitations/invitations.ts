@@ -78,12 +78,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     },
 
     /** @throws Problem `not-found` */
-    ofClient: async (
-      actor: Actor,
-      clientId: number,
-      filter: Filter,
-      part: PageRequest,
-    ): Promise<InvitationRow[]> => {
+    ofClient: async (actor: Actor, clientId: number, filter: Filter, part: PageRequest) => {
       await readClient(em, actor, clientId);
       const rows = filtered(filter).where('client_id', '=', clientId);
       return withInviters(em, actor, await readPage(rows, 'id', part));
@@ -94,11 +89,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      * does the same work and rolls it back.
      * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`
      */
-    create: async (
-      actor: Actor,
-      items: InvitationElement[],
-      { dryRun = false } = {},
-    ): Promise<InvitationRow[]> => {
+    create: async (actor: Actor, items: InvitationElement[], { dryRun = false } = {}) => {
       const checked = await checkInvitations(em, actor, items);
       if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
 
@@ -119,11 +110,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      * Creates one invitation. The path names the client, so errors have no element index.
      * @throws Problem `not-found`, `forbidden`, `invalid-input`
      */
-    createForClient: async (
-      actor: Actor,
-      clientId: number,
-      input: Omit<InvitationInput, 'client'>,
-    ): Promise<InvitationRow> => {
+    createForClient: async (actor: Actor, clientId: number, input: Omit<InvitationInput, 'client'>) => {
       await readClient(em, actor, clientId);
       requireClientAdmin(actor, clientId);
       const checked = await checkInvitations(em, actor, [

@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
@@ -40,31 +40,15 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /** Adds the invited access and data to an existing user. */
-export const extendInvitee = async (
-  tx: SqlEntityManager,
-  invitation: InvitationByLink,
-  userId: number,
-): Promise<void> => {
-  const user = await tables(tx)
-    .selectFrom('users')
-    .select(['extra', 'is_demo_user'])
-    .where('id', '=', userId)
-    .where('is_active', '=', true)
-    .forUpdate()
-    .executeTakeFirst();
+export const extendInvitee = async (tx: SqlEntityManager, invitation: InvitationByLink, userId: number) => {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
-
-  const mergedExtra = { ...user.extra, ...invitation.extra };
+  const extra = { ...user.extra, ...invitation.extra };
   // The merged data may exceed the limit; then the user's data stays unchanged.
-  const extra = findJsonProblem(mergedExtra) === null ? mergedExtra : user.extra;
-  await tables(tx)
-    .updateTable('users')
-    .set({
-      extra: sql`${JSON.stringify(extra)}::json`,
-      is_demo_user: user.is_demo_user || invitation.is_demo_user,
-    })
-    .where('id', '=', userId)
-    .execute();
+  if (findJsonProblem(extra) === null) user.extra = extra;
+  user.isDemoUser ||= invitation.is_demo_user;
+  await tx.flush();
   await joinInvited(tx, invitation, userId);
 };
 

@@ -40,11 +40,7 @@ export const updatePending = async (
  * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
-export const findPending = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  query: PendingQuery,
-): Promise<PendingInvitation> => {
+export const findPending = async (em: SqlEntityManager, actor: Actor, query: PendingQuery) => {
   const visible = await pendingRows(em, query)
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc')
@@ -62,11 +58,7 @@ export const findPending = async (
  * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
-export const lockPending = async (
-  tx: SqlEntityManager,
-  actor: Actor,
-  query: PendingQuery,
-): Promise<PendingInvitation> => {
+export const lockPending = async (tx: SqlEntityManager, actor: Actor, query: PendingQuery) => {
   const found = await findPending(tx, actor, query);
   requireClientAdmin(actor, found.client_id);
   const locked = await pendingRows(tx, query).where('id', '=', found.id).forUpdate().executeTakeFirst();

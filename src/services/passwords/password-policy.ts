@@ -42,10 +42,7 @@ const earlierExpiration = (a: number, b: number): number =>
   a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 
 /** Reads the policy for members of these clients. */
-export const readPolicyOfClients = async (
-  em: SqlEntityManager,
-  clientIds: readonly number[],
-): Promise<PasswordPolicy> => {
+export const readPolicyOfClients = async (em: SqlEntityManager, clientIds: readonly number[]) => {
   const rows = await policyRows(em)
     .where(sql<boolean>`id = any(${[...clientIds]}::int[])`)
     .execute();

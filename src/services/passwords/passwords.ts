@@ -53,12 +53,7 @@ export const createPasswords = (deps: Deps) => {
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
-    change: async (
-      actor: Actor,
-      current: string,
-      next: string,
-      idempotencyKey: IdempotencyKey | null,
-    ): Promise<void> => {
+    change: async (actor: Actor, current: string, next: string, idempotencyKey: IdempotencyKey | null) => {
       const input = JSON.stringify([current, next]);
       const request = idempotencyKey && { idempotencyKey, operation: 'passwords.change', input };
       await idempotency.runOnce<null>(actor, request, async (transact) => {

@@ -22,11 +22,7 @@ export const findGrantable = async (em: SqlEntityManager, actor: Actor, appIds: 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
 /** Grants apps to a user, who becomes a member of their clients. */
-export const grantApps = async (
-  em: SqlEntityManager,
-  userId: number,
-  apps: readonly GrantableApp[],
-): Promise<void> => {
+export const grantApps = async (em: SqlEntityManager, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
   await tables(em)
     .insertInto('app_grants')

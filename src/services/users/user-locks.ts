@@ -107,12 +107,7 @@ const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void>
  * already, and then keeps the first date.
  * @throws Problem `self-modification`, `last-superuser`
  */
-export const deactivateUser = async (
-  tx: SqlEntityManager,
-  actor: Actor,
-  { user }: LockedUser,
-  now: Date,
-): Promise<boolean> => {
+export const deactivateUser = async (tx: SqlEntityManager, actor: Actor, { user }: LockedUser, now: Date) => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
   const wasActive = user.isActive;
