@@ -39,6 +39,7 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
 );
 
 const tags = ['Invitations'];
+const rest = { extension: true } as const;
 
 export const invitationsRouter = router({
   ...invitationLifecycle,
@@ -71,10 +72,7 @@ export const invitationsRouter = router({
 
   /** The invitation that `update` changes. */
   pending: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags },
-      rest: { extension: true },
-    })
+    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags }, rest })
     .input(z.object({ email: EmailKey, client: Id.optional() }))
     .output(InvitationView)
     .query(async ({ ctx, input: { email, client } }) =>

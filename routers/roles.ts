@@ -3,7 +3,7 @@ import { EmailKey, IdKey } from './schemas/fields.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { router, superuserProcedure } from './trpc.ts';
 
-const rest = { extension: true };
+const rest = { extension: true } as const;
 const tags = ['Roles'];
 
 export const rolesRouter = router({

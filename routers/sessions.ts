@@ -6,6 +6,8 @@ import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const tags = ['Sessions'];
+const rest = { extension: true } as const;
+const noContent = { status: 204, extension: true } as const;
 
 export const SessionView = z.object({
   id: z.int(),
@@ -19,10 +21,7 @@ export const SessionView = z.object({
 export const sessionsRouter = router({
   /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/session/', tags, protect: false },
-      rest: { extension: true },
-    })
+    .meta({ openapi: { method: 'POST', path: '/session/', tags, protect: false }, rest })
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(z.object({ user: UserView, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -38,7 +37,7 @@ export const sessionsRouter = router({
     }),
 
   current: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/session/', tags }, rest: { extension: true } })
+    .meta({ openapi: { method: 'GET', path: '/session/', tags }, rest })
     .input(NoInput)
     .output(z.object({ user: UserView }))
     .query(async ({ ctx }) => ({
@@ -47,10 +46,7 @@ export const sessionsRouter = router({
 
   /** Logs out: revokes the session or token of the request. */
   end: protectedProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: '/session/', tags },
-      rest: { status: 204, extension: true },
-    })
+    .meta({ openapi: { method: 'DELETE', path: '/session/', tags }, rest: noContent })
     .input(NoInput)
     .output(z.void())
     .mutation(async ({ ctx }) => {
@@ -73,7 +69,7 @@ export const sessionsRouter = router({
     ),
 
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest: { extension: true } })
+    .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
@@ -84,20 +80,14 @@ export const sessionsRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: '/jb/sessions/{id}/', tags },
-      rest: { status: 204, extension: true },
-    })
+    .meta({ openapi: { method: 'DELETE', path: '/jb/sessions/{id}/', tags }, rest: noContent })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
   /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: '/jb/users/{email}/sessions/', tags },
-      rest: { status: 204, extension: true },
-    })
+    .meta({ openapi: { method: 'DELETE', path: '/jb/users/{email}/sessions/', tags }, rest: noContent })
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),

@@ -11,6 +11,8 @@ const Domain = Text(255)
   .toLowerCase()
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');
 
+const rest = { extension: true } as const;
+
 export const sitesRouter = router({
   list: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
@@ -37,10 +39,7 @@ export const sitesRouter = router({
 export const brandingRouter = router({
   /** Branding of the client whose site the request was sent to, for pages before login. */
   get: publicProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false },
-      rest: { extension: true },
-    })
+    .meta({ openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false }, rest })
     .input(NoInput)
     .output(BrandingView)
     .query(({ ctx }) => ctx.services.branding.get(ctx.host)),

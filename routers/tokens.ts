@@ -7,6 +7,8 @@ import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 const MAX_LOGIN_BYTES = 16 * 1024;
 
 const tags = ['Token'];
+const rest = { extension: true } as const;
+const noContent = { status: 204, extension: true } as const;
 
 const IssuedToken = z.object({ token: z.string() });
 
@@ -46,7 +48,7 @@ export const tokensRouter = router({
     })),
 
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest: { extension: true } })
+    .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
@@ -67,10 +69,7 @@ export const tokensRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: '/jb/tokens/{id}/', tags },
-      rest: { status: 204, extension: true },
-    })
+    .meta({ openapi: { method: 'DELETE', path: '/jb/tokens/{id}/', tags }, rest: noContent })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),

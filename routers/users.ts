@@ -57,10 +57,7 @@ export const usersRouter = router({
     ),
 
   update: adminProcedure
-    .meta({
-      openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags },
-      rest: { resource: 'users.get' },
-    })
+    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags }, rest: { resource: 'users.get' } })
     .input(
       z.object({
         email: EmailKey,
