@@ -1,12 +1,11 @@
 import cluster from 'node:cluster';
+import { statfs } from 'node:fs/promises';
 import type { Config } from './config/config.ts';
 import { createOperatorOutput } from './lib/console-output.ts';
-import { hasDiskSpace } from './lib/disk-space.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
-import { createLogger, type Logger } from './lib/logger.ts';
+import { createLogger, type Logger, logUnhandledRejections } from './lib/logger.ts';
 import { type DatabaseHost, openDatabaseHost } from './server/database-host.ts';
 import { resolvePort } from './server/listen.ts';
-import { logUnhandledRejections } from './server/unhandled-rejections.ts';
 import { runWorker } from './server/workers/worker.ts';
 import { startWorkers } from './server/workers/workers.ts';
 
@@ -60,6 +59,14 @@ const describeDatabaseLoss = async ({ dataDir }: Config): Promise<string> =>
   (await hasDiskSpace(dataDir))
     ? 'the embedded database exited'
     : `the embedded database exited: DATA_DIR ${dataDir} is on a full disk. Free space and restart the service.`;
+
+/** A WAL segment: PostgreSQL stops if it cannot create another. */
+const NEEDED_BYTES = 16 * 1024 * 1024;
+
+const hasDiskSpace = async (folder: string): Promise<boolean> => {
+  const stats = await statfs(folder).catch((_unavailable: unknown) => null);
+  return stats === null || stats.bavail * stats.bsize >= NEEDED_BYTES;
+};
 
 const serveInProcess = async (deps: {
   config: Config;

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ensureDirectory } from '../lib/ensure-directory.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
+import { ensureDirectory } from '../lib/files.ts';
 import { isSlug } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
 

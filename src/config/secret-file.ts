@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
-import { syncDirectory } from '../lib/sync-folder.ts';
+import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 
 const SECRET_BYTES = 32;
 /** As for SECRET_KEY. An empty or short key can be guessed, and so can what it signs. */
@@ -70,4 +70,21 @@ export const createSecretFile = async (path: string): Promise<void> => {
     await rm(draft, { force: true });
   }
   await syncDirectory(dirname(path));
+};
+
+const REPAIR = 'Remove it to get a new key: links in mails that were sent before stop working.';
+
+/**
+ * The key that signs links and CSRF tokens, created once and kept in DATA_DIR.
+ * @throws SecretFileError when the file is too short or accessible to others
+ */
+export const loadSecretKey = async (dataDir: string): Promise<string> => {
+  const path = join(dataDir, 'secret-key');
+  const kept = await readSecretFile(path, REPAIR);
+  if (kept) return kept;
+  await ensureDirectory(dataDir, 0o700);
+  await createSecretFile(path);
+  const created = await readSecretFile(path, REPAIR);
+  if (!created) throw new Error(`${path} was removed while Steward started.`);
+  return created;
 };

@@ -26,3 +26,8 @@ export const createLogger = (level: string, destination?: DestinationStream, wor
   };
   return destination ? pino(options, destination) : pino(options);
 };
+
+/** Keeps the process running: an unhandled rejection is a bug, but must not abort all other requests. */
+export const logUnhandledRejections = (logger: Logger): void => {
+  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+};

@@ -7,9 +7,8 @@ import {
 } from '../adapters/embedded-postgres/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { loadSecretKey } from '../config/secret-key.ts';
+import { loadSecretKey } from '../config/secret-file.ts';
 import { settleTls } from '../db/single-client.ts';
-import { sizePools } from './workers/pool-sizing.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
@@ -102,3 +101,20 @@ export const withDatabaseHost = async <T>(
     await host.stop();
   }
 };
+
+/** Per process: more would only wait for each other in the server. */
+const MAX_POOL_SIZE = 10;
+/** Some requests need a second connection. */
+const MIN_POOL_SIZE = 4;
+/** Of all pools together: PostgreSQL's default `max_connections` is 100. */
+const MAX_POOLED = 72;
+const SERVER_DEFAULT = 100;
+/** For commands, migrations, and PostgreSQL's reserved superuser connections. */
+const RESERVED = 20;
+
+/** Computes the pool size of each worker and `max_connections` of the embedded server. */
+export const sizePools = (workers: number): { poolSize: number; serverSize: number } => ({
+  poolSize: Math.max(MIN_POOL_SIZE, Math.min(MAX_POOL_SIZE, Math.floor(MAX_POOLED / workers))),
+  // Each worker has one more connection for LISTEN.
+  serverSize: Math.max(SERVER_DEFAULT, workers * (MIN_POOL_SIZE + 1) + RESERVED),
+});

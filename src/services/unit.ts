@@ -17,7 +17,7 @@ import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { ResponseEncryption } from './idempotency/response-encryption.ts';
-import type { MailRoute } from './mail/mail-links.ts';
+import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
 import type { ResetThrottle } from './passwords/password-resets.ts';
 import type { UsageWriteLimiter } from './usage/write-limiter.ts';

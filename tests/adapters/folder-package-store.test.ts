@@ -48,7 +48,7 @@ folder('is unavailable if its folder cannot be created', async () => {
 
   const { cause } = await problemOf(publishing, 'package-store-unavailable');
 
-  assert.match(String(cause), 'The folder /proc/packages cannot be made');
+  assert.match(String(cause), 'The folder /proc/packages cannot be created');
 });
 
 folder('never shows a reader partial bytes, or bytes without a checksum', async () => {

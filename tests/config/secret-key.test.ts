@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadSecretKey } from '../../src/config/secret-key.ts';
+import { loadSecretKey } from '../../src/config/secret-file.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
 const KEY = 'k'.repeat(32);

@@ -75,12 +75,9 @@ scaffold('names a folder that cannot be created in one line', async () => {
   await symlink('nowhere', folder.join('dangling'));
 
   for (const [dir, reason] of [
-    ['/proc/x', 'The folder /proc/x cannot be made: nothing can be made there.'],
-    [
-      'dangling',
-      'The folder dangling cannot be made: there is a file of that name, or a link that leads nowhere.',
-    ],
-    ['', 'A folder has no name: it is empty.'],
+    ['/proc/x', 'The folder /proc/x cannot be created: the file system does not allow it.'],
+    ['dangling', 'The folder dangling cannot be created: a file or a broken link has this name.'],
+    ['', 'The name of a folder is empty.'],
   ] as const) {
     const outcome = await runCommand(['apps', 'new', 'x', '--dir', dir], {}, folder.path);
     assertRefused(outcome, 1);

@@ -63,8 +63,8 @@ packageErrors('are reported for a missing folder', async () => {
 });
 
 for (const [out, reason] of [
-  ['/proc/nope', 'The folder /proc/nope cannot be made: nothing can be made there.'],
-  ['', 'A folder has no name: it is empty.'],
+  ['/proc/nope', 'The folder /proc/nope cannot be created: the file system does not allow it.'],
+  ['', 'The name of a folder is empty.'],
 ] as const) {
   packageErrors(`are reported for the output folder ${JSON.stringify(out)}`, async () => {
     await using folder = await makeScratchFolder();

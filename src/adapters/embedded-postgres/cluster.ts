@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
 import { nullIfMissing } from '../../lib/errno.ts';
-import { syncDirectory } from '../../lib/sync-folder.ts';
+import { syncDirectory } from '../../lib/files.ts';
 import { chownTree, makeTempDir } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { runInitdb, SUPERUSER } from './initdb.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
-import { ensureDirectory } from '../../lib/ensure-directory.ts';
+import { ensureDirectory } from '../../lib/files.ts';
 import { makeTempDir, serverAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
 import { type ClusterOptions, DATABASE, ensureCluster, SERVICE_ROLE } from './cluster.ts';

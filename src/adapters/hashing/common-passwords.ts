@@ -6,7 +6,7 @@ const MIN_DECORATED_LENGTH = 6;
 /** A symbol and a date, `-20260131`. Longer additions are hard to guess. */
 const MAX_DECORATION_LENGTH = 9;
 
-/** Characters that people type in place of letters to satisfy a password rule. A 1 or ! may be an i or an l. */
+/** Characters that people substitute for letters to satisfy a password rule. A 1 or ! may be an i or an l. */
 const LEET: Record<string, string> = { '@': 'a', '4': 'a', '3': 'e', '0': 'o', $: 's', '5': 's', '7': 't' };
 
 export type CommonPasswords = ReturnType<typeof createCommonPasswords>;

@@ -36,7 +36,7 @@ export const createPasswordHasher = async (
   observe: (family: string, units: number) => void = () => {},
 ) => {
   const queued = createQueue(concurrency);
-  // Verified in place of a missing hash, so that an unknown user takes as long as a wrong password.
+  // Verified if there is no hash, so that an unknown user takes as long as a wrong password.
   const decoy = readArgon2Hash(await makeArgon2Hash('no password has this hash', cost));
   if (!isCheck(decoy)) throw new Error('The hash of a new password cannot be read.');
 

@@ -3,9 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ensureDirectory } from '../../lib/ensure-directory.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
-import { sha256OfFile } from '../../lib/file-digest.ts';
+import { ensureDirectory, sha256OfFile, syncDirectory } from '../../lib/files.ts';
 import {
   type PackageName,
   packageFileName,
@@ -13,7 +12,6 @@ import {
   requirePackageFileName,
 } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
-import { syncDirectory } from '../../lib/sync-folder.ts';
 import { checksumFileOf, checksumLine, readChecksum } from './checksum-file.ts';
 import {
   missingChecksum,

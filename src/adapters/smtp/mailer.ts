@@ -1,9 +1,9 @@
-/** `name` is one line of any words; `address` is one valid address and nothing else. */
+/** `name` is one line of text, `address` one valid address. */
 export type MailAddress = { name: string; address: string };
 
-/** A mail as it goes out. Whoever writes one sees to it that header texts are single lines. */
+/** A rendered mail. Header values must be single lines. */
 export type Mail = {
-  /** Without its angle brackets. The same for every try, so that a mail that came twice can be recognised. */
+  /** Without angle brackets. The same for every attempt, so that mail programs recognize duplicates. */
   messageId: string;
   date: Date;
   from: MailAddress;
@@ -13,12 +13,12 @@ export type Mail = {
   html: string;
 };
 
-/** `refused` is for good, `failed` may pass. `reason`: at most 500 characters, no secret, no link. */
+/** `refused` is permanent, `failed` temporary. `reason`: at most 500 characters, without secrets and links. */
 export type Delivery = { outcome: 'taken' } | { outcome: 'failed' | 'refused'; reason: string };
 
 export type Mailer = {
-  /** Hands a mail to the mail server, and answers what came of it. Never rejects. */
+  /** Sends a mail to the mail server. Never rejects. */
   send(mail: Mail): Promise<Delivery>;
-  /** Closes all connections. What is being sent has then failed, though the server may have taken it. */
+  /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
   close(): void;
 };

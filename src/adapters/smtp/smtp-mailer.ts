@@ -2,18 +2,18 @@ import { createTransport } from 'nodemailer';
 import type { Delivery, Mail, Mailer } from './mailer.ts';
 import { deliveryOfFailure } from './smtp-failure.ts';
 
-/** In milliseconds. `mail` bounds a whole try, which a server that trickles its answers could draw out for ever. */
+/** In milliseconds. `mail` limits a whole attempt: a slow server could extend it indefinitely. */
 export type SmtpTimeouts = { connection: number; greeting: number; socket: number; mail: number };
 
 const TIMEOUTS_MS: SmtpTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
-/** How long a socket waits for the server's end when it is closed. */
+/** A closed socket waits this long for the server to close its end. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** How many times a mail is retried on another connection when its connection turns out to be closed before anything was sent. */
+/** Retries on another connection if a pooled one was already closed. */
 const MAX_REQUEUES = 2;
 
 type Options = { url: string; connections: number; timeoutsMs?: Partial<SmtpTimeouts> };
 
-/** Sends over a pool of connections to the mail server of the settings. Nothing of it is logged. */
+/** Sends mails over a pool of connections to the mail server. Does not log. */
 export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mailer => {
   const server = readSmtpUrl(url);
   const limits = { ...TIMEOUTS_MS, ...timeoutsMs };
@@ -48,10 +48,10 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mai
   };
 };
 
-/** A password goes over a network only once the connection is encrypted. */
+/** Other hosts require TLS before the password is sent. */
 const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);
 
-/** Addresses as objects, and the envelope by itself: no text is ever taken apart into addresses. */
+/** Passes addresses as objects and the envelope separately, so that nodemailer parses no text as addresses. */
 const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => ({
   envelope: { from: from.address, to: [to] },
   from,
@@ -61,7 +61,7 @@ const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => 
   html,
   date,
   messageId: `<${messageId}>`,
-  // RFC 3834 §5, and what Exchange calls the same: nobody's absence notice is to answer this.
+  // RFC 3834 §5, and its equivalent in Exchange: prevents automatic replies.
   headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
 });
 

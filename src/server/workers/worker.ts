@@ -1,7 +1,23 @@
+import type { Config } from '../../config/config.ts';
+import type { Connection } from '../../config/connection.ts';
 import { shutDownGracefully } from '../../lib/graceful-shutdown.ts';
-import { createLogger } from '../../lib/logger.ts';
-import { logUnhandledRejections } from '../unhandled-rejections.ts';
-import { type ConfigMessage, LISTENING, type StopMessage, type WorkerConfig } from './worker-messages.ts';
+import { createLogger, logUnhandledRejections } from '../../lib/logger.ts';
+
+/** Sent to a worker over IPC: arguments and environments are visible to other processes. */
+export type WorkerConfig = {
+  /** 1 to `WORKERS`; a replacement keeps the number. */
+  number: number;
+  config: Config;
+  connection: Connection;
+  secretKey: string;
+};
+
+export type ConfigMessage = { config: WorkerConfig };
+/** A step of `ShutdownSteps`. */
+export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
+
+/** Sent by a worker when it listens. */
+export const LISTENING = 'listening';
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
 export const runWorker = async (signal: Promise<string>): Promise<void> => {

@@ -10,7 +10,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
-import { showsInvitationLink } from '../mail/mail-links.ts';
+import { showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
 import {
   hasStatus,

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, administersClient } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
@@ -95,3 +95,17 @@ export const hasMailStatus = (status: MailStatus) => {
   return sql<boolean>`(mail.sent_at is null and mail.failed_at is null and
     ${hasFailed} = ${status === 'retrying'})`;
 };
+
+/** Whether a mail server is configured, and its rate limit. */
+export type MailRoute = { hasServer: boolean; perMinute: number };
+
+/**
+ * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could
+ * create the account themselves and wait until others trust it.
+ */
+export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
+  hasServer ? actor.isSuperuser : administersClient(actor, clientId);
+
+/** A password link gives access to the account. Only superusers may see it, and only without a mail server. */
+export const showsPasswordLink = (actor: Actor, { hasServer }: MailRoute): boolean =>
+  actor.isSuperuser && !hasServer;

@@ -1,7 +1,7 @@
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailContext } from './mail-context.ts';
 import type { MailContent } from './mail-layout.ts';
-import { oneLine, plainText } from './mail-lines.ts';
+import { oneLine, plainText } from './mail-layout.ts';
 
 type Content = Omit<MailContent, 'subject' | 'link'>;
 type SubjectInput = Pick<MailContext, 'kind' | 'client_name' | 'invitation_subject'>;

@@ -3,8 +3,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailContext } from './mail-context.ts';
-import { renderHtml, renderText } from './mail-layout.ts';
-import { isMailAddress } from './mail-lines.ts';
+import { isMailAddress, renderHtml, renderText } from './mail-layout.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 
 type Deps = { links: SignedLinks; mailFrom: string; invitationDays: number };

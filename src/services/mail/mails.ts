@@ -10,12 +10,14 @@ import type { Audit, AuditAction, AuditEvent } from '../audit/audit.ts';
 import {
   hasMailStatus,
   type MailContext,
+  type MailRoute,
   type MailRow,
   type MailStatus,
   mailContexts,
   mailRows,
+  showsInvitationLink,
+  showsPasswordLink,
 } from './mail-context.ts';
-import { type MailRoute, showsInvitationLink, showsPasswordLink } from './mail-links.ts';
 import type { MailWriter } from './mail-writer.ts';
 
 export type MailFilter = {

@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/smtp/mailer.ts';
-import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
+import { tables } from '../../db/kysely.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { failObsolete, recordFailure, recordRefusal, recordSent, release } from './delivery-results.ts';
-import { type MailContext, mailContexts } from './mail-context.ts';
-import { isMailAddress } from './mail-lines.ts';
+import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
+import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
 import { claimDue, nextDue, nextSlot } from './outbox-claims.ts';
 import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
-import { failAllObsolete, pruneOutbox } from './outbox-pruning.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
 const LEASE_MS = 5 * MINUTE_MS;
@@ -104,3 +104,43 @@ export const createOutbox = (deps: Deps) => {
 
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
+
+const RETENTION_DAYS = 30;
+/** Rows per statement: small enough not to hold locks for long. */
+const PRUNE_BATCH = 1_000;
+
+/** Deletes mails that were sent or failed 30 days ago, and expired links. */
+const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
+  const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
+  await repeatWhileFull(() =>
+    sql`
+      delete from outbox_mails where id in (
+        select id from outbox_mails where coalesce(sent_at, failed_at) < ${before}::timestamptz
+        order by id limit ${PRUNE_BATCH} for update skip locked)`.execute(tables(em)),
+  );
+  await repeatWhileFull(() =>
+    sql`
+      delete from password_links where id in (
+        select id from password_links where expires_at <= ${now}::timestamptz
+        order by id limit ${PRUNE_BATCH} for update skip locked)`.execute(tables(em)),
+  );
+};
+
+/** Marks obsolete unsent mails as failed, for services without a mail server. */
+const failAllObsolete = async (
+  em: SqlEntityManager,
+  terms: { now: Date; invitationDays: number },
+): Promise<void> => {
+  const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
+  const rows = await tables(em)
+    .selectFrom(open.as('open'))
+    .select(['id', 'obsolete as reason'])
+    .where('obsolete', 'is not', null)
+    .$narrowType<{ reason: string }>()
+    .execute();
+  await failObsolete(em, rows, terms.now);
+};
+
+const repeatWhileFull = async (prune: () => Promise<{ numAffectedRows?: bigint }>): Promise<void> => {
+  while ((await prune()).numAffectedRows === BigInt(PRUNE_BATCH));
+};

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-lines.ts';
+import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-layout.ts';
 import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
 import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
 

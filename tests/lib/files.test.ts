@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ensureDirectory } from '../../src/lib/ensure-directory.ts';
+import { ensureDirectory } from '../../src/lib/files.ts';
 import { problemOf } from '../support/build-package.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 
@@ -34,16 +34,16 @@ folders('names the path that prevents the folder, and why', async () => {
   await writeFile(scratch.join('file'), '');
   await symlink('nowhere', scratch.join('dangling'));
   const cases: [dir: string, detail: string][] = [
-    ['', 'A folder has no name: it is empty.'],
-    ['/proc/nope', 'The folder /proc/nope cannot be made: nothing can be made there.'],
-    ['/proc/nope/below', 'The folder /proc/nope cannot be made: nothing can be made there.'],
+    ['', 'The name of a folder is empty.'],
+    ['/proc/nope', 'The folder /proc/nope cannot be created: the file system does not allow it.'],
+    ['/proc/nope/below', 'The folder /proc/nope cannot be created: the file system does not allow it.'],
     ...['file', 'dangling'].map((name): [string, string] => [
       scratch.join(name, 'below'),
-      `The folder ${scratch.join(name)} cannot be made: there is a file of that name, or a link that leads nowhere.`,
+      `The folder ${scratch.join(name)} cannot be created: a file or a broken link has this name.`,
     ]),
     [
       scratch.join('x'.repeat(256)),
-      `The folder ${scratch.join('x'.repeat(256))} cannot be made: ENAMETOOLONG.`,
+      `The folder ${scratch.join('x'.repeat(256))} cannot be created: ENAMETOOLONG.`,
     ],
   ];
 

@@ -1,5 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { errorCodeOf } from './errno.ts';
 import { Problem } from './problems.ts';
 
@@ -10,7 +13,7 @@ import { Problem } from './problems.ts';
  * @throws Problem `invalid-input`
  */
 export const ensureDirectory = async (dir: string, mode?: number): Promise<void> => {
-  if (dir === '') throw invalidInput('A folder has no name: it is empty.');
+  if (dir === '') throw invalidInput('The name of a folder is empty.');
   if (await isFolder(dir)) return;
   const parent = dirname(dir);
   if (parent !== dir) await ensureDirectory(parent, mode);
@@ -20,16 +23,16 @@ export const ensureDirectory = async (dir: string, mode?: number): Promise<void>
     // Another process may have created it.
     if (await isFolder(dir)) return;
     const code = errorCodeOf(error) ?? 'unknown';
-    throw invalidInput(`The folder ${dir} cannot be made: ${REASONS[code] ?? code}.`, error);
+    throw invalidInput(`The folder ${dir} cannot be created: ${REASONS[code] ?? code}.`, error);
   }
 };
 
 const REASONS: Record<string, string> = {
-  EEXIST: 'there is a file of that name, or a link that leads nowhere',
-  ENOENT: 'nothing can be made there',
+  EEXIST: 'a file or a broken link has this name',
+  ENOENT: 'the file system does not allow it',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EROFS: 'nothing can be written there',
+  EROFS: 'the file system is read-only',
 };
 
 const isFolder = (dir: string): Promise<boolean> =>
@@ -40,3 +43,16 @@ const isFolder = (dir: string): Promise<boolean> =>
 
 const invalidInput = (detail: string, cause?: unknown): Problem =>
   new Problem('invalid-input', { detail, cause });
+
+/** The SHA-256 of a file in hexadecimal digits. */
+export const sha256OfFile = async (file: string): Promise<string> => {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(file), digest);
+  return digest.digest('hex');
+};
+
+/** Flushes new and renamed entries of a folder to disk, which fsync of a file does not. */
+export const syncDirectory = async (dir: string): Promise<void> => {
+  const handle = await open(dir, 'r');
+  await handle.sync().finally(() => handle.close());
+};
