@@ -48,7 +48,7 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusView)
     .query(async ({ ctx, input }) =>
-      appStatusView(await ctx.services.appStatus.get(ctx.actor, input.app_id)),
+      appStatusView(await ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
     ),
 
   stacks: protectedProcedure
@@ -56,7 +56,11 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackView))
     .query(async ({ ctx, input }) => {
-      const stacks = await ctx.services.appStacks.list(ctx.actor, input.app_id, toPageRequest(ctx, input));
+      const stacks = await ctx.services.appDetails.listStacks(
+        ctx.actor,
+        input.app_id,
+        toPageRequest(ctx, input),
+      );
       return stacks.map(appStackView);
     }),
 
@@ -70,7 +74,7 @@ export const appsRouter = router({
     .output(z.array(AppVersionView))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      const versions = await ctx.services.appVersions.list(ctx.actor, input.app_id, page);
+      const versions = await ctx.services.appDetails.listVersions(ctx.actor, input.app_id, page);
       return versions.map((version) => appVersionView(version, ctx.actor));
     }),
 

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { flag, json, text } from '../../src/db/json-stream/column-encoders.ts';
 import { type Actor, canOperate } from '../../src/services/access/actor.ts';
+import type { AppStack, AppStatus, AppVersion } from '../../src/services/apps/app-details.ts';
 import { appTexts } from '../../src/services/apps/app-json.ts';
-import type { AppStack } from '../../src/services/apps/app-stacks.ts';
-import type { AppStatus } from '../../src/services/apps/app-status.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
-import type { AppVersion } from '../../src/services/packages/app-versions.ts';
 import { AnyObject, Instant, Text } from './fields.ts';
 import { parsed, TEXT } from './json-text.ts';
 import type { ItemWriter } from './streamed-items.ts';

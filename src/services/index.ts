@@ -1,8 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { lazyProperties } from '../lib/lazy-properties.ts';
 import { createResourceLocks } from './access/resource-locks.ts';
-import { createAppStacks } from './apps/app-stacks.ts';
-import { createAppStatus } from './apps/app-status.ts';
+import { createAppDetails } from './apps/app-details.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createAudit, type Origin } from './audit/audit.ts';
@@ -21,7 +20,6 @@ import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts
 import { createInvitations } from './invitations/invitations.ts';
 import { createMails } from './mail/mails.ts';
 import { createAppPackages } from './packages/app-packages.ts';
-import { createAppVersions } from './packages/app-versions.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import type { ServiceDeps, Unit } from './unit.ts';
@@ -58,9 +56,7 @@ const factories = {
   invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,
-  appStacks: createAppStacks,
-  appStatus: createAppStatus,
-  appVersions: createAppVersions,
+  appDetails: createAppDetails,
   usage: createUsage,
   usageStats: createUsageStats,
   usageRecording: createUsageRecording,

@@ -6,7 +6,7 @@ import { tables } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../auth/credentials.ts';
-import { grantApps, joinClients } from '../users/app-access.ts';
+import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/new-user.ts';
 import type { InvitationByLink } from './invitation-rows.ts';
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
-import { type GrantableApp, grantEvents, unknownApp } from './app-access.ts';
+import { type GrantableApp, grantEvents, unknownApp } from './app-grants.ts';
 import type { UserRow } from './user-rows.ts';
 
 export type UserChanges = {

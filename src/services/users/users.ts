@@ -10,7 +10,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-access.ts';
+import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
 import { type UserColumns, userReading } from './user-json.ts';
