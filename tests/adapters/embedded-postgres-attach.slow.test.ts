@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,29 +10,12 @@ import {
   startEmbeddedPostgres,
   waitForAttached,
 } from '../../src/adapters/embedded-postgres/index.ts';
-import type { Connection } from '../../src/config/connection.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { queryOnce } from '../support/test-server.ts';
 
-const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
 const isRoot = process.getuid?.() === 0;
-
-const countOf = async (connection: Connection, sql: string): Promise<number> => {
-  const client = new Client(connection);
-  await client.connect();
-  try {
-    return (await client.query(sql)).rowCount ?? 0;
-  } finally {
-    await client.end();
-  }
-};
-
-/** Starts the server in a separate process, so that it can be killed. */
-const startOwner = async (dataDir: string) => {
-  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(owner.stdout, 'data');
-  return owner;
-};
 
 const LOOKED = `select from pg_stat_activity
   where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;
@@ -57,11 +39,11 @@ joining('connects to the server of another process, which keeps running afterwar
 
   const joined = await attachToEmbeddedPostgres(dataDir);
   await joined?.detach();
-  const rows = await countOf(connection, 'select 1');
+  const rows = await queryOnce(connection, 'select 1');
   await stop();
 
   assert.equal(joined?.connection, connection);
-  assert.is(rows, 1);
+  assert.is(rows.length, 1);
 });
 
 joining('finds no server after the owner has stopped', async ({ dataDir }) => {
@@ -72,7 +54,7 @@ joining(
   'finds no server by the lock file of a killed one, even if its process id is in use again',
   async ({ dataDir }) => {
     const file = join(dataDir, 'postgres', 'postmaster.pid');
-    const owner = await startOwner(dataDir);
+    const { owner } = await startEmbeddedOwner(dataDir);
     const [, ...lines] = (await readFile(file, 'utf8')).split('\n');
     owner.kill('SIGTERM');
     await once(owner, 'exit');
@@ -117,7 +99,7 @@ guests('waits for attached commands only', async ({ dataDir, server }) => {
 
   const waited = waitForAttached(server.connection).then(() => order.push('all gone'));
   await until('it has looked for guests', async () => {
-    return (await countOf(server.connection, LOOKED)) > 0;
+    return (await queryOnce(server.connection, LOOKED)).length > 0;
   });
   order.push('leaves');
   await joined?.detach();

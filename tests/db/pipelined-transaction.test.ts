@@ -56,7 +56,7 @@ transactions('read values as queries do, the first time and every time', async (
   for (const row of [first, second, third]) assert.equal(row, plain);
 });
 
-transactions('show nobody what is not committed, and all of it when it is', async (context) => {
+transactions('are invisible to others until the commit', async (context) => {
   await context.transact(async ({ send, sendLast }) => {
     await send([add(1)]);
     assert.equal(await marksOf(context), []);
@@ -97,7 +97,7 @@ transactions('send nothing where a value cannot be sent', async (context) => {
   assert.equal(await marksOf(context), [4]);
 });
 
-transactions('are over once they are committed', async (context) => {
+transactions('accept no statements after the commit', async (context) => {
   const work = context.transact(async ({ send, sendLast }) => {
     await sendLast([add(1)]);
     await send([add(2)]);

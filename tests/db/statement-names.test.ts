@@ -68,7 +68,7 @@ statements('are prepared by a connection that runs them again, and give what the
   assert.equal(known, ['select $1::int * 2 as twice']);
 });
 
-statements('go on after a failure of their own, and after their table has changed', async () => {
+statements('work after one has failed, and after their table has changed', async () => {
   const { db, close } = await openTestDatabase();
   await sql`create table plates (id int primary key, note text)`.execute(db);
   const insert = (id: number) => sql`insert into plates (id) values (${id})`.execute(db).then(() => 'done');

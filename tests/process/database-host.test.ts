@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instance-lock.ts';
@@ -11,21 +9,14 @@ import type { Connection } from '../../src/config/connection.ts';
 import { type DatabaseHost, withDatabaseHost } from '../../src/server/database-host.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
-
-const OWNER = new URL('../support/embedded-owner.ts', import.meta.url).pathname;
+import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { queryOnce } from '../support/test-server.ts';
 
 const LOOKED = `select from pg_stat_activity
   where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;
 
-const isFound = async (connection: Connection, sql: string): Promise<boolean> => {
-  const client = new Client(connection);
-  await client.connect();
-  try {
-    return (await client.query(sql)).rowCount !== 0;
-  } finally {
-    await client.end();
-  }
-};
+const isFound = async (connection: Connection, sql: string): Promise<boolean> =>
+  (await queryOnce(connection, sql)).length > 0;
 
 /** Connects, and returns the socket folder, which identifies the server. */
 const useDatabase = async ({ connection }: DatabaseHost): Promise<string> => {
@@ -45,17 +36,16 @@ host.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 host('waits for a starting service, and leaves it running', async ({ dataDir }) => {
   const config = readConfig({ DATA_DIR: dataDir });
-  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ready = once(owner.stdout, 'data');
+  const ready = startEmbeddedOwner(dataDir);
   await until('the service has begun', () => existsSync(`${dataDir}/instance.sock`));
 
   const used = await withDatabaseHost(config, useDatabase);
-  const [line] = await ready;
+  const { owner, connection } = await ready;
   const usedAgain = await withDatabaseHost(config, useDatabase);
   owner.kill('SIGTERM');
   await once(owner, 'exit');
 
-  assert.is(used, JSON.parse(String(line)).host);
+  assert.is(used, connection.host);
   assert.is(usedAgain, used);
 });
 
@@ -69,13 +59,12 @@ host('starts the server after the service has stopped', async ({ dataDir }) => {
 });
 
 host('starts the server after the service was killed', async ({ dataDir }) => {
-  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = await once(owner.stdout, 'data');
+  const { owner, connection } = await startEmbeddedOwner(dataDir);
   owner.kill('SIGKILL');
 
   const used = await withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase);
 
-  assert.is.not(used, JSON.parse(String(line)).host);
+  assert.is.not(used, connection.host);
 });
 
 host('does not stop the server while another command uses it', async ({ dataDir }) => {

@@ -27,7 +27,7 @@ encryption('compresses bulk responses, and leaves short ones uncompressed', asyn
   assert.is(await seal.open(await seal.seal(repetitive, '1 key'), '1 key'), repetitive);
   assert.ok(
     (await seal.seal(repetitive, '1 key')).length > repetitive.length,
-    'its length tells nothing of its content',
+    'its length does not reveal its content',
   );
 });
 

@@ -1,10 +1,11 @@
-import * as assert from 'uvu/assert';
 import { isProblem, type ProblemCode, type ProblemError } from '../../src/client.ts';
 
 /** The error that the promise is rejected with. */
-export const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
+export const failureOf = async (promise: Promise<unknown>): Promise<Error> => {
   const [outcome] = await Promise.allSettled([promise]);
-  return outcome.status === 'rejected' ? outcome.reason : assert.unreachable('it should have failed');
+  if (outcome.status === 'fulfilled') throw new Error('it should have failed');
+  if (outcome.reason instanceof Error) return outcome.reason;
+  throw outcome.reason;
 };
 
 /** Asserts that a call of the client fails with the problem `code`, and returns its error. */

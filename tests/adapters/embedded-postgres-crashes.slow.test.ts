@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { access, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { failureOf } from '../support/rejects-as.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { EMBEDDED_OWNER, startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { queryOnce } from '../support/test-server.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+const folder = await makeScratchFolder();
+const dataDir = folder.join('used', 'data');
+
+const serverPid = async (dir: string): Promise<number> =>
+  Number.parseInt(await readFile(join(dir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+const test = suite('startEmbeddedPostgres: crashes and failures');
+
+test('stops when its owner ends in any way, and keeps committed data', async () => {
+  const { owner, connection } = await startEmbeddedOwner(dataDir);
+  const pid = await serverPid(dataDir);
+  await queryOnce(connection, 'create table kept (id int); insert into kept values (7)');
+
+  owner.kill('SIGKILL');
+  const { connection: next, stop } = await startEmbeddedPostgres({ dataDir });
+  const rows = await queryOnce(next, 'select id from kept');
+  await stop();
+
+  assert.not(isAlive(pid));
+  assert.equal(rows, [{ id: 7 }]);
+});
+
+test('leaves no process running if there is no second start', async () => {
+  const { owner, connection } = await startEmbeddedOwner(dataDir);
+  const pid = await serverPid(dataDir);
+
+  owner.kill('SIGKILL');
+  for (let tries = 0; tries < 500 && (isAlive(pid) || (await exists(connection.host))); tries++)
+    await sleep(10);
+
+  assert.not(isAlive(pid));
+  assert.not(await exists(connection.host), 'the socket directory is removed');
+});
+
+test('starts despite a lock file whose process id now belongs to another process', async () => {
+  const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
+  // PostgreSQL only treats processes of its own user as alive.
+  const owner = await stat(join(dataDir, 'postgres'));
+  const stranger = spawn('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {});
+  const lines = [stranger.pid, '/proc/self/cwd', 1, 5432, '/tmp/steward-gone', '', ' 1 1', 'ready', ''];
+  await writeFile(lockFile, lines.join('\n'));
+  if (isRoot) await chown(lockFile, owner.uid, owner.gid);
+
+  const { stop } = await startEmbeddedPostgres({ dataDir }).finally(() => stranger.kill());
+  await stop();
+
+  assert.not(await exists(lockFile));
+});
+
+test('starts after a killed initdb', async () => {
+  const halfway = folder.join('halfway');
+  await mkdir(join(halfway, 'postgres.initdb-aaaaaa', 'data', 'base'), { recursive: true });
+  const owner = spawn(process.execPath, [EMBEDDED_OWNER, halfway], { stdio: 'ignore' });
+  const isMaking = async () =>
+    (await readdir(halfway)).filter((name) => name.includes('initdb')).length === 1;
+  for (let tries = 0; tries < 1000 && !(await isMaking()); tries++) await sleep(1);
+  owner.kill('SIGKILL');
+
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir: halfway });
+  const rows = await queryOnce(connection, 'select 1 as one');
+  await stop();
+
+  assert.equal(rows, [{ one: 1 }]);
+  assert.not((await readdir(halfway)).some((name) => name.includes('initdb')));
+});
+
+test('reports when the server ends unexpectedly', async () => {
+  const { exited, stop } = await startEmbeddedPostgres({ dataDir });
+
+  process.kill(await serverPid(dataDir), 'SIGQUIT');
+  const status = await exited;
+  await stop();
+
+  assert.is(status, 0);
+});
+
+test('reports why the server does not start', async () => {
+  const start = startEmbeddedPostgres({ dataDir, postgresSettings: { shared_buffers: 'plenty' } });
+
+  const error = await failureOf(start);
+
+  assert.is(error.name, 'EmbeddedPostgresError');
+  assert.match(error.message, 'invalid value for parameter "shared_buffers": "plenty"');
+});
+
+test('refuses a database of another major version', async () => {
+  await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '17\n');
+
+  const error = await failureOf(startEmbeddedPostgres({ dataDir }));
+
+  assert.match(error.message, 'was created by PostgreSQL 17; this Steward includes PostgreSQL 18');
+});
+
+test.after(() => folder[Symbol.asyncDispose]());
+test.run();
