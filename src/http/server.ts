@@ -96,17 +96,11 @@ export const createServer = async (options: ServerDeps) => {
       : sendProblemResponse(request, reply, notFound('path')),
   );
   addRequestState(app, deps.requestDeadlineMs);
-  // Runs before all other hooks, so that failures have the headers too. Handlers may replace them.
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(securityHeaders);
-    done();
-  });
+  setCommonHeaders(app, securityHeaders);
   await app.register(cookie);
   await registerNegotiation(app);
   await cors.register(app);
-  setRequestId(app);
   requireHostHeader(app);
-  disableCaching(app);
   if (deps.requestLimits) limitRequestRate(app, { ...deps, limits: deps.requestLimits });
   refuseCrossSiteSessions(app, deps.baseUrl);
   logResponses(app);
@@ -145,16 +139,11 @@ const trustedProxyOption = (trusted: number | string[]) =>
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
-const setRequestId = (app: Hookable): void => {
+/** Runs before all other hooks, so that failures have the headers too. Handlers may replace them. */
+const setCommonHeaders = (app: Hookable, securityHeaders: Record<string, string>): void => {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    done();
-  });
-};
-
-/** Responses of the API depend on the caller and the time. Avatars and pages set their own header. */
-const disableCaching = (app: Hookable): void => {
-  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(securityHeaders).header('x-request-id', request.id);
+    // Responses of the API depend on the caller and the time. Avatars and pages set their own header.
     if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
     done();
   });

@@ -67,7 +67,7 @@ type Definition = { type: string; innerType?: z.ZodType; in?: z.ZodType };
 export const requestSchema = (schema: z.ZodType): z.ZodType => {
   const sent: unknown = z.globalRegistry.get(schema)?.sent;
   if (sent instanceof z.ZodType) return sent;
-  const { type, innerType, in: source }: Definition = schema.def as unknown as Definition; // the definitions of both kinds, told apart by type
+  const { type, innerType, in: source }: Definition = schema.def as unknown as Definition; // the type of the definition decides which property it has
   if (type === 'catch' && innerType) return requestSchema(innerType);
   if (type === 'pipe' && source) return requestSchema(source);
   return schema;

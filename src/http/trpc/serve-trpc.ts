@@ -9,7 +9,7 @@ import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { hasLargeBody, limitJsonComplexity } from '../rest/body.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { formatErrorsAsTrpc, proceduresInPath, sendFetchResponses } from './trpc-protocol.ts';
+import { proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a
@@ -26,7 +26,7 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
     },
   );
   sendFetchResponses(app);
-  formatErrorsAsTrpc(app);
+  app.setErrorHandler((error, request, reply) => sendTrpcError(request, reply, error));
   authenticateLargeBodies(app, deps);
   const handler = (request: FastifyRequest, reply: FastifyReply) => handleRequest(request, reply, deps);
 

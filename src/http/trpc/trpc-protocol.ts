@@ -36,13 +36,9 @@ const addHeader = (reply: FastifyReply, name: string, value: string): void => {
 const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
 
 /**
- * Sends failures that occur before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:
+ * Sends a failure that occurs before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:
  * once for all calls of a batch.
  */
-export const formatErrorsAsTrpc = (app: Pick<FastifyInstance, 'setErrorHandler'>): void => {
-  app.setErrorHandler((error, request, reply) => sendTrpcError(request, reply, error));
-};
-
 export const sendTrpcError = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
   reply.type('application/json').send(trpcErrorBody(prepareProblem(request, reply, error)));
 
