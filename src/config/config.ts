@@ -6,7 +6,7 @@ import { originList } from '../lib/origins.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { appStoreOf, storeSettings } from './package-store-config.ts';
 
-/** A setting left empty (`SMTP_URL=`) counts as absent, as container platforms cannot unset a variable. */
+/** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */
 const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
 
@@ -24,14 +24,14 @@ const flag = (fallback: boolean) =>
     .transform((text) => text === '1' || text === 'true')
     .default(fallback);
 
-/** A number of proxies in front, or the addresses of those that are to be believed (`10.0.0.0/8,127.0.0.1`). */
+/** The number of trusted proxies in front, or their addresses (`10.0.0.0/8,127.0.0.1`). */
 const trustedProxies = z
   .string()
   .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
   .default(0);
 
-/** Where an app is opened: a web address, or a path of this host, with the app's slug or id in it. */
+/** The URL or path of an app, with a placeholder for its slug or id. */
 const appUrl = z
   .string()
   .max(2048)
@@ -179,18 +179,18 @@ export const Settings = z.object({
     .meta({ description: 'Least severe level that is logged' }),
 });
 
-/** Settings that cannot be used: one line for each, all at once. Values are never repeated. */
+/** Invalid settings, with one line for each. Lines never contain values. */
 export class InvalidSettings extends Error {
   readonly lines: string[];
 
   constructor(lines: string[]) {
     super(lines.join('\n'));
-    this.name = 'BadSettings';
+    this.name = 'InvalidSettings';
     this.lines = lines;
   }
 }
 
-/** @throws BadSettings */
+/** @throws InvalidSettings */
 export const readConfig = (env: NodeJS.ProcessEnv) => {
   const settings = Settings.safeParse(present(env));
   const lines = settings.success
@@ -205,13 +205,12 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     port: read.PORT,
     host: read.HOST,
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
-    /** Processes that serve; with 1 there is no other than this. */
     workers: read.WORKERS,
     trustedProxies: read.TRUST_PROXY,
-    /** Template with `{slug}` or `{id}`. Absent: the start page links to what the API shows of the app. */
+    /** Template with `{slug}` or `{id}`. Default: the app in the API. */
     appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',
     corsOrigins: read.CORS_ORIGINS,
-    /** Requests that a caller may make in a minute; 0 means no bound. */
+    /** Per caller; 0 means no limit. */
     rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
@@ -222,17 +221,17 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     adminPassword: read.ADMIN_PASSWORD,
     demo: read.DEMO,
     demoPassword: read.DEMO_PASSWORD,
-    /** Days after its last use at which a token dies; 0 means never. */
+    /** Days without use after which a token expires; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
-    /** Days after the login at which a session of a browser ends, however much it is used. */
+    /** Maximum age of a browser session. */
     sessionMaxDays: read.SESSION_MAX_DAYS,
     invitationDays: read.INVITATION_DAYS,
-    /** Days of the usage log that are kept; what is older goes by whole months. */
+    /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,
-    /** Absent: mails are kept, and read by those who may. */
+    /** Absent: mails are stored but not sent. */
     smtpUrl: read.SMTP_URL,
     mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
-    /** Mails that all instances together may send in any minute; 0 means no bound. */
+    /** Of all instances together; 0 means no limit. */
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
     appStore: appStoreOf(read, dataDir),

@@ -4,25 +4,25 @@ export type HostAddress = {
   port: number;
 };
 
-/** As libpq's `sslmode`. Modes that may connect without TLS are settled before the first connection. */
+/** `mode` as libpq's `sslmode`. `prefer` is resolved before the first connection. */
 export type DatabaseTls = {
   mode: 'prefer' | 'require' | 'verify-ca' | 'verify-full';
-  /** The file of the certificates to trust, or `system` for those of the operating system. */
+  /** A file of trusted certificates, or `system` for those of the operating system. */
   rootCertificate?: string;
-  /** Files of the certificate and key that prove this client. */
+  /** Files of the client certificate and its key. */
   client?: { certificate: string; key: string };
 };
 
-/** Where a PostgreSQL database is and how to log in. Plain data: worker processes receive it as JSON. */
+/** Address and login of a PostgreSQL database. Plain data: worker processes receive it as JSON. */
 export type Connection = HostAddress & {
-  /** Tried in this order where `host` cannot be used. */
+  /** Tried in this order if `host` is unavailable. */
   fallbackHosts?: HostAddress[];
   user: string;
   password: string;
   database: string;
   /** Absent: no TLS. */
   tls?: DatabaseTls;
-  /** Which of the hosts can be used; absent: any that accepts the login. */
+  /** Absent: any host that accepts the login. */
   targetSession?: 'read-write' | 'primary';
   /** Absent: steward. */
   applicationName?: string;
@@ -30,8 +30,8 @@ export type Connection = HostAddress & {
   connectTimeoutMs?: number;
   /** Startup options for the server, such as `-c work_mem=8MB`. */
   startupOptions?: string;
-  /** false where a pooler in between cannot keep statements by their names. */
+  /** false for a pooler that does not support named statements. */
   preparesStatements?: boolean;
-  /** Connections that a pool may have; absent: 10. */
+  /** Absent: 10. */
   poolSize?: number;
 };

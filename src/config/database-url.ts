@@ -11,7 +11,7 @@ const MALFORMED = 'must have the form postgres://user:password@host/database';
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?parameters` as libpq does (PostgreSQL's documentation, 34.1.1).
- * @throws TypeError when it is no such URL; the message never repeats the URL, which holds a password
+ * @throws TypeError if it is invalid; the message never contains the URL, because it contains a password
  */
 export const parseDatabaseUrl = (url: string): Connection => {
   if (!SCHEME.test(url)) throw new TypeError('must start with postgres://');
@@ -54,7 +54,7 @@ const readAuthority = (authority: string): Lists => {
   return { hosts: parsed.map(({ host }) => host), ports: parsed.map(({ port }) => port) };
 };
 
-/** `?host=` and `?port=` replace those before the path; one port is that of all hosts. */
+/** `?host=` and `?port=` take precedence over the authority. A single port applies to all hosts. */
 const hostsOf = (
   { hosts, ports }: Lists,
   parameters: { host?: string | undefined; port?: string | undefined },
@@ -94,7 +94,7 @@ const decode = (text: string): string => {
     const decoded = decodeURIComponent(text);
     if (!decoded.includes('\0')) return decoded;
   } catch {
-    // Told below, without the text.
+    // The error below does not contain the text.
   }
   throw new TypeError('must be correctly percent-encoded, and without %00');
 };

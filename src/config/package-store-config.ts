@@ -3,26 +3,26 @@ import { z } from 'zod';
 
 type Folder = { kind: 'folder'; dir: string };
 
-/** `prefix` has no slash at either end; empty: the packages lie at the top of the bucket. */
+/** `prefix` has no slash at either end, and may be empty. */
 type BucketPart = { kind: 's3'; bucket: string; prefix: string };
 
 type Bucket = BucketPart & {
-  /** Absent: AWS, or what its client finds in AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL. */
+  /** Absent: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or AWS. */
   endpoint: string | undefined;
   region: string;
   /** `endpoint/bucket/key` instead of `bucket.endpoint/key` */
   pathStyle: boolean;
 };
 
-/** Where the packages of apps lie. */
+/** The location of the packages. */
 export type AppStore = Folder | Bucket;
 
-/** Buckets of 3 to 63 characters, as AWS has them; prefixes of characters that no server or proxy rewrites. */
+/** Bucket names follow AWS. Prefixes contain only characters that servers and proxies do not rewrite. */
 const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
 const DOTS_ONLY = /\/\.\.?(\/|$)/;
-/** Keys may have 1,024 bytes, of which a package's file name takes fewer than 256. */
+/** Keys have at most 1,024 bytes, and the file name of a package fewer than 256. */
 const PREFIX_LENGTH = 512;
-/** No bucket of AWS has the form of an address, nor two dots in a row; and clients take such a name for a host. */
+/** AWS allows no bucket names like IP addresses: clients would use them as hosts. */
 const ADDRESS = /^\d+(\.\d+){3}$/;
 
 const parsePlace = (text: string): Folder | BucketPart | null =>
@@ -96,7 +96,7 @@ export const appStoreOf = (read: z.output<typeof Settings>, dataDir: string): Ap
     ...named,
     endpoint,
     region: read.APP_STORE_REGION ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
-    // Of servers other than AWS, few have a host name and a certificate for each bucket.
+    // Few servers other than AWS have a host name and a certificate for each bucket.
     pathStyle:
       read.APP_STORE_PATH_STYLE ?? Boolean(endpoint ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
   };

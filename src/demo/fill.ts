@@ -15,12 +15,12 @@ import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 
 type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; port: number; now: Date };
 
-/** Fills an empty database with the demo workspace, all or nothing. Returns false, and does nothing, on any other. */
+/** Fills an empty database with the demo workspace in one transaction. Returns false if the database is not empty. */
 export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boolean> =>
   em.transactional(async (tx) => {
     await lockBootstrap(tx);
     if (!(await isEmpty(tx))) return false;
-    await addTenants(tx, port, now);
+    await addClients(tx, port, now);
     await addPeople(tx, hasher, password, now);
     for (const { id } of APPS) await writeUsage(tx, id, demoUsage(id, now), now);
     return true;
@@ -29,15 +29,15 @@ export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boo
 export const isEmpty = async (em: SqlEntityManager): Promise<boolean> =>
   (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
-const addTenants = async (tx: SqlEntityManager, port: number, now: Date): Promise<void> => {
-  // Browsers leave the port of plain HTTP out of the Host header.
+const addClients = async (tx: SqlEntityManager, port: number, now: Date): Promise<void> => {
+  // Browsers omit port 80 from the Host header.
   const suffix = port === 80 ? '' : `:${port}`;
   for (const { host, ...site } of SITES) tx.create(Site, { ...site, domain: `${host}${suffix}` });
   for (const { siteId, ...client } of CLIENTS) {
     tx.create(Client, { ...client, site: tx.getReference(Site, siteId), ...defaultBranding(client.name) });
   }
   APPS.forEach(({ clientId, ...app }, index) => {
-    // A millisecond apart, since lists of apps are in the order of their age.
+    // Distinct times, because lists of apps are ordered by age.
     const createdAt = new Date(now.getTime() + index);
     tx.create(App, { ...app, client: tx.getReference(Client, clientId), createdAt });
   });

@@ -6,7 +6,7 @@ import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
 import { PACKAGES } from './workspace.ts';
 
-/** Packs and publishes the demo packages by the way that an operator's own go. */
+/** Packs and publishes the demo packages like those of an operator. */
 export const publishDemoPackages = async (store: PackageStore): Promise<void> => {
   const work = await mkdtemp(join(tmpdir(), 'steward-demo-'));
   try {
@@ -31,7 +31,7 @@ const manifestOf = ({ slug, version, label, stacks }: (typeof PACKAGES)[number])
   label,
   description: `The ${label} app of the demo workspace.`,
   help_html: `<p>Choose a page of ${label} on the left.</p>`,
-  footer_html: '<p>Made-up figures.</p>',
+  footer_html: '<p>Sample data.</p>',
   show_help: true,
   show_footer: false,
   stacks: stacks.map((stack) => ({ slug: stack, label: titleOf(stack) })),

@@ -2,10 +2,10 @@ import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { UsageEntryInput } from '../services/usage/usage-columns.ts';
 import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 
-/** Minutes between two actions of one day: all of them stay within the day that ends now. */
+/** Between two actions. All actions of a day fit into its 24 hours. */
 const STEP_MINUTES = 97;
 
-/** The same entries every time, only as old as the day: each member opens a few stacks on each of the days. */
+/** Deterministic entries relative to `now`: each member opens a few stacks per day. */
 export const demoUsage = (appId: string, now: Date): UsageEntryInput[] =>
   PEOPLE.flatMap((person, index) =>
     Array.from({ length: USAGE_DAYS }, (_, day) => dayOf(person, index, day, now)).flat(),

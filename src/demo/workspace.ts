@@ -1,4 +1,4 @@
-/** The demo workspace. Examples and tests name these ids and people: they are as fixed as an interface. */
+/** The demo workspace. Documentation and tests use these ids and people: do not change them. */
 export const SITES = [
   { id: 1, host: 'localhost', name: 'Acme Analytics' },
   { id: 2, host: 'globex.localhost', name: 'Globex Data' },

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 export class ListenError extends Error {
   constructor(cause: unknown) {
     super(reasonOf(cause), { cause });
-    this.name = 'CannotListen';
+    this.name = 'ListenError';
   }
 }
 
@@ -17,7 +17,7 @@ const reasonOf = (cause: unknown): string => {
   return `Cannot listen on HOST (${cause instanceof Error ? cause.message : String(cause)}).`;
 };
 
-/** @throws CannotListen */
+/** @throws ListenError */
 export const wrapListenError = <T>(attempt: Promise<T>): Promise<T> =>
   attempt.catch((cause: unknown) => {
     throw new ListenError(cause);
@@ -26,7 +26,7 @@ export const wrapListenError = <T>(attempt: Promise<T>): Promise<T> =>
 /**
  * Checks that the address is free, before links and the first site's domain are created from it. PORT=0 selects a free
  * port.
- * @throws CannotListen
+ * @throws ListenError
  */
 export const resolvePort = async (config: Config): Promise<Config> => {
   const port = await wrapListenError(tryListening(config));
