@@ -6,7 +6,6 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { AuditEvent } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
@@ -39,14 +38,8 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
       const now = clock.now();
       const id = await addToken(tx, { userId: actor.id, token, now, address: origin.address ?? '', name });
       const clients = await clientIdsOf(tx, actor.id);
-      const event: AuditEvent = {
-        action: 'token.create',
-        actor,
-        target: actor.email,
-        clients,
-        details: { id, name },
-      };
-      await audit.record(tx, [event]);
+      const event = { actor, target: actor.email, clients, details: { id, name } };
+      await audit.record(tx, [{ action: 'token.create', ...event }]);
       const row = await tokenRows(tx, actor, now, tokenIdleDays).where('id', '=', id).executeTakeFirst();
       if (!row) throw notFound('token');
       return { row, token };

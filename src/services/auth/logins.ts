@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { AuditAction, AuditEvent } from '../audit/audit.ts';
+import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { VerifiedUser } from './password-verification.ts';
@@ -22,13 +22,8 @@ export const createLogins = ({
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const user = await passwordVerification.verify(username, password);
     if (user.isExpired) {
-      const event: AuditEvent = {
-        action: 'login.expired',
-        actor: user,
-        target: user.email,
-        clients: user.clientIds,
-      };
-      await audit.record(em, [event]);
+      const event = { actor: user, target: user.email, clients: user.clientIds };
+      await audit.record(em, [{ action: 'login.expired', ...event }]);
       throw new Problem('password_expired');
     }
     const isGranted = await em.transactional(async (tx) => {

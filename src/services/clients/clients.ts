@@ -9,7 +9,7 @@ import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
 import { listText } from '../access/json-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
+import { diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import { type UserColumns, userReading } from '../users/user-json.ts';
 import { type UserFilter, usersMatching } from '../users/user-lists.ts';
@@ -79,14 +79,8 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       await tables(tx).updateTable('clients').set(defined).where('id', '=', id).execute();
       const after = await readClient(tx, actor, id);
       const details = diffColumns(before, after, CHANGEABLE);
-      const event: AuditEvent = {
-        action: 'client.update',
-        actor,
-        target: after.name,
-        clients: [id],
-        details,
-      };
-      if (!isEmpty(details)) await audit.record(tx, [event]);
+      const event = { actor, target: after.name, clients: [id], details };
+      if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
       return after;
     }),
 
@@ -114,14 +108,8 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       const client = tx.create(Client, { name: input.name, site, ...defaultBranding(input.name) });
       await tx.flush();
       const details = { id: client.id, site: input.site };
-      const event: AuditEvent = {
-        action: 'client.create',
-        actor,
-        target: client.name,
-        clients: [client.id],
-        details,
-      };
-      await audit.record(tx, [event]);
+      const event = { actor, target: client.name, clients: [client.id], details };
+      await audit.record(tx, [{ action: 'client.create', ...event }]);
       return readClient(tx, actor, client.id);
     }),
 });

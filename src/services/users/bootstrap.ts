@@ -13,7 +13,7 @@ import { addUser, type NewUser } from './new-user.ts';
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
 
 /**
- * Creates the first site with its client, and the first superuser, if there are none. Instances that start at the same
+ * Creates the first site with its client, and the first superuser, if they are missing. Instances that start at the same
  * time run this one after another. Returns true if the superuser was created.
  */
 export const bootstrap = (
