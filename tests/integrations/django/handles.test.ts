@@ -24,21 +24,21 @@ const giveAmong = async (inUse: Iterable<string>, chunks: string[][]) => {
   return { given, queries };
 };
 
-const giver = suite('createHandleGiver');
+const allocator = suite('createHandleAllocator');
 
-giver('gives the base, then the lowest free numbers from 2', async () => {
+allocator('gives the base, then the lowest free numbers from 2', async () => {
   const { given } = await giveAmong(['@ada', '@ada3'], [['@ada', '@bob', '@ada', '@bob']]);
 
   assert.equal(given, ['@ada2', '@bob', '@ada4', '@bob2']);
 });
 
-giver('gives a handle that fits two bases only once', async () => {
+allocator('gives a handle that fits two bases only once', async () => {
   const { given } = await giveAmong([], [['@ada', '@ada2', '@ada', '@ada2', '@ada22']]);
 
   assert.is(new Set(given).size, 5);
 });
 
-giver('finds a number after thousands with a few queries, and later with one', async () => {
+allocator('finds a number after thousands with a few queries, and later with one', async () => {
   const used = ['@info', ...Array.from({ length: 20_000 }, (_, index) => `@info${index + 2}`)];
 
   const { given, queries } = await giveAmong(used, [['@info'], ['@info']]);
@@ -48,7 +48,7 @@ giver('finds a number after thousands with a few queries, and later with one', a
   assert.is(queries.at(-1), 1);
 });
 
-giver('gives each base a free handle, without gaps', async () => {
+allocator('gives each base a free handle, without gaps', async () => {
   const base = fc.constantFrom('@a', '@a2', '@a22', '@b', '@2', '@22');
   const inUse = fc.uniqueArray(fc.tuple(base, fc.integer({ min: 2, max: 60 })).map((pair) => pair.join('')));
   const chunks = fc.array(fc.array(base, { minLength: 1, maxLength: 40 }), { maxLength: 4 });
@@ -69,7 +69,7 @@ giver('gives each base a free handle, without gaps', async () => {
   );
 });
 
-giver.run();
+allocator.run();
 
 const handles = importSuite('handles of imported users');
 
