@@ -5,18 +5,16 @@ import {
   AppVersionInput,
   AppVersionView,
   AppView,
+  appEncoder,
   appStackView,
   appStatusView,
-  appText,
   appVersionView,
   appView,
-  appWriter,
   MessageView,
 } from './schemas/apps.ts';
 import { AppKey, Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
-import { listOf } from './schemas/streamed-items.ts';
-import { isWantedAsText } from './schemas/streamed-lists.ts';
+import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 const Html = Text(100_000);
@@ -24,12 +22,13 @@ const tags = ['Apps'];
 
 export const appsRouter = router({
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags }, rest: { items: appWriter } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags } })
     .input(z.object(pagingFields(AppKey)).prefault({}))
     .output(listOf(AppView))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
-      if (isWantedAsText(ctx, input)) return apps.listText(ctx.actor, input.cursor, appText);
+      const format = streamFormat(ctx, input);
+      if (format) return apps.stream(ctx.actor, input.cursor, appEncoder(format));
       return (await apps.list(ctx.actor, toPageRequest(ctx, input))).map(appView);
     }),
 

@@ -4,10 +4,8 @@ import { ClientChanges, ClientName, ClientView, clientView } from './schemas/cli
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { listOf } from './schemas/streamed-items.ts';
-import { isWantedAsText } from './schemas/streamed-lists.ts';
-import { clientUserColumns } from './schemas/user-json.ts';
-import { ClientUserView, clientUserView, userFilter } from './schemas/users.ts';
+import { listOf, streamFormat } from './schemas/streamed-items.ts';
+import { ClientUserView, clientUserEncoder, clientUserView, userFilter } from './schemas/users.ts';
 import { SiteView } from './sites.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
@@ -51,8 +49,10 @@ export const clientsRouter = router({
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
-      if (isWantedAsText(ctx, input)) {
-        return ctx.services.clients.usersText(ctx.actor, input.id, input, clientUserColumns(ctx.baseUrl));
+      const format = streamFormat(ctx, input);
+      if (format) {
+        const encoder = clientUserEncoder(format, ctx.baseUrl);
+        return ctx.services.clients.streamUsers(ctx.actor, input.id, input, encoder);
       }
       const users = await ctx.services.clients.users(ctx.actor, input.id, input, toPageRequest(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));

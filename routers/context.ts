@@ -2,6 +2,7 @@ import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
+import type { ListFormat } from './schemas/row-encoder.ts';
 
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {
@@ -32,8 +33,8 @@ export type Context = {
   precondition: () => Precondition | null;
   /** Reports which page of a list the response holds. REST sends it in headers. */
   setPagination: (page: Pagination) => void;
-  /** Whether the response is sent as JSON, so that a list may be serialized in the database layer. */
-  acceptsJsonStream?: boolean | undefined;
+  /** The format in which REST sends a list, so that it may be streamed; undefined for other callers. */
+  listFormat?: ListFormat | undefined;
   /** Base URL of the service, without a trailing slash. */
   baseUrl: string;
   /** The requested host with its port, which identifies a site. */

@@ -4,13 +4,7 @@ import type { InvitationElement } from '../src/services/invitations/invitation-c
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
-import {
-  InvitationView,
-  invitationFilter,
-  invitationItem,
-  invitationView,
-  invitationWriter,
-} from './schemas/invitations.ts';
+import { InvitationView, invitationFilter, invitationView } from './schemas/invitations.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -45,21 +39,18 @@ export const invitationsRouter = router({
   ...invitationLifecycle,
 
   list: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/users/invitations/', tags },
-      rest: { items: invitationWriter },
-    })
+    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 
   create: adminProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
-      rest: { many: 'items', items: invitationWriter, query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
+      rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
     })
     .input(z.object({ items: z.array(Element).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
     .output(listOf(InvitationView))
@@ -67,7 +58,7 @@ export const invitationsRouter = router({
       const dryRun = input.dry_run;
       liftBulkDeadline(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitations.map((invitation) => invitationItem(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
     }),
 
   /** The invitation that `update` changes. */

@@ -14,7 +14,6 @@ import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
 import { type GuardMeta, type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
-import type { ItemWriter } from './schemas/streamed-items.ts';
 import { transformer } from './schemas/transformer.ts';
 
 /** The role that a procedure requires, see the procedures below. */
@@ -44,8 +43,6 @@ export type ProcedureMeta = {
     responseTypes?: readonly string[];
     /** Responds with JSON regardless of the `Accept` header. */
     jsonOnly?: boolean;
-    /** Serializes the items of a list. */
-    items?: ItemWriter;
     /** Response fields that change without a mutation. `If-Match` ignores them. */
     volatileFields?: readonly string[];
     /** An endpoint that Steward adds to the documented interface. */

@@ -3,7 +3,7 @@ import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
-import { pagesOf, viewPages } from './schemas/streamed-items.ts';
+import { pagesOf, parsePages } from './schemas/streamed-items.ts';
 import {
   TopStackView,
   TopUserView,
@@ -12,10 +12,10 @@ import {
   UsageEntryView,
   UsageItemView,
   usageCursor,
+  usageEncoder,
+  usageEntryFromJson,
   usageEntryView,
-  usageEntryWriter,
   usageItemView,
-  usageText,
 } from './schemas/usage.ts';
 import { usageReports } from './schemas/usage-report.ts';
 import { router, viewerProcedure } from './trpc.ts';
@@ -30,37 +30,32 @@ const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
 const apps = ['Apps'];
 const extension = true;
-const items = usageEntryWriter;
 
 export const usageRouter = router({
   /** Newest first, streamed page by page. */
   listByApp: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps }, rest: { items } })
+    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
     .query(async ({ ctx, input: { app_id: appId, window } }) => {
-      const { usage } = ctx.services;
-      if (ctx.acceptsJsonStream) return usage.ofAppText(ctx.actor, appId, window, usageText);
-      return viewPages(await usage.listByApp(ctx.actor, appId, window), usageEntryView);
+      const encoder = usageEncoder(ctx.listFormat ?? 'json');
+      const stream = await ctx.services.usage.listByApp(ctx.actor, appId, window, encoder);
+      return ctx.listFormat ? stream : parsePages(stream, usageEntryFromJson);
     }),
 
   /** Without `window`, the newest entry; with it, all entries of these days, newest first, streamed page by page. */
   listByUser: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] },
-      rest: { items },
-    })
+    .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] } })
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))
     .query(async ({ ctx, input: { email, app_id: appId, window } }) => {
       if (window === undefined) {
         return usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId));
       }
-      if (ctx.acceptsJsonStream) {
-        const subject = { email, appId, windowDays: window };
-        return ctx.services.usage.ofUserText(ctx.actor, subject, usageText);
-      }
-      return viewPages(await ctx.services.usage.listByUser(ctx.actor, email, appId, window), usageEntryView);
+      const subject = { email, appId, windowDays: window };
+      const encoder = usageEncoder(ctx.listFormat ?? 'json');
+      const stream = await ctx.services.usage.listByUser(ctx.actor, subject, encoder);
+      return ctx.listFormat ? stream : parsePages(stream, usageEntryFromJson);
     }),
 
   /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
-import { listOf } from './schemas/streamed-items.ts';
-import { isWantedAsText } from './schemas/streamed-lists.ts';
-import { userColumns } from './schemas/user-json.ts';
-import { UserView, userFilter, userView } from './schemas/users.ts';
+import { listOf, streamFormat } from './schemas/streamed-items.ts';
+import { UserView, userEncoder, userFilter, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
 const ByEmail = z.object({ email: EmailKey });
@@ -16,9 +14,8 @@ export const usersRouter = router({
     .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserView))
     .query(async ({ ctx, input }) => {
-      if (isWantedAsText(ctx, input)) {
-        return ctx.services.users.listText(ctx.actor, input, userColumns(ctx.baseUrl));
-      }
+      const format = streamFormat(ctx, input);
+      if (format) return ctx.services.users.stream(ctx.actor, input, userEncoder(format, ctx.baseUrl));
       const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),

@@ -12,9 +12,9 @@ import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { watchDiskSpace } from './db/disk-full.ts';
 import { createTransactions } from './db/pipelined-transaction.ts';
-import { createRowReader } from './db/row-cursor.ts';
 import { warnOfLostSettings } from './db/session-parameters.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
+import { createTextRowReader } from './db/text-rows.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
@@ -99,7 +99,7 @@ export const createApp = async (deps: AppDeps) => {
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     responseEncryption: createResponseEncryption(secretKey),
     keyedMutex: createKeyedMutex(),
-    readRows: createRowReader(pool, pipelineOptions),
+    readRows: createTextRowReader(pool, pipelineOptions),
     transact: createTransactions(pool, pipelineOptions),
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { flag, json, text } from '../../src/db/json-stream/column-encoders.ts';
+import { opaque } from '../../src/lib/json-value.ts';
 import { type Actor, canOperate } from '../../src/services/access/actor.ts';
 import type { AppStack, AppStatus, AppVersion } from '../../src/services/apps/app-details.ts';
-import { appTexts } from '../../src/services/apps/app-json.ts';
+import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
 import { AnyObject, Instant, Text } from './fields.ts';
-import { parsed, TEXT } from './json-text.ts';
-import type { ItemWriter } from './streamed-items.ts';
+import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 /** An app in the list of a client. */
 export const AppSummaryView = z.object({
@@ -46,53 +45,31 @@ export const appSummaryView = (app: AppSummaryView): AppSummaryView => ({
 
 type AppView = z.input<typeof AppView>;
 
-export const appView = (app: AppWithUsage): AppView & { [TEXT]: string } => ({
+export const appView = (app: AppWithUsage): AppView => ({
   ...appSummaryView(app),
   usage: app.usage,
-  get package_info() {
-    return parsed(this[TEXT]);
-  },
+  package_info: opaque(app.package_info),
   in_maintenance: app.in_maintenance,
   maintenance_message: app.maintenance_message,
-  [TEXT]: app.package_info,
 });
 
-/** The same fields as `appView`, by column. */
-export const appText = appTexts((usage) => ({
-  id: ['id', text],
-  slug: ['slug', text],
-  label: ['label', text],
-  description: ['description', text],
-  help_html: ['help_html', text],
-  footer_html: ['footer_html', text],
-  show_help: ['show_help', flag],
-  show_footer: ['show_footer', flag],
-  usage: ['usage', usage],
-  package_info: ['package_info', json],
-  in_maintenance: ['in_maintenance', flag],
-  maintenance_message: ['maintenance_message', text],
-}));
+/** As `appView`. */
+export const appEncoder = (format: ListFormat): AppEncoder =>
+  createRowEncoder(AppView, format, {
+    usage: (counts) => (counts === null ? '{}' : encodeWindows(counts)),
+  });
 
-const infoOf = (app: AppView & { [TEXT]?: string }): string => app[TEXT] ?? JSON.stringify(app.package_info);
-
-/** Writes `package_info`, half of the size of a list, without parsing it. */
-export const appWriter: ItemWriter<AppView> = {
-  json: (app) => {
-    const before = JSON.stringify({ ...appSummaryView(app), usage: app.usage }).slice(0, -1);
-    const message = JSON.stringify(app.maintenance_message);
-    const after = `"in_maintenance":${app.in_maintenance},"maintenance_message":${message}}`;
-    return `${before},"package_info":${infoOf(app)},${after}`;
-  },
-  csv: {
-    header: Object.keys(AppView.shape),
-    cells: (app) => [
-      ...Object.values(appSummaryView(app)).map(String),
-      JSON.stringify(app.usage),
-      infoOf(app),
-      String(app.in_maintenance),
-      app.maintenance_message,
-    ],
-  },
+/** @param counts PostgreSQL array of the actions and users of each window; NULL where nothing was used yet */
+const encodeWindows = (counts: string): string => {
+  const [actions30, users30, actions60, users60, actions90, users90] = counts
+    .slice(1, -1)
+    .split(',')
+    .map((count) => (count === 'NULL' ? 0 : Number(count)));
+  return JSON.stringify({
+    '30': { actions: actions30, users: users30 },
+    '60': { actions: actions60, users: users60 },
+    '90': { actions: actions90, users: users90 },
+  });
 };
 
 export const AppStatusView = z.object({

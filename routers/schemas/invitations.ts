@@ -3,10 +3,8 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { AcceptanceRequirement } from '../../src/services/invitations/invitation-acceptance.ts';
 import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
-import type { UserRow } from '../../src/services/users/user-rows.ts';
 import { AnyObject, IdCursor, Instant } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
-import type { ItemWriter } from './streamed-items.ts';
 import { UserView, userView } from './users.ts';
 
 const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
@@ -60,35 +58,6 @@ export const invitationView = (
   ...clientInvitationView(invitation, baseUrl),
   is_demo_user: invitation.is_demo_user ? 'true' : 'false',
 });
-
-/** Key of the inviter's row, for the cache of serialized inviters. Serializers ignore symbols. */
-const INVITER = Symbol('inviter');
-
-type InvitationItem = z.input<typeof InvitationView> & { [INVITER]?: UserRow };
-
-/** An invitation as list item. */
-export const invitationItem = (invitation: InvitationRow, baseUrl: string): InvitationItem => ({
-  ...invitationView(invitation, baseUrl),
-  [INVITER]: invitation.inviter,
-});
-
-const inviterTexts = new WeakMap<UserRow, string>();
-
-/** A stored idempotent response has no rows. */
-const inviterText = ({ user, [INVITER]: inviter }: InvitationItem): string => {
-  const text = (inviter && inviterTexts.get(inviter)) ?? JSON.stringify(user);
-  if (inviter) inviterTexts.set(inviter, text);
-  return text;
-};
-
-/** Same result as `JSON.stringify`, but serializes each inviter once. */
-export const invitationWriter: ItemWriter<InvitationItem> = {
-  json: (item) =>
-    `{"id":${item.id},"user":${inviterText(item)},"email":${JSON.stringify(item.email)},` +
-    `"key":${JSON.stringify(item.key)},"initial_apps":${JSON.stringify(item.initial_apps)},` +
-    `"extra":${JSON.stringify(item.extra)},"date_invited":"${item.date_invited.toISOString()}",` +
-    `"invitation_email_count":${item.invitation_email_count},"is_demo_user":"${item.is_demo_user}"}`,
-};
 
 /** An invitation with its status, for admins. */
 export const InvitationDetailsView = InvitationView.extend({

@@ -1,61 +1,48 @@
 import { z } from 'zod';
-import { JsonStream } from '../../src/db/json-stream/json-stream.ts';
-import { checkedText } from './streamed-lists.ts';
+import { ListStream } from '../../src/db/list-stream.ts';
+import type { Context } from '../context.ts';
+import type { ListFormat } from './row-encoder.ts';
 
-/** Writes the items of a list as text, for a wire that knows no objects. */
-export type ItemWriter<T = never> = {
-  json: (item: T) => string;
-  /** Left out: a column for each field of its output. */
-  csv?: CsvWriter<T>;
-};
+type PageKeys = { page?: unknown; page_size?: unknown; limit?: unknown };
 
-export type CsvWriter<T = never> = { header: readonly string[]; cells: (item: T) => string[] };
+/** The format in which to stream a list: of a whole list over REST; undefined for others. */
+export const streamFormat = (
+  { listFormat }: Pick<Context, 'listFormat'>,
+  { page, page_size, limit }: PageKeys,
+): ListFormat | undefined =>
+  page === undefined && page_size === undefined && limit === undefined ? listFormat : undefined;
 
 /**
- * The output of a procedure that answers many items at once, all made by one view from rows of one query: the first is
- * held against the schema, and they are passed on as they are. To those who take text it may be text already.
+ * The output of a procedure that returns many items, all created by one view from the rows of one query: only the first is
+ * checked against the schema, and they are passed on as they are. REST may get a `ListStream`.
  */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<z.output<T>[] | JsonStream>((items) => Array.isArray(items) || items instanceof JsonStream)
+    .custom<z.output<T>[] | ListStream>((items) => Array.isArray(items) || items instanceof ListStream)
     .transform((items): z.output<T>[] => {
-      // Those who asked for text know what they get; for all others it is an array.
-      if (items instanceof JsonStream) return checkedText(item, items) as never;
-      if (items.length > 0) item.parse(items[0]);
-      return items;
+      if (Array.isArray(items) && items.length > 0) item.parse(items[0]);
+      // Only REST sets `listFormat` and gets a stream; for all other callers it is an array.
+      return items as z.output<T>[];
     })
     .meta({ listOf: item });
 
-const isAsyncIterable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
-
 /**
- * The output of a procedure whose list is too long to hold: pages of items, each passed on before the next is read.
- * All items of a list are made by one view from rows of one query, so the first of each page is held against the schema.
+ * The output of a procedure whose list does not fit in memory: pages of items, each passed on before the next is read. REST
+ * gets a `ListStream`, as in `listOf`.
  */
 export const pagesOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<AsyncIterable<z.output<T>[]> | JsonStream>(
-      (pages) => isAsyncIterable(pages) || pages instanceof JsonStream,
-    )
-    .transform((pages): AsyncIterable<z.output<T>[]> => {
-      // As in `listOf`.
-      if (pages instanceof JsonStream) return checkedText(item, pages) as never;
-      return checkedPages(item, pages);
-    })
+    .custom<AsyncIterable<z.output<T>[]> | ListStream>()
+    .transform((pages) => pages as AsyncIterable<z.output<T>[]>)
     .meta({ pagesOf: item });
 
-async function* checkedPages<T extends z.ZodType>(
-  item: T,
-  pages: AsyncIterable<z.output<T>[]>,
-): AsyncGenerator<z.output<T>[]> {
-  for await (const page of pages) {
-    if (page.length > 0) item.parse(page[0]);
-    yield page;
+/** Parses the items of a list that is streamed as JSON, one page for each chunk. */
+export async function* parsePages<T>({ chunks }: ListStream, view: (item: never) => T): AsyncGenerator<T[]> {
+  for await (const { text, isLast } of chunks) {
+    // Chunks start with `[` or `,`, and the last one ends with `]`.
+    const items: never[] = JSON.parse(
+      `[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`,
+    );
+    yield items.map(view);
   }
-}
-
-/** Makes pages of views from pages of rows. */
-export async function* viewPages<R, V>(pages: AsyncIterable<R[]>, view: (row: R) => V): AsyncGenerator<V[]> {
-  for await (const rows of pages) yield rows.map(view);
 }

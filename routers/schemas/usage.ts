@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { instant, json, text } from '../../src/db/json-stream/column-encoders.ts';
-import { usageTexts } from '../../src/services/usage/usage-json.ts';
+import { opaque } from '../../src/lib/json-value.ts';
 import type { UsageCursor, UsageRow } from '../../src/services/usage/usage-pages.ts';
+import type { UsageEncoder } from '../../src/services/usage/usage-stream.ts';
 import { AnyObject, Instant } from './fields.ts';
-import { parsed, TEXT } from './json-text.ts';
-import type { ItemWriter } from './streamed-items.ts';
+import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UsageEntryView = z.object({
   action_description: z.string(),
@@ -16,51 +15,24 @@ export const UsageEntryView = z.object({
 });
 type UsageEntryView = z.input<typeof UsageEntryView>;
 
-/** Parses `extra` lazily: lists of a million entries send it unparsed. */
-export const usageEntryView = (entry: UsageRow): UsageEntryView & { [TEXT]: string } => ({
+export const usageEntryView = (entry: UsageRow): UsageEntryView => ({
   action_description: entry.action_description,
   email: entry.email,
   full_name: entry.full_name,
   timestamp: entry.occurred_at,
   action: entry.action,
-  get extra() {
-    return parsed(this[TEXT]);
-  },
-  [TEXT]: entry.extra,
+  extra: opaque(JSON.parse(entry.extra)),
 });
 
-const textOf = (entry: UsageEntryView & { [TEXT]?: string }): string =>
-  entry[TEXT] ?? JSON.stringify(entry.extra);
+/** As `usageEntryView`. */
+export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryView, format);
 
-/** The same fields as `usageEntryView`, by column. */
-export const usageText = usageTexts({
-  action_description: ['action_description', text],
-  email: ['email', text],
-  full_name: ['full_name', text],
-  timestamp: ['occurred_at', instant],
-  action: ['action', text],
-  extra: ['usage_entries.extra', json],
+/** An entry of a list that was streamed as JSON. */
+export const usageEntryFromJson = (entry: UsageEntryView & { timestamp: string }): UsageEntryView => ({
+  ...entry,
+  timestamp: new Date(entry.timestamp),
+  extra: opaque(entry.extra),
 });
-
-const HEADER = ['timestamp', 'email', 'full_name', 'action', 'action_description', 'extra'];
-
-export const usageEntryWriter: ItemWriter<UsageEntryView> = {
-  json: (entry) =>
-    `{"action_description":${JSON.stringify(entry.action_description)},"email":${JSON.stringify(entry.email)},` +
-    `"full_name":${JSON.stringify(entry.full_name)},"timestamp":"${entry.timestamp.toISOString()}",` +
-    `"action":${JSON.stringify(entry.action)},"extra":${textOf(entry)}}`,
-  csv: {
-    header: HEADER,
-    cells: (entry) => [
-      entry.timestamp.toISOString(),
-      entry.email,
-      entry.full_name,
-      entry.action,
-      entry.action_description,
-      textOf(entry),
-    ],
-  },
-};
 
 /** A usage entry in a paged list. */
 export const UsageItemView = UsageEntryView.extend({ id: z.int() });

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import type { TextRow } from '../../src/db/text-rows.ts';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
+import type { UserEncoder } from '../../src/services/users/user-stream.ts';
 import { AnyObject, EmailKey, Instant } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
+import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UserView = z.object({
   email: z.string(),
@@ -15,11 +18,11 @@ export const UserView = z.object({
   profile_color: z.string(),
   profile_avatar: z.string(),
   apps: z.array(z.string()),
-  clientadmin_of: z.array(z.int()),
   last_login: Instant.nullable(),
   date_joined: Instant,
   last_activated: Instant.nullable(),
   last_deactivated: Instant.nullable(),
+  clientadmin_of: z.array(z.int()),
 });
 
 /** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */
@@ -36,6 +39,8 @@ export const userFilter = {
 /** The letter or digit of the avatar that the service draws. */
 const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
+const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
+
 /** Lists every field explicitly, so that a new column stays private by default. */
 const commonView = (user: UserRow, baseUrl: string) => ({
   email: user.email,
@@ -46,7 +51,7 @@ const commonView = (user: UserRow, baseUrl: string) => ({
   is_active: user.is_active,
   is_demo_user: user.is_demo_user,
   profile_color: user.profile_color,
-  profile_avatar: user.profile_avatar ?? `${baseUrl}/avatars/${initialOf(user.email)}.svg`,
+  profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
   apps: user.apps,
   last_login: user.last_login,
   date_joined: user.date_joined,
@@ -63,3 +68,23 @@ export const clientUserView = (user: UserRow, baseUrl: string): z.input<typeof C
   ...commonView(user, baseUrl),
   last_password_set: user.last_password_set,
 });
+
+/** The rows of a list start with the user's id, then the view's columns: its first is the email. */
+const [ID, EMAIL] = [0, 1];
+
+const readers = (baseUrl: string, encodeApps: Parameters<UserEncoder>[0]) => ({
+  profile_avatar: (avatar: string | null, row: TextRow) => avatar ?? avatarOf(row[EMAIL] ?? '', baseUrl),
+  apps: (ids: string | null, row: TextRow) => encodeApps(ids, row[ID] ?? null),
+});
+
+/** As `userView`. */
+export const userEncoder =
+  (format: ListFormat, baseUrl: string): UserEncoder =>
+  (encodeApps) =>
+    createRowEncoder(UserView, format, readers(baseUrl, encodeApps));
+
+/** As `clientUserView`. */
+export const clientUserEncoder =
+  (format: ListFormat, baseUrl: string): UserEncoder =>
+  (encodeApps) =>
+    createRowEncoder(ClientUserView, format, readers(baseUrl, encodeApps));

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createTransactions } from '../../src/db/pipelined-transaction.ts';
-import { createRowReader } from '../../src/db/row-cursor.ts';
+import { createTextRowReader } from '../../src/db/text-rows.ts';
 import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
@@ -21,11 +21,11 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = await orm.em.getConnection().getNativeClient();
   const { preparesStatements } = connection;
-  const readRows = createRowReader(pool, { limitMs: null, preparesStatements });
+  const readRows = createTextRowReader(pool, { limitMs: null, preparesStatements });
   const transact = createTransactions(pool, { limitMs: null, preparesStatements });
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
-    await readRows({ sql: TWICE, parameters: [value] }, { onRow: () => {}, wanted: () => 10 });
+    await readRows({ sql: TWICE, parameters: [value] }, () => {});
     await transact(({ sendLast }) => sendLast([CompiledQuery.raw(TWICE, [value])]));
   }
   const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');

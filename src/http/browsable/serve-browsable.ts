@@ -1,10 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import type { ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { type Html, html } from '../pages/html.ts';
 import { localPath, loginPath } from '../pages/redirects.ts';
 import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
-import { isPages, toJson } from '../rest/list-responses.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';
 import { sendResponsePage } from './response-page.ts';
@@ -22,16 +20,16 @@ export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<str
     ? { ...input, page: 1, page_size: MAX_ITEMS }
     : input;
 
-type Result = { content: unknown; page: Pagination | undefined; writer: ItemWriter | undefined };
+type Result = { content: unknown; page: Pagination | undefined };
 
 /** Sends the result of a procedure as a page; of a list, the first elements. */
 export const sendResultPage = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  { content, page, writer }: Result,
+  { content, page }: Result,
 ) => {
   const { items, isComplete } = isPages(content) ? await readFirstItems(content) : firstItems(content);
-  const json = Array.isArray(items) && writer ? toJson(items, writer) : JSON.stringify(items);
+  const json = JSON.stringify(items);
   const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
   const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
   return sendResponsePage(request, reply, { json, type: 'application/json', notes });
@@ -41,6 +39,9 @@ const firstItems = (content: unknown) => ({
   items: Array.isArray(content) ? content.slice(0, MAX_ITEMS) : content,
   isComplete: !Array.isArray(content) || content.length <= MAX_ITEMS,
 });
+
+const isPages = (content: unknown): content is AsyncIterable<unknown[]> =>
+  typeof content === 'object' && content !== null && Symbol.asyncIterator in content;
 
 /** Leaving the loop stops the query behind `pages`. */
 const readFirstItems = async (pages: AsyncIterable<unknown[]>) => {

@@ -1,31 +1,22 @@
 import { z } from 'zod';
-import type { CsvWriter, ItemWriter } from '../../../routers/schemas/streamed-items.ts';
 import { csvLine } from '../../lib/csv-line.ts';
 
 const MAX_NAME_LENGTH = 100;
 /** Path segments that say nothing about the content. */
 const COMMON_SEGMENTS = new Set(['api', 'v1', 'jb', 'hashr']);
 
-/** Maps the items of a list to CSV records. */
-export type CsvColumns = CsvWriter<unknown>;
-
-/**
- * The columns of the list's own writer, or one column for each field of the items in the output schema. Null if the output is
- * not a list.
- */
-export const csvColumnsOf = (output: unknown, writer: ItemWriter | undefined): CsvColumns | null => {
-  // The procedure declares the writer together with its output schema, so both have the same item type.
-  const { csv } = (writer ?? {}) as Partial<ItemWriter<unknown>>;
-  if (csv) return csv;
+/** The columns of a list: one for each field of the items in the output schema. Null if the output is not a list. */
+export const csvColumnsOf = (output: unknown): readonly string[] | null => {
   const item = itemSchemaOf(output);
-  if (!(item instanceof z.ZodObject)) return null;
-  const fields = Object.keys(item.shape);
-  return { header: fields, cells: (value) => fields.map((field) => cellOf(fieldOf(value, field))) };
+  return item instanceof z.ZodObject ? Object.keys(item.shape) : null;
 };
 
 const itemSchemaOf = (output: unknown): unknown => {
   if (output instanceof z.ZodArray) return output.element;
-  return output instanceof z.ZodType ? output.meta()?.listOf : undefined;
+  // One item, or pages of items.
+  if (output instanceof z.ZodUnion) return output.options.map(itemSchemaOf).find(Boolean);
+  const { listOf, pagesOf } = (output instanceof z.ZodType && output.meta()) || {};
+  return listOf ?? pagesOf;
 };
 
 /** The schema of a list lets only objects through. */
@@ -39,11 +30,9 @@ const cellOf = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-export const toCsv = (items: readonly unknown[], columns: CsvColumns): string =>
-  csvLine(columns.header) + csvRecords(items, columns);
-
-export const csvRecords = (items: readonly unknown[], { cells }: CsvColumns): string =>
-  items.map((item) => csvLine(cells(item))).join('');
+export const toCsv = (items: readonly unknown[], columns: readonly string[]): string =>
+  csvLine(columns) +
+  items.map((item) => csvLine(columns.map((field) => cellOf(fieldOf(item, field))))).join('');
 
 /** Names the file after the path: `/api/v1/jb/clients/:id/users/` with id 1 is `clients-1-users.csv`. */
 export const csvFileName = (url: string, params: Record<string, string>): string => {

@@ -3,7 +3,7 @@ import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta, Role } from '../../../routers/trpc.ts';
-import { type CsvColumns, csvColumnsOf } from './csv.ts';
+import { csvColumnsOf } from './csv.ts';
 
 /**
  * Imported from its file, because the package's entry also loads adapters for five web servers: 140 ms and 12 MB of every
@@ -30,8 +30,8 @@ export type Endpoint = {
   role: Role | undefined;
   tags: readonly string[];
   rest: NonNullable<ProcedureMeta['rest']>;
-  /** Null if it cannot be read as CSV. */
-  csv: CsvColumns | null;
+  /** Columns of the list as CSV; null if it is not a list. */
+  csv: readonly string[] | null;
 };
 
 /** All REST endpoints, derived from the `meta` of the procedures. */
@@ -59,7 +59,7 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
       role: meta.role,
       tags: meta.openapi.tags ?? [],
       rest,
-      csv: type === 'query' ? csvColumnsOf(output, rest.items) : null,
+      csv: type === 'query' ? csvColumnsOf(output) : null,
     });
   });
   return endpoints;

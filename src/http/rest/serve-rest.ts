@@ -2,7 +2,8 @@ import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import { JsonStream } from '../../db/json-stream/json-stream.ts';
+import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
+import { ListStream } from '../../db/list-stream.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { parseBodiesAsBuffers, readBody } from './body.ts';
@@ -10,11 +11,10 @@ import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { toCsv } from './csv.ts';
 import { type Endpoint, restEndpoints } from './endpoints.ts';
 import { readInput } from './input.ts';
-import { isPages, sendPages, toJson } from './list-responses.ts';
+import { sendListStream } from './list-responses.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
 import { attachmentOf, locationOf, pageUrls, setPageHeaders } from './response-headers.ts';
-import { sendListText } from './streamed-list.ts';
 
 /** Paths on which a POST needs a CSRF token even with an API token. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -79,7 +79,7 @@ const handleRequest = async (
       router: appRouter,
       path: endpoint.procedure,
       type: endpoint.type,
-      ctx: acceptsJsonStream(endpoint, request) ? { ...context, acceptsJsonStream: true } : context,
+      ctx: { ...context, listFormat: listFormatFor(endpoint, request) },
       getRawInput: async () => (isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input),
       signal: undefined,
       batchIndex: 0,
@@ -92,8 +92,13 @@ const handleRequest = async (
   }
 };
 
-const acceptsJsonStream = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.csv !== null && responseTypeFor(endpoint, request) === JSON_TYPE;
+/** Undefined if the endpoint has no list, or the list is shown on a page. */
+const listFormatFor = (endpoint: Endpoint, request: FastifyRequest): ListFormat | undefined => {
+  if (endpoint.csv === null) return undefined;
+  const type = responseTypeFor(endpoint, request);
+  if (type === 'text/csv') return 'csv';
+  return type === JSON_TYPE ? 'json' : undefined;
+};
 
 const isBrowsablePage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
   endpoint.method === 'GET' && responseTypeFor(endpoint, request) === HTML_TYPE;
@@ -105,18 +110,16 @@ const send = (
   content: unknown,
   { baseUrl }: ContextDeps,
 ) => {
-  const { status = 200, items } = endpoint.rest;
+  const { status = 200 } = endpoint.rest;
   if (status === 204) return sendNoContent(request, reply, content);
   const type = responseTypeFor(endpoint, request);
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
-  if (type === HTML_TYPE)
-    return sendResultPage(request, reply.code(status), { content, page, writer: items });
+  if (type === HTML_TYPE) return sendResultPage(request, reply.code(status), { content, page });
   if (type === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
-  if (content instanceof JsonStream) return sendListText(request, reply, content);
-  if (items && isPages(content)) return sendPages(request, reply, content, type, items);
+  if (content instanceof ListStream) return sendListStream(request, reply, content, type);
   const text = serialize(content, type, endpoint);
   const etag = responseEtag(endpoint, status, content, text);
   if (etag !== null) {
@@ -130,10 +133,10 @@ const send = (
   return sendText(reply, status, type, text);
 };
 
-const serialize = (content: unknown, type: string, { csv, rest: { items } }: Endpoint): string => {
-  if (csv && type === 'text/csv') return toCsv(Array.isArray(content) ? content : [content], csv);
-  return items && Array.isArray(content) ? toJson(content, items) : JSON.stringify(content);
-};
+const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
+  csv && type === 'text/csv'
+    ? toCsv(Array.isArray(content) ? content : [content], csv)
+    : JSON.stringify(content);
 
 /** The headers of a response to HEAD include the length of the body, which Fastify drops. */
 const sendNotModified = (request: FastifyRequest, reply: FastifyReply, type: string, text: string) =>

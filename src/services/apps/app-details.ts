@@ -59,7 +59,7 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
    */
   listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
     const app = await requireViewableApp(em, actor, appId);
-    const running: PackageInfo = JSON.parse(app.package_info);
+    const running: PackageInfo = app.package_info;
     const versions = await readPage(versionRows(em, app.slug, page.cursor), 'version.id', page);
     const hashes = versions.map(({ sha256 }) => sha256);
     const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);

@@ -26,9 +26,8 @@ export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
       'apps.show_footer',
       'apps.in_maintenance',
       'apps.maintenance_message',
+      'apps.package_info',
     ])
-    // As text: whoever passes it on need not parse it.
-    .select(sql<string>`apps.package_info::text`.as('package_info'))
     .select(clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'))
     .where(appVisibleTo(actor))
     .orderBy('apps.created_at')
@@ -37,7 +36,7 @@ export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
 
 /** Where an app stands among those that an actor sees. */
-export type AppCursor = { createdAt: Date; id: string };
+export type AppCursor = { createdAt: Date | string; id: string };
 
 /** @throws Problem `invalid-input` on `cursor`, which is the id of the app */
 export const appCursorOf = async (em: SqlEntityManager, actor: Actor, cursor: string): Promise<AppCursor> => {

@@ -1,12 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
+import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
-import type { ReadRows } from '../../db/row-cursor.ts';
+import type { ReadTextRows } from '../../db/text-rows.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { listText } from '../access/json-list-stream.ts';
+import { openListStream } from '../access/open-list-stream.ts';
 import { type Audit, type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import {
@@ -17,8 +17,8 @@ import {
   type WindowColumns,
   windowsOf,
 } from '../usage/usage-windows.ts';
-import type { AppTexts } from './app-json.ts';
 import { type AppRow, appCursorOf, appRow, appRows, appsAfter } from './app-rows.ts';
+import { type AppEncoder, openAppList } from './app-stream.ts';
 
 export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
@@ -47,7 +47,7 @@ export type AppChanges = {
 /** `cursor` is the id of the last app of the page before. */
 type AppPart = PageRequest & { cursor?: string | undefined };
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadRows };
+type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadTextRows };
 
 export const createApps = ({ em, clock, audit, readRows }: Deps) => {
   const withUsage = async (
@@ -82,19 +82,19 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     },
 
     /**
-     * All that `list` would answer, as text.
+     * Streams the whole list.
      * @throws Problem as `list`
      */
-    listText: (actor: Actor, cursor: string | undefined, texts: AppTexts): Promise<JsonStream> => {
+    stream: (actor: Actor, cursor: string | undefined, encoder: AppEncoder): Promise<ListStream> => {
       let stale: string[] = [];
-      const prepare = async (reader: Actor) => {
+      const open = async (reader: Actor) => {
         if (stale.length > 0) await refreshStaleWindows(em, stale, clock.now());
         stale = [];
         const today = dayOf(clock.now());
-        const behind = cursor === undefined ? undefined : await appCursorOf(em, reader, cursor);
-        return texts({ em, actor: reader, behind, today }, stale);
+        const after = cursor === undefined ? undefined : await appCursorOf(em, reader, cursor);
+        return openAppList({ em, actor: reader, after, today, encoder, stale });
       };
-      return listText({ em, readRows, actor, prepare });
+      return openListStream({ em, readRows, actor, open });
     },
 
     /** @throws Problem `not-found` */

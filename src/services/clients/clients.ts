@@ -2,18 +2,18 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
-import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
+import type { ListStream } from '../../db/list-stream.ts';
 import { afterCursor, type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
-import { listText } from '../access/json-list-stream.ts';
+import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { type UserColumns, userReading } from '../users/user-json.ts';
 import { type UserFilter, usersMatching } from '../users/user-lists.ts';
 import type { UserRow } from '../users/user-rows.ts';
+import { openUserList, type UserEncoder } from '../users/user-stream.ts';
 
 /** Limit of the database columns. */
 const MAX_LINE_LENGTH = 255;
@@ -89,16 +89,16 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
     readPage(await usersOfClient(em, actor, id, filter), 'users.id', part),
 
   /**
-   * Streams the result of `users` as JSON.
+   * Streams the whole list of `users`.
    * @throws Problem as `users`
    */
-  usersText: (actor: Actor, id: number, filter: UserFilter, columns: UserColumns): Promise<JsonStream> => {
-    const prepare = async (reader: Actor) => {
+  streamUsers: (actor: Actor, id: number, filter: UserFilter, encoder: UserEncoder): Promise<ListStream> => {
+    const open = async (reader: Actor) => {
       requireLister(reader);
       const users = await usersOfClient(em, reader, id, filter);
-      return userReading({ em, actor: reader, users, columns, of: 'memberships' });
+      return openUserList({ em, actor: reader, users, encoder, key: 'memberships' });
     };
-    return listText({ em, readRows, actor, prepare });
+    return openListStream({ em, readRows, actor, open });
   },
 
   /** @throws Problem `invalid-input` on `name`, `site` */

@@ -3,12 +3,6 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
 
-/** Small, so that the first byte of a response is fast. */
-const FIRST_PAGE = 100;
-const LARGEST_PAGE = 1_000;
-/** Target size of a page: entries have 1 to 70 KB. Larger pages survive more garbage collections. */
-const PAGE_CHARACTERS = 128 * 1024;
-
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
 
@@ -18,7 +12,8 @@ export type UsageFilter = {
   since?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
-  cursor?: UsageCursor | undefined;
+  /** The time may be PostgreSQL's text, which keeps microseconds. */
+  cursor?: { occurredAt: Date | string; id: number } | undefined;
 };
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
@@ -38,7 +33,7 @@ export const usageRowsIn = (db: Kysely<Database>, { appId, email, since, until, 
   if (cursor) {
     rows = rows
       // Lets the planner skip partitions, which the row comparison does not.
-      .where('occurred_at', '<=', cursor.occurredAt)
+      .where(sql<boolean>`occurred_at <= ${cursor.occurredAt}`)
       .where(sql<boolean>`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
   }
   return rows;
@@ -76,32 +71,4 @@ export const usagePage = async (
   const last = rows.at(-1);
   const isOver = !last || (rows.length === last.found && last.found < limit);
   return { rows, next: isOver ? null : { occurredAt: last.occurred_at, id: last.id } };
-};
-
-/**
- * Reads all matching entries page by page, and prefetches the next page. It holds no connection between pages, so slow
- * consumers do not occupy any.
- */
-export async function* usagePages(em: SqlEntityManager, filter: UsageFilter): AsyncGenerator<UsageRow[]> {
-  const read = (size: number, cursor?: UsageCursor) =>
-    usagePage(em, { ...filter, cursor }, size, PAGE_CHARACTERS);
-
-  let reading = read(FIRST_PAGE);
-  for (;;) {
-    const { rows, next } = await reading;
-    if (next) {
-      reading = read(nextSize(rows), next);
-      // Awaited by the next iteration, or never if the consumer stops.
-      reading.catch(() => undefined);
-    }
-    if (rows.length > 0) yield rows;
-    if (!next) return;
-  }
-}
-
-/** Estimates how many entries fit: entries beyond the limit are read twice. */
-const nextSize = (rows: readonly UsageRow[]): number => {
-  const characters = rows.reduce((sum, { extra }) => sum + extra.length, 0);
-  const fitting = Math.ceil((rows.length * PAGE_CHARACTERS) / Math.max(characters, 1));
-  return Math.min(fitting, LARGEST_PAGE);
 };

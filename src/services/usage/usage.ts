@@ -1,27 +1,23 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { JsonStream } from '../../db/json-stream/json-stream.ts';
-import type { ReadRows } from '../../db/row-cursor.ts';
+import type { ListStream } from '../../db/list-stream.ts';
+import type { ReadTextRows } from '../../db/text-rows.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
-import { currentDeadline } from '../../lib/deadline.ts';
-import { notFound, Problem } from '../../lib/problems.ts';
+import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { listText } from '../access/json-list-stream.ts';
+import { openListStream } from '../access/open-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import { reloadActor } from '../auth/identity.ts';
 import { readUser } from '../users/user-rows.ts';
-import type { UsageTexts } from './usage-json.ts';
-import { type UsageFilter, type UsageRow, usagePage, usagePages, usageRows } from './usage-pages.ts';
+import { type UsageFilter, type UsageRow, usagePage, usageRows } from './usage-pages.ts';
+import { openUsageList, type UsageEncoder } from './usage-stream.ts';
 
 export const DEFAULT_WINDOW_DAYS = 30;
 
 /** A page for a screen; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
-/** A stream lasts as long as its reader likes. */
-const ASKED_AGAIN_MS = 1_000;
 
 export type UsagePageInput = Omit<UsageFilter, 'appId'> & { limit: number };
 
-type Deps = { em: SqlEntityManager; clock: Clock; readRows: ReadRows };
+type Deps = { em: SqlEntityManager; clock: Clock; readRows: ReadTextRows };
 
 /** Reads the usage log. */
 export const createUsage = ({ em, clock, readRows }: Deps) => {
@@ -29,29 +25,21 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
 
   return {
     /**
-     * The log of an app, newest first.
+     * Streams the log of an app, newest first.
      * @throws Problem `not-found`, `forbidden`
      */
-    listByApp: async (
+    listByApp: (
       actor: Actor,
       appId: string,
       windowDays: number,
-    ): Promise<AsyncIterable<UsageRow[]>> => {
-      await requireViewableApp(em, actor, appId);
-      return whileAllowed(em, actor, appId, usagePages(em, { appId, since: since(windowDays) }));
-    },
-
-    /**
-     * The same as text.
-     * @throws Problem as `ofApp`
-     */
-    ofAppText: (actor: Actor, appId: string, windowDays: number, texts: UsageTexts): Promise<JsonStream> => {
+      encoder: UsageEncoder,
+    ): Promise<ListStream> => {
       const filter = { appId, since: since(windowDays) };
-      const prepare = async (reader: Actor) => {
+      const open = async (reader: Actor) => {
         await requireViewableApp(em, reader, appId);
-        return texts(em, filter);
+        return openUsageList(em, filter, encoder);
       };
-      return listText({ em, readRows, actor, prepare });
+      return openListStream({ em, readRows, actor, open });
     },
 
     /**
@@ -75,59 +63,22 @@ export const createUsage = ({ em, clock, readRows }: Deps) => {
       return row;
     },
 
-    /** @throws Problem `not-found`, `forbidden` */
-    listByUser: async (
-      actor: Actor,
-      email: string,
-      appId: string,
-      windowDays: number,
-    ): Promise<AsyncIterable<UsageRow[]>> => {
-      await readUser(em, actor, email);
-      await requireViewableApp(em, actor, appId);
-      return whileAllowed(em, actor, appId, usagePages(em, { appId, email, since: since(windowDays) }));
-    },
-
     /**
-     * The same as text.
-     * @throws Problem as `ofUser`
+     * Streams what a user did in an app, newest first.
+     * @throws Problem `not-found`, `forbidden`
      */
-    ofUserText: (
+    listByUser: (
       actor: Actor,
       { email, appId, windowDays }: { email: string; appId: string; windowDays: number },
-      texts: UsageTexts,
-    ): Promise<JsonStream> => {
+      encoder: UsageEncoder,
+    ): Promise<ListStream> => {
       const filter = { appId, email, since: since(windowDays) };
-      const prepare = async (reader: Actor) => {
+      const open = async (reader: Actor) => {
         await readUser(em, reader, email);
         await requireViewableApp(em, reader, appId);
-        return texts(em, filter);
+        return openUsageList(em, filter, encoder);
       };
-      return listText({ em, readRows, actor, prepare });
+      return openListStream({ em, readRows, actor, open });
     },
   };
 };
-
-/**
- * Ends with the access of whoever reads: asks for it again from time to time.
- * @throws Problem `unauthenticated`, `not-found`, `forbidden`
- */
-async function* whileAllowed<T>(
-  em: SqlEntityManager,
-  actor: Actor,
-  appId: string,
-  pages: AsyncIterable<T>,
-  deadline = currentDeadline(),
-): AsyncGenerator<T> {
-  let askedAt = performance.now();
-  for await (const page of pages) {
-    if (performance.now() - askedAt > ASKED_AGAIN_MS) {
-      const again = await reloadActor(em, actor);
-      if (!again) throw new Problem('unauthenticated');
-      await requireViewableApp(em, again, appId);
-      askedAt = performance.now();
-    }
-    // A reader takes the rest as slowly as they like.
-    deadline?.lift();
-    yield page;
-  }
-}

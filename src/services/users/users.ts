@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import type { JsonStream } from '../../db/json-stream/json-stream.ts';
 import { tables } from '../../db/kysely.ts';
+import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
-import { listText } from '../access/json-list-stream.ts';
+import { openListStream } from '../access/open-list-stream.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -13,10 +13,10 @@ import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
-import { type UserColumns, userReading } from './user-json.ts';
 import { type UserFilter, usersMatching } from './user-lists.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
+import { openUserList, type UserEncoder } from './user-stream.ts';
 import { updateUser } from './user-update.ts';
 
 export type UserInput = {
@@ -40,17 +40,17 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
     readPage(await visibleUsers(em, actor, filter), 'users.id', part),
 
   /**
-   * All that `list` would answer, as text.
+   * Streams the whole list.
    * @throws Problem as `list`
    */
-  listText: (actor: Actor, filter: AppUserFilter, columns: UserColumns): Promise<JsonStream> => {
-    const of = filter.app === undefined ? 'everything' : 'app_grants';
-    const prepare = async (reader: Actor) => {
+  stream: (actor: Actor, filter: AppUserFilter, encoder: UserEncoder): Promise<ListStream> => {
+    const key = filter.app === undefined ? 'users' : 'app_grants';
+    const open = async (reader: Actor) => {
       requireLister(reader);
       const users = await visibleUsers(em, reader, filter);
-      return userReading({ em, actor: reader, users, columns, of });
+      return openUserList({ em, actor: reader, users, encoder, key });
     };
-    return listText({ em, readRows, actor, prepare });
+    return openListStream({ em, readRows, actor, open });
   },
 
   /** Starts reading a user whom `get` is expected to request. */

@@ -1,0 +1,149 @@
+import { currentDeadline } from '../lib/deadline.ts';
+import type { ReadTextRows, Statement, TextRow } from './text-rows.ts';
+
+/** How the rows of a list become text, such as JSON or CSV. */
+export type RowEncoder<Column extends string = string> = {
+  /** The columns to select, in the order in which `encode` expects them. */
+  columns: readonly Column[];
+  /** The text of a row, whose columns start at `offset`. */
+  encode: (row: TextRow, offset: number) => string;
+  /** The text before the first row, between two rows, and after the last one. */
+  start: string;
+  separator: string;
+  end: string;
+};
+
+/** A list that is read in pages by key, as seen by a user who may see it. */
+export type OpenList = Pick<RowEncoder, 'start' | 'separator' | 'end'> & {
+  /** Selects up to `limit` rows after the last row of the previous page. */
+  statement: (after: TextRow | undefined, limit: PageSize) => Statement;
+  encode: (row: TextRow) => string;
+  /** Whether rows refer to what did not exist when the list was opened. Then it is opened and the page is read again. */
+  isOutdated?: () => boolean;
+};
+
+export type ListChunk = { text: Buffer; isLast: boolean };
+
+/** A list as text, which is the chunks together. */
+export class ListStream {
+  readonly chunks: AsyncIterable<ListChunk>;
+
+  constructor(chunks: AsyncIterable<ListChunk>) {
+    this.chunks = chunks;
+  }
+}
+
+/** Literals, not parameters: PostgreSQL plans for the limit. Each size is a prepared statement. */
+const PAGE_SIZES = [10, 100, 500, 2_000] as const;
+export type PageSize = (typeof PAGE_SIZES)[number];
+/** Rows may have 64 KiB. Most have 1 KiB, and most lists end here. */
+const FIRST_PAGE_SIZE = 100;
+
+const CHUNK_CHARACTERS = 128 * 1024;
+/** The first lists keep one page in memory beyond the page that is being sent; the others read small pages, one at a time. */
+const MAX_READ_AHEAD_LISTS = 8;
+const READ_AHEAD_PAGE_BYTES = 1024 * 1024;
+const SMALL_PAGE_BYTES = 256 * 1024;
+/** How long an answer about the reader's access stays valid. */
+const REOPEN_MS = 1_000;
+
+let openLists = 0;
+
+/**
+ * Reads a list page by page and encodes it. The next page is read while one is sent. No connection is held between pages,
+ * however slow the reader is.
+ *
+ * @param reopen checks the reader's access and opens the list again; called every second while the list is read
+ * @throws what `reopen` throws
+ */
+export async function* streamList(
+  readRows: ReadTextRows,
+  opened: OpenList,
+  reopen: () => Promise<OpenList>,
+): AsyncGenerator<ListChunk> {
+  const deadline = currentDeadline();
+  let list = opened;
+  let openedAt = performance.now();
+
+  const readPage = async (previous: Page | undefined): Promise<Page> => {
+    let isStale = performance.now() - openedAt > REOPEN_MS;
+    for (;;) {
+      if (isStale) {
+        list = await reopen();
+        openedAt = performance.now();
+      }
+      const size = previous ? pageSizeAfter(previous) : FIRST_PAGE_SIZE;
+      const page = new Page(list, previous === undefined);
+      await readRows(list.statement(previous?.last, size), (row) => page.add(row));
+      isStale = list.isOutdated?.() === true;
+      if (isStale) continue;
+      page.end(size);
+      return page;
+    }
+  };
+
+  openLists += 1;
+  try {
+    let next: Promise<Page> | undefined = readPage(undefined);
+    while (next) {
+      const page: Page = await next;
+      // From here on, the time that the list takes is up to its reader.
+      deadline?.lift();
+      const isReadAhead = !page.isLast && openLists <= MAX_READ_AHEAD_LISTS;
+      next = isReadAhead ? readPage(page) : undefined;
+      // The failure is reported when the page is awaited; if the reader leaves before, never.
+      next?.catch(() => undefined);
+      yield* page.chunks;
+      if (!page.isLast) next ??= readPage(page);
+    }
+  } finally {
+    openLists -= 1;
+  }
+}
+
+/** Encodes the rows of a page as they arrive. */
+class Page {
+  readonly chunks: ListChunk[] = [];
+  isLast = false;
+  bytes = 0;
+  rowCount = 0;
+  last: TextRow | undefined;
+  readonly #list: OpenList;
+  #text: string;
+  #separator: string;
+
+  constructor(list: OpenList, isFirst: boolean) {
+    this.#list = list;
+    this.#text = isFirst ? list.start : '';
+    this.#separator = isFirst ? '' : list.separator;
+  }
+
+  add(row: TextRow): void {
+    if (this.#text.length >= CHUNK_CHARACTERS) this.#endChunk();
+    this.#text += this.#separator + this.#list.encode(row);
+    this.#separator = this.#list.separator;
+    this.rowCount += 1;
+    this.last = row;
+  }
+
+  /** @param size the number of rows that were requested: fewer rows are the last ones */
+  end(size: PageSize): void {
+    this.isLast = this.rowCount < size;
+    if (this.isLast) this.#text += this.#list.end;
+    this.#endChunk();
+  }
+
+  #endChunk(): void {
+    const text = Buffer.from(this.#text);
+    this.bytes += text.length;
+    this.chunks.push({ text, isLast: this.isLast });
+    this.#text = '';
+  }
+}
+
+/** The largest page that is expected to fit, judging by the rows before. */
+const pageSizeAfter = ({ bytes, rowCount }: Page): PageSize => {
+  const maxBytes = openLists <= MAX_READ_AHEAD_LISTS ? READ_AHEAD_PAGE_BYTES : SMALL_PAGE_BYTES;
+  const maxRows = (maxBytes / bytes) * rowCount;
+  return PAGE_SIZES.findLast((size) => size <= maxRows) ?? PAGE_SIZES[0];
+};

@@ -1,0 +1,69 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
+import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
+import type { Actor } from '../access/actor.ts';
+import { preparedForViewer } from '../access/viewer-query.ts';
+import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
+import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
+
+type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
+export type AppEncoder = RowEncoder<AppColumn>;
+
+type Options = {
+  em: SqlEntityManager;
+  actor: Actor;
+  after: AppCursor | undefined;
+  /** `YYYY-MM-DD` in UTC */
+  today: string;
+  encoder: AppEncoder;
+  /** Receives the ids of apps whose usage windows end before today: these must be recounted before the list is read. */
+  stale: string[];
+};
+
+/** Selected before the columns of the view: when the app was created, its id, whether its usage windows are stale. */
+const KEY_COLUMNS = 3;
+/** Sorts before all apps. */
+const FIRST: AppCursor = { createdAt: new Date(0), id: '' };
+
+/** Opens the list of apps, ordered by age. */
+export const openAppList = ({ em, actor, after = FIRST, today, encoder, stale }: Options): OpenList => ({
+  ...encoder,
+  statement: (row, limit) => {
+    const cursor = row ? { createdAt: String(row[0]), id: String(row[1]) } : after;
+    return appPage(encoder.columns, limit).bound(em, actor, { ...cursor, today });
+  },
+  encode: (row) => {
+    if (row[2] === 't') stale.push(String(row[1]));
+    return encoder.encode(row, KEY_COLUMNS);
+  },
+  isOutdated: () => stale.length > 0,
+});
+
+type Values = AppCursor & Pick<Options, 'today'>;
+
+const preparePage = (columns: readonly AppColumn[], limit: PageSize) =>
+  preparedForViewer((db, viewer, { createdAt, id, today }: Values) =>
+    appRowsIn(db, viewer)
+      .clearSelect()
+      .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
+      .select(['apps.created_at', 'apps.id as key', sql`usage_windows.day < ${today}::date`.as('is_stale')])
+      .select(columns.map((name) => columnOf(name, viewer).as(`view_${name}`)))
+      .where(isAfterApp({ createdAt, id }))
+      .limit(sql.lit(limit)),
+  );
+
+/** By page size: all formats have the same columns. */
+const pages = new Map<PageSize, ReturnType<typeof preparePage>>();
+
+const appPage = (columns: readonly AppColumn[], limit: PageSize) => {
+  const page = pages.get(limit) ?? preparePage(columns, limit);
+  pages.set(limit, page);
+  return page;
+};
+
+/** Viewers who may not see how much an app is used get no usage at all. */
+const columnOf = (name: AppColumn, viewer: Viewer): RawBuilder<unknown> => {
+  if (name !== 'usage') return sql.ref(`apps.${name}`);
+  return sql`case when ${clientVisibleTo(viewer, sql`apps.client_id`)}
+    then array[actions30, users30, actions60, users60, actions90, users90] end`;
+};
