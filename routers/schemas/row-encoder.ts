@@ -6,7 +6,10 @@ import { Instant } from './fields.ts';
 
 export type ListFormat = 'json' | 'csv';
 
-/** The value of a field from PostgreSQL's text of its column: a plain string, or the JSON of any other value. */
+/**
+ * The value of a field from PostgreSQL's text of its column: a plain string, or the JSON of any other value. The column of an
+ * array has its elements as JSON, or is null.
+ */
 export type ColumnReader = (column: string | null, row: TextRow) => string | null;
 
 /**
@@ -27,47 +30,43 @@ export const createRowEncoder = <Shape extends z.ZodRawShape>(
     : { columns, encode: csvEncoder(fields), start: header, separator: '', end: '' };
 };
 
-type Field = { key: string; isString: boolean; isNullable: boolean; read: ColumnReader };
+type Field = { name: string; read: ColumnReader; isString: boolean; isNullable: boolean };
 
 const createField = (name: string, schema: unknown, read: ColumnReader | undefined): Field => {
   const isNullable = schema instanceof z.ZodNullable;
   const type: unknown = isNullable ? schema.unwrap() : schema;
-  return {
-    key: `${JSON.stringify(name)}:`,
-    isString: type instanceof z.ZodString || type === Instant,
-    isNullable,
-    read: read ?? readerOf(type),
-  };
+  const isString = type instanceof z.ZodString || type === Instant;
+  return { name, read: read ?? readerOf(type), isString, isNullable };
 };
 
 const readerOf = (type: unknown): ColumnReader => {
   if (type === Instant) return (text) => text && isoInstant(text);
   if (type instanceof z.ZodBoolean) return (text) => text && (text === 't' ? 'true' : 'false');
-  // An array of numbers: `{1,2}`.
-  if (type instanceof z.ZodArray) return (text) => text && `[${text.slice(1, -1)}]`;
+  if (type instanceof z.ZodArray) return (elements) => `[${elements ?? ''}]`;
   return (text) => text;
 };
 
-const jsonEncoder =
-  (fields: readonly Field[]): RowEncoder['encode'] =>
-  (row, offset) => {
-    let json = '{';
-    for (const [index, { key, isString, read, ...field }] of fields.entries()) {
+const jsonEncoder = (fields: readonly Field[]): RowEncoder['encode'] => {
+  const keys = fields.map(({ name }, index) => `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  return (row, offset) => {
+    let json = '';
+    let index = 0;
+    for (const { name, read, isString, isNullable } of fields) {
       const value = read(row[offset + index] ?? null, row);
-      if (value === null) requireNullable(field, key);
-      json += `${index === 0 ? '' : ','}${key}${isString && value !== null ? jsonString(value) : value}`;
+      if (value === null && !isNullable)
+        throw new TypeError(`${name} is null, which its schema does not allow`);
+      json += keys[index];
+      json += isString && value !== null ? jsonString(value) : value;
+      index += 1;
     }
     return `${json}}`;
   };
+};
 
 const csvEncoder =
   (fields: readonly Field[]): RowEncoder['encode'] =>
   (row, offset) =>
     csvLine(fields.map(({ read }, index) => read(row[offset + index] ?? null, row) ?? ''));
-
-const requireNullable = ({ isNullable }: Pick<Field, 'isNullable'>, key: string): void => {
-  if (!isNullable) throw new TypeError(`${key} is null, which its schema does not allow`);
-};
 
 const TO_ESCAPE = /["\\]|[^ -\uffff]/;
 

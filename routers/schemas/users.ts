@@ -70,21 +70,16 @@ export const clientUserView = (user: UserRow, baseUrl: string): z.input<typeof C
 });
 
 /** The rows of a list start with the user's id, then the view's columns: its first is the email. */
-const [ID, EMAIL] = [0, 1];
+const EMAIL = 1;
 
-const readers = (baseUrl: string, encodeApps: Parameters<UserEncoder>[0]) => ({
+const avatarReader = (baseUrl: string) => ({
   profile_avatar: (avatar: string | null, row: TextRow) => avatar ?? avatarOf(row[EMAIL] ?? '', baseUrl),
-  apps: (ids: string | null, row: TextRow) => encodeApps(ids, row[ID] ?? null),
 });
 
 /** As `userView`. */
-export const userEncoder =
-  (format: ListFormat, baseUrl: string): UserEncoder =>
-  (encodeApps) =>
-    createRowEncoder(UserView, format, readers(baseUrl, encodeApps));
+export const userEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
+  createRowEncoder(UserView, format, avatarReader(baseUrl));
 
 /** As `clientUserView`. */
-export const clientUserEncoder =
-  (format: ListFormat, baseUrl: string): UserEncoder =>
-  (encodeApps) =>
-    createRowEncoder(ClientUserView, format, readers(baseUrl, encodeApps));
+export const clientUserEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
+  createRowEncoder(ClientUserView, format, avatarReader(baseUrl));

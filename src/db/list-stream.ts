@@ -39,7 +39,9 @@ export type PageSize = (typeof PAGE_SIZES)[number];
 /** Rows may have 64 KiB. Most have 1 KiB, and most lists end here. */
 const FIRST_PAGE_SIZE = 100;
 
-const CHUNK_CHARACTERS = 128 * 1024;
+const CHUNK_BYTES = 128 * 1024;
+/** UTF-8 of one UTF-16 unit. */
+const MAX_UNIT_BYTES = 3;
 /** The first lists keep one page in memory beyond the page that is being sent; the others read small pages, one at a time. */
 const MAX_READ_AHEAD_LISTS = 8;
 const READ_AHEAD_PAGE_BYTES = 1024 * 1024;
@@ -101,7 +103,7 @@ export async function* streamList(
   }
 }
 
-/** Encodes the rows of a page as they arrive. */
+/** Encodes the rows of a page as they arrive. Each is copied at once, so that its strings die young. */
 class Page {
   readonly chunks: ListChunk[] = [];
   isLast = false;
@@ -109,19 +111,19 @@ class Page {
   rowCount = 0;
   last: TextRow | undefined;
   readonly #list: OpenList;
-  #text: string;
-  #separator: string;
+  #prefix: string;
+  #buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  #length = 0;
 
   constructor(list: OpenList, isFirst: boolean) {
     this.#list = list;
-    this.#text = isFirst ? list.start : '';
-    this.#separator = isFirst ? '' : list.separator;
+    this.#prefix = isFirst ? '' : list.separator;
+    if (isFirst) this.#write(list.start);
   }
 
   add(row: TextRow): void {
-    if (this.#text.length >= CHUNK_CHARACTERS) this.#endChunk();
-    this.#text += this.#separator + this.#list.encode(row);
-    this.#separator = this.#list.separator;
+    this.#write(this.#prefix + this.#list.encode(row));
+    this.#prefix = this.#list.separator;
     this.rowCount += 1;
     this.last = row;
   }
@@ -129,15 +131,23 @@ class Page {
   /** @param size the number of rows that were requested: fewer rows are the last ones */
   end(size: PageSize): void {
     this.isLast = this.rowCount < size;
-    if (this.isLast) this.#text += this.#list.end;
+    if (this.isLast) this.#write(this.#list.end);
     this.#endChunk();
   }
 
+  #write(text: string): void {
+    const maxBytes = text.length * MAX_UNIT_BYTES;
+    if (this.#length + maxBytes > this.#buffer.length) {
+      if (this.#length > 0) this.#endChunk();
+      this.#buffer = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, maxBytes));
+    }
+    this.#length += this.#buffer.write(text, this.#length);
+  }
+
   #endChunk(): void {
-    const text = Buffer.from(this.#text);
-    this.bytes += text.length;
-    this.chunks.push({ text, isLast: this.isLast });
-    this.#text = '';
+    this.chunks.push({ text: this.#buffer.subarray(0, this.#length), isLast: this.isLast });
+    this.bytes += this.#length;
+    this.#length = 0;
   }
 }
 

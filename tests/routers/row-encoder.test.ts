@@ -21,7 +21,7 @@ const View = z.object({
 
 encoders('return the bytes that JSON.stringify returns for the view', () => {
   const { columns, encode } = createRowEncoder(View, 'json');
-  const row = ['skipped', 'A"b', null, 't', '-7', '{1,2}', '{"a":{}}', '2026-11-21 10:20:30.5+00', null];
+  const row = ['skipped', 'A"b', null, 't', '-7', '1,2', '{"a":{}}', '2026-11-21 10:20:30.5+00', null];
 
   assert.equal(columns, Object.keys(View.shape));
   assert.is(
@@ -41,7 +41,7 @@ encoders('return the bytes that JSON.stringify returns for the view', () => {
 
 encoders('write the fields of the view as CSV, with empty cells for null', () => {
   const { start, encode, separator, end } = createRowEncoder(View, 'csv');
-  const row = ['=A"b', null, 't', '-7', '{1,2}', '{"a":{}}', '2026-11-21 10:20:30.5+00', null];
+  const row = ['=A"b', null, 't', '-7', '1,2', '{"a":{}}', '2026-11-21 10:20:30.5+00', null];
 
   assert.is(start, 'name,note,is_active,count,clients,extra,joined,left\r\n');
   assert.is(encode(row, 0), `"'=A""b",,true,'-7,"[1,2]","{""a"":{}}",2026-11-21T10:20:30.500Z,\r\n`);
@@ -59,7 +59,7 @@ encoders('refuse null in a field that the view does not allow to be null', () =>
   const { encode } = createRowEncoder(View.pick({ note: true, name: true }), 'json');
 
   assert.is(encode([null, 'Ada'], 0), '{"note":null,"name":"Ada"}');
-  assert.throws(() => encode(['A note', null], 0), /"name": is null/);
+  assert.throws(() => encode(['A note', null], 0), /name is null/);
 });
 
 encoders('quote any text as JSON.stringify does', () => {

@@ -3,7 +3,6 @@ import { type Actor, canViewAll } from './actor.ts';
 
 /**
  * The visibility policy: SQL conditions on what a viewer may see and change. Every list and every single read uses them.
- * One rule is repeated in TypeScript: `users/visible-apps.ts` shows viewers all of their own apps in streamed lists.
  */
 export type Viewer = Pick<Actor, 'id' | 'isSuperuser' | 'isStaff' | 'adminOf'>;
 export type Manager = Pick<Actor, 'isSuperuser' | 'adminOf'>;

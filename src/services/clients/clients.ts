@@ -96,7 +96,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
     const open = async (reader: Actor) => {
       requireLister(reader);
       const users = await usersOfClient(em, reader, id, filter);
-      return openUserList({ em, actor: reader, users, encoder, key: 'memberships' });
+      return openUserList({ viewer: reader, users, encoder, key: 'memberships' });
     };
     return openListStream({ em, readRows, actor, open });
   },

@@ -48,7 +48,7 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
     const open = async (reader: Actor) => {
       requireLister(reader);
       const users = await visibleUsers(em, reader, filter);
-      return openUserList({ em, actor: reader, users, encoder, key });
+      return openUserList({ viewer: reader, users, encoder, key });
     };
     return openListStream({ em, readRows, actor, open });
   },
