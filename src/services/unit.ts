@@ -4,7 +4,7 @@ import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Read } from '../db/batched-reads.ts';
 import type { Transact } from '../db/pipelined-transaction.ts';
-import type { ReadRows } from '../db/row-cursor.ts';
+import type { ReadTextRows } from '../db/text-rows.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -47,7 +47,7 @@ export type ServiceDeps = {
   usageWriteLimiter: UsageWriteLimiter;
   environment: Environment;
   responseEncryption: ResponseEncryption;
-  readRows: ReadRows;
+  readRows: ReadTextRows;
   transact: Transact;
   /** Serializes requests with the same idempotency key. */
   keyedMutex: KeyedMutex;
