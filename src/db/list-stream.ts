@@ -34,15 +34,18 @@ export class ListStream {
 }
 
 /** Literals, not parameters: PostgreSQL plans for the limit. Each size is a prepared statement. */
-const PAGE_SIZES = [10, 100, 500, 2_000] as const;
+const PAGE_SIZES = [10, 50, 250, 1_000, 2_000] as const;
 export type PageSize = (typeof PAGE_SIZES)[number];
-/** Rows may have 64 KiB. Most have 1 KiB, and most lists end here. */
-const FIRST_PAGE_SIZE = 100;
+/** Most lists end here. */
+const FIRST_PAGE_SIZE = 250;
 
 const CHUNK_BYTES = 128 * 1024;
 /** UTF-8 of one UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
-/** The first lists keep one page in memory beyond the page that is being sent; the others read small pages, one at a time. */
+/**
+ * The first lists keep one page in memory beyond the page that is being sent; the others read small pages, one at a time. Rows
+ * that exceed the size of a page are discarded and read again.
+ */
 const MAX_READ_AHEAD_LISTS = 8;
 const READ_AHEAD_PAGE_BYTES = 1024 * 1024;
 const SMALL_PAGE_BYTES = 256 * 1024;
@@ -111,6 +114,8 @@ class Page {
   rowCount = 0;
   last: TextRow | undefined;
   readonly #list: OpenList;
+  readonly #maxBytes = maxPageBytes();
+  #isCut = false;
   #prefix: string;
   #buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   #length = 0;
@@ -122,6 +127,8 @@ class Page {
   }
 
   add(row: TextRow): void {
+    this.#isCut ||= this.bytes + this.#length >= this.#maxBytes;
+    if (this.#isCut) return;
     this.#write(this.#prefix + this.#list.encode(row));
     this.#prefix = this.#list.separator;
     this.rowCount += 1;
@@ -130,7 +137,7 @@ class Page {
 
   /** @param size the number of rows that were requested: fewer rows are the last ones */
   end(size: PageSize): void {
-    this.isLast = this.rowCount < size;
+    this.isLast = !this.#isCut && this.rowCount < size;
     if (this.isLast) this.#write(this.#list.end);
     this.#endChunk();
   }
@@ -153,7 +160,9 @@ class Page {
 
 /** The largest page that is expected to fit, judging by the rows before. */
 const pageSizeAfter = ({ bytes, rowCount }: Page): PageSize => {
-  const maxBytes = openLists <= MAX_READ_AHEAD_LISTS ? READ_AHEAD_PAGE_BYTES : SMALL_PAGE_BYTES;
-  const maxRows = (maxBytes / bytes) * rowCount;
+  const maxRows = (maxPageBytes() / bytes) * rowCount;
   return PAGE_SIZES.findLast((size) => size <= maxRows) ?? PAGE_SIZES[0];
 };
+
+const maxPageBytes = (): number =>
+  openLists <= MAX_READ_AHEAD_LISTS ? READ_AHEAD_PAGE_BYTES : SMALL_PAGE_BYTES;

@@ -42,7 +42,7 @@ for (const [name, bytesOf] of Object.entries({
   'of mixed sizes': (n: number) => (n % 97) ** 2,
 })) {
   streams(`returns each row once and in order: rows that are ${name}`, async () => {
-    for (const total of [0, 1, 100, 101, TOTAL]) {
+    for (const total of [0, 1, 250, 251, TOTAL]) {
       const chunks = await collect(streamList(numbersUpTo(total), listOf(bytesOf), cannotReopen));
 
       assert.equal(numbersOf(chunks), upTo(total));
@@ -96,8 +96,19 @@ streams('asks for fewer rows where rows are large', async () => {
     ),
   );
 
-  assert.equal(small?.slice(0, 2), [100, 2_000]);
-  assert.equal(large?.slice(0, 2), [100, 10]);
+  assert.equal(small?.slice(0, 2), [250, 2_000]);
+  assert.equal(large?.slice(0, 2), [250, 10]);
+});
+
+streams('limits the bytes of a page, and reads the rows beyond again', async () => {
+  const pages: number[] = [];
+  const rowBytes = 64 * 1024;
+  const list = listOf(() => rowBytes);
+  const chunks = await collect(streamList(numbersUpTo(250, pages), list, cannotReopen));
+
+  assert.equal(numbersOf(chunks), upTo(250));
+  const inFirstPage = 250 - 10 * (pages.length - 1);
+  assert.ok(inFirstPage * rowBytes <= 1.2 * 1024 * 1024, `${inFirstPage} rows`);
 });
 
 streams('reads one page ahead, and only for the first eight lists', async () => {
