@@ -1,4 +1,4 @@
-import type { DescriptionsOf } from './types.ts';
+import type { DescriptionsOf } from './index.ts';
 
 export const sites: DescriptionsOf<'sites'> = {
   list: { summary: 'List sites' },

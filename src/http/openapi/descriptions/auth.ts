@@ -1,4 +1,4 @@
-import type { DescriptionsOf } from './types.ts';
+import type { DescriptionsOf } from './index.ts';
 
 const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
 const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';

@@ -1,8 +1,25 @@
+import type { AppRouter } from '../../../../routers/index.ts';
+import type { ProblemCode } from '../../../lib/problems.ts';
 import { audit, branding, clients, environment, mail, sites } from './administration.ts';
 import { appPackages, apps, savedFilters, usage } from './apps.ts';
 import { passwords, sessions, tokens } from './auth.ts';
-import type { AllDescriptions, Description } from './types.ts';
 import { invitations, roles, users } from './users.ts';
+
+/** What the document says about an operation that its schemas do not. */
+type Description = {
+  /** A short phrase without a full stop. */
+  summary: string;
+  /** Markdown. */
+  description?: string;
+  /** Problems beyond those that follow from its path, body and required role. */
+  problems?: readonly ProblemCode[];
+};
+
+type Procedures = AppRouter['_def']['record'];
+
+/** One description for each procedure of a router. */
+export type DescriptionsOf<R extends keyof Procedures> = Record<keyof Procedures[R], Description>;
+type AllDescriptions = { [R in keyof Procedures]: DescriptionsOf<R> };
 
 const DESCRIPTIONS = {
   ...{ tokens, sessions, passwords, users, roles, invitations, sites, clients, branding, environment },

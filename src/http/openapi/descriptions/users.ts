@@ -1,5 +1,5 @@
 import { RECENT_PASSWORD } from './auth.ts';
-import type { DescriptionsOf } from './types.ts';
+import type { DescriptionsOf } from './index.ts';
 
 export const users: DescriptionsOf<'users'> = {
   list: {
