@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
-import { ACME, ADA } from '../../support/test-app.ts';
+import { ACME, ADA, GRACE } from '../../support/test-app.ts';
 
 const claims = appSuite('claims of due mails');
 
@@ -108,6 +108,22 @@ claims('do not count mails that were obsolete and not sent', async ({ app }) => 
   assert.equal(await outbox.claim(5), { mails: [], found: 5 });
   const emails = await invite(app, 5);
   assert.equal(recipientsOf(await outbox.claim(5)).sort(), emails.sort());
+});
+
+claims('are not expected of mails that were sent or refused', async ({ app }) => {
+  const outbox = outboxOf(app);
+  await invite(app, 2);
+  for (const email of [ADA, GRACE]) await app.as(null).passwords.requestReset({ email });
+  const { mails } = await outbox.claim(4);
+  const refused = { outcome: 'refused', reason: 'No such mailbox.' } as const;
+
+  // One of each kind is sent and the other refused.
+  for (const [index, mail] of mails.toSorted((a, b) => a.kind.localeCompare(b.kind)).entries())
+    await outbox.recordDelivery(mail, index % 2 === 0 ? { outcome: 'taken' } : refused);
+
+  assert.is(mails.filter(({ kind }) => kind === 'invitation').length, 2);
+  assert.is(mails.length, 4);
+  assert.is(await outbox.msUntilDue(), null);
 });
 
 claims('can be released without effect', async ({ app }) => {
