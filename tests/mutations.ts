@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { addAbortListener, once } from 'node:events';
 import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 
@@ -20,8 +20,7 @@ const { count, seed, only } = parseArgs({
 }).values;
 
 const PROJECT = join(import.meta.dirname, '..');
-const isCopied = (path: string) =>
-  !/^\/(\.git|\.steward|node_modules|dist)(\/|$)/.test(path.slice(PROJECT.length));
+const NOT_COPIED = /^(\.git|\.steward|node_modules|dist)(\/|$)/;
 /** Comments, imports and types, whose changes no test can see. */
 const SKIPPED = /^\s*(\*|\/\/|\/\*|import |export type |type )/;
 
@@ -82,7 +81,8 @@ const findMutants = async (file: string) => {
 };
 
 try {
-  await cp(PROJECT, copy, { recursive: true, filter: isCopied });
+  const filter = (path: string) => !NOT_COPIED.test(relative(PROJECT, path));
+  await cp(PROJECT, copy, { recursive: true, filter });
   await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
   const failure = await detect();
   if (failure) throw new Error(`The checks fail without a mutation.\n${failure}`);
@@ -100,10 +100,8 @@ try {
 
     survivors += reason ? 0 : 1;
     // The reason shows whether the mutant was detected or the machine was too slow for a time limit.
-    const reasons = (reason ?? 'SURVIVED').split('\n').slice(0, 6);
-    console.log(
-      [`${file}:${line + 1}`, `- ${before.trim()}`, `+ ${after.trim()}`, ...reasons].join('\n    '),
-    );
+    const lines = [`${file}:${line + 1}`, `- ${before.trim()}`, `+ ${after.trim()}`, reason ?? 'SURVIVED'];
+    console.log(lines.join('\n').split('\n', 9).join('\n    '));
   }
   console.log(`${survivors} of ${count} mutants survived.`);
 } finally {
