@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { currentDeadline } from '../src/lib/deadline.ts';
 import {
   AppStackView,
   AppStatusView,
@@ -19,6 +20,7 @@ import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProce
 
 const Html = Text(100_000);
 const tags = ['Apps'];
+const packageTags = ['App fetch and load'];
 
 export const appsRouter = router({
   list: protectedProcedure
@@ -80,7 +82,7 @@ export const appsRouter = router({
   /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure
     .meta({
-      openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: ['App fetch and load'] },
+      openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: packageTags },
       rest: { extension: true },
     })
     .input(AppVersionInput)
@@ -116,4 +118,34 @@ export const appsRouter = router({
     .mutation(async ({ ctx, input: { app_id: id, ...changes } }) =>
       appView(await ctx.services.apps.update(ctx.actor, id, changes)),
     ),
+});
+
+export const appPackagesRouter = router({
+  fetch: staffProcedure
+    .meta({
+      openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags: packageTags },
+      rest: { handlesIdempotency: true },
+    })
+    .input(AppVersionInput)
+    .output(MessageView)
+    .mutation(async ({ ctx, input }) => {
+      // The download may take longer than a request.
+      currentDeadline()?.lift();
+      const { slug, version } = await ctx.services.appPackages.fetch(
+        ctx.actor,
+        input.app_slug,
+        input.app_version,
+        ctx.idempotencyKey(),
+      );
+      return { message: `Loaded ${slug} version ${version}` };
+    }),
+
+  load: staffProcedure
+    .meta({
+      openapi: { method: 'POST', path: '/app/load/{app_slug}/', tags: packageTags },
+      rest: { status: 204 },
+    })
+    .input(AppVersionInput.pick({ app_slug: true }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),
 });

@@ -1,5 +1,4 @@
-import { appPackagesRouter } from './app-packages.ts';
-import { appsRouter } from './apps.ts';
+import { appPackagesRouter, appsRouter } from './apps.ts';
 import { auditRouter } from './audit.ts';
 import { clientsRouter } from './clients.ts';
 import { invitationsRouter } from './invitations.ts';

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { AuditView } from '../../../routers/audit.ts';
+import { SavedFilterView } from '../../../routers/saved-filters.ts';
 import {
   AppStackView,
   AppStatusView,
@@ -6,7 +8,6 @@ import {
   AppVersionView,
   AppView,
 } from '../../../routers/schemas/apps.ts';
-import { AuditView } from '../../../routers/schemas/audit.ts';
 import { ClientView } from '../../../routers/schemas/clients.ts';
 import {
   ClientInvitationView,
@@ -15,7 +16,6 @@ import {
   InvitationView,
 } from '../../../routers/schemas/invitations.ts';
 import { MailDetailsView, MailView } from '../../../routers/schemas/mail.ts';
-import { SavedFilterView } from '../../../routers/schemas/saved-filters.ts';
 import { UsageDayView, UsageEntryView } from '../../../routers/schemas/usage.ts';
 import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
 import { SessionView } from '../../../routers/sessions.ts';

@@ -8,7 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
-/** Apps as an actor sees them, by age; `shows_usage` tells whether they may see how much it is used. */
+/** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
 export const appRows = (em: SqlEntityManager, actor: Actor) => appRowsIn(tables(em), actor);
 
 export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
@@ -35,7 +35,6 @@ export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
 
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
 
-/** Where an app stands among those that an actor sees. */
 export type AppCursor = { createdAt: Date | string; id: string };
 
 /** @throws Problem `invalid-input` on `cursor`, which is the id of the app */

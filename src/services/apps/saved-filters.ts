@@ -10,25 +10,25 @@ import type { Audit, AuditAction } from '../audit/audit.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
-/** `cursor` is the hash of the last filter of the page before. */
-type FilterPart = PageRequest & { cursor?: string | undefined };
+/** `cursor` is the hash of the last filter of the previous page. */
+type FilterPageRequest = PageRequest & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
 
-/** Of one user. */
+/** Per user. */
 const MAX_FILTERS = 1_000;
 
-/** Everything here is about the actor's own filters: those of others do not exist. */
+/** Reads and changes the actor's own filters; those of other users are not found. */
 export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `cursor` */
-  list: async (actor: Actor, part: FilterPart): Promise<SavedFilterRow[]> =>
+  list: async (actor: Actor, part: FilterPageRequest): Promise<SavedFilterRow[]> =>
     readPage(await filtersAfter(em, actor, part.cursor), 'saved_filters.id', part),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
    * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
    */
-  listByStack: async (actor: Actor, stackId: string, part: FilterPart): Promise<SavedFilterRow[]> => {
+  listByStack: async (actor: Actor, stackId: string, part: FilterPageRequest): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
     const afterCursorRows = await filtersAfter(em, actor, part.cursor);
     const rows = await readPage(
@@ -47,9 +47,9 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      // Parallel requests count one after another.
+      // Serializes the count of concurrent requests.
       await tables(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
-      await refuseFaults(tx, actor, input);
+      await requireValidInput(tx, actor, input);
       const now = clock.now();
       await tables(tx)
         .insertInto('saved_filters')
@@ -71,7 +71,7 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
         .forNoKeyUpdate('saved_filters')
         .executeTakeFirst();
       if (!before) throw notFound('saved filter');
-      await refuseFaults(tx, actor, input, before);
+      await requireValidInput(tx, actor, input, before);
       await tables(tx)
         .updateTable('saved_filters')
         .set({ ...input, modified: clock.now() })
@@ -127,7 +127,7 @@ const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Prom
   return row;
 };
 
-/** Whether a stack is of an app that the actor sees, and is offered by it or is the present one of the filter. */
+/** Whether the actor may see the stack's app, and the app offers the stack or the filter already uses it. */
 const isUsableStack = async (
   em: SqlEntityManager,
   actor: Actor,
@@ -153,8 +153,8 @@ const countFilters = async (em: SqlEntityManager, actor: Actor): Promise<number>
   return count;
 };
 
-/** The unique constraint has the last word on the hash; this one says all there is to say at once. */
-const refuseFaults = async (
+/** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
+const requireValidInput = async (
   em: SqlEntityManager,
   actor: Actor,
   input: SavedFilterInput,

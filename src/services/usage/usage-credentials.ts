@@ -23,7 +23,7 @@ type Search = { found: Found[]; meta: unknown };
 
 /**
  * Finds credentials in free-form data: by the keys of objects at any depth, and within a request also by the names in lists
- * and strings of headers. Returns null if there are none. The depth must be bounded, and `request.META` validated.
+ * and strings of headers. Returns null without findings. The depth must be bounded, and `request.META` validated.
  */
 export const credentialFaults = (extra: Record<string, unknown>): FieldErrors | null => {
   const found: Found[] = [];

@@ -1,9 +1,9 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 
-/** Of the pool's ten connections: whoever writes usage leaves the others to everybody else. */
+/** Of the ten connections of the pool; the others stay free for other requests. */
 const MAX_CONCURRENT_WRITES = 4;
-/** Entries that wait to be written. They are in memory, some KB each. */
+/** Entries in memory that wait to be written, some KB each. */
 const MAX_WAITING_ENTRIES = 100_000;
 
 const TOO_MUCH = { detail: 'Too much usage is being written at the moment. Send it again shortly.' };
@@ -11,8 +11,8 @@ const TOO_MUCH = { detail: 'Too much usage is being written at the moment. Send 
 export type UsageWriteLimiter = ReturnType<typeof createUsageWriteLimiter>;
 
 /**
- * Lets those who write usage of one app in one by one, and few of them all in all. They would wait for each other in the
- * database anyway, each with a connection: one busy app, or one whose rollups are counted anew, would take all of them.
+ * Limits concurrent writes of usage: one per app, a few in all. Without it, writers of a busy app, or of an app whose rollups
+ * are rebuilt, would wait for its lock and occupy all connections.
  */
 export const createUsageWriteLimiter = () => {
   const all = pLimit(MAX_CONCURRENT_WRITES);
