@@ -57,6 +57,23 @@ named('are not deleted by logins', async ({ app }) => {
   assert.is((await sites(app, token)).statusCode, 200);
 });
 
+named('do not count as used when another token is used', async ({ app }) => {
+  const used = await app.as(ADA).tokens.createNamed({ name: 'used' });
+  const { id } = await app.as(ADA).tokens.createNamed({ name: 'unused' });
+  const before = app.clock.now().getTime();
+  app.clock.advance(5 * 60_000);
+
+  await sites(app, used.token);
+
+  const row = await app
+    .db()
+    .selectFrom('api_tokens')
+    .select('last_used')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  assert.is(row?.last_used.getTime(), before);
+});
+
 named('can be revoked only by their owner', async ({ app }) => {
   const { token, id } = await app.as(ADA).tokens.createNamed({ name: 'revoked' });
 
