@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
-import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const recent = appSuite('recent password');
 
@@ -117,5 +118,16 @@ recent('is throttled like a login', async ({ app }) => {
   assert.is(right.statusCode, 429);
   assert.ok(right.headers['retry-after']);
 });
+
+recent(
+  'is not confirmed by a credential that was revoked while the password was verified',
+  async ({ app }) => {
+    const actor = await app.openServices().identity.findByToken(await app.tokenOf(STAFF));
+    if (!actor) return assert.unreachable();
+    await app.as(ROOT).sessions.revokeAll({ email: STAFF });
+
+    await rejectsWith(app.openServices().sessions.confirm(actor, DEMO_PASSWORD, null), 'unauthenticated');
+  },
+);
 
 recent.run();

@@ -1,0 +1,40 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openDatabase } from '../../../src/db/database.ts';
+import { tables } from '../../../src/db/kysely.ts';
+import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { bootstrap } from '../../../src/services/users/bootstrap.ts';
+import { NOON } from '../../support/test-clock.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+
+const bootstrapping = suite('bootstrap');
+
+bootstrapping('records the site, client and superuser, and does nothing the next time', async () => {
+  const database = await createTestDatabase();
+  const orm = await openDatabase(database.connection);
+  const start = () =>
+    bootstrap(
+      orm.em.fork(),
+      { domain: 'steward.test', adminEmail: 'root@steward.test', now: NOON },
+      createAudit(NO_ORIGIN, { now: () => NOON }),
+      async () => 'no hash',
+    );
+
+  const created = [await start(), await start()];
+  const entries = await tables(orm.em.fork())
+    .selectFrom('audit_entries')
+    .select(['action', 'target'])
+    .orderBy('id')
+    .execute();
+  await orm.close(true);
+  await database.drop();
+
+  assert.equal(created, [true, false]);
+  assert.equal(entries, [
+    { action: 'site.create', target: 'steward.test' },
+    { action: 'client.create', target: 'My organization' },
+    { action: 'user.make-superuser', target: 'root@steward.test' },
+  ]);
+});
+
+bootstrapping.run();
