@@ -6,6 +6,7 @@ import { migrations } from './migrations/index.ts';
 import type { Connection } from './src/config/connection.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
 import { sessionOptions } from './src/config/session-settings.ts';
+import { pooledClientClass } from './src/db/pooled-client.ts';
 import { checkReadOnly } from './src/db/read-only.ts';
 import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/db/single-client.ts';
 
@@ -32,8 +33,15 @@ const types = {
   },
 };
 
-/** @param warn gets what the driver has to report, such as a connection that the server dropped */
-export const ormConfig = (connection: Connection, warn: (line: string) => void = () => {}) =>
+/**
+ * @param warn gets what the driver has to report, such as a connection that the server dropped
+ * @param limitMs the time limit of a query; null: none
+ */
+export const ormConfig = (
+  connection: Connection,
+  warn: (line: string) => void = () => {},
+  limitMs: number | null = QUERY_TIMEOUT_MS,
+) =>
   defineConfig({
     entities,
     extensions: [Migrator],
@@ -45,7 +53,10 @@ export const ormConfig = (connection: Connection, warn: (line: string) => void =
     pool: { min: 0, max: connection.poolSize ?? DEFAULT_POOL_SIZE },
     driverOptions: {
       types,
-      Client: clientClassOf(connection),
+      Client: pooledClientClass(clientClassOf(connection), {
+        limitMs,
+        preparesStatements: connection.preparesStatements,
+      }),
       onConnect: checkReadOnly,
       maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
       ssl: false,

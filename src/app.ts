@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { QUERY_TIMEOUT_MS } from '../mikro-orm.config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { Argon2Cost } from './adapters/hashing/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/hashing/common-passwords.ts';
@@ -7,11 +6,10 @@ import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import { openPackageStore } from './adapters/package-store/open-package-store.ts';
 import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
-import { createReads } from './db/batched-reads.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { watchDiskSpace } from './db/disk-full.ts';
-import { createTransactions } from './db/pipelined-transaction.ts';
+import { createRead, createTransact } from './db/pipeline.ts';
 import { warnOfLostSettings } from './db/session-parameters.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
 import { createTextRowReader } from './db/text-rows.ts';
@@ -55,8 +53,6 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** For all database work of a request. */
 const DEADLINE_MS = 10_000;
-/** For batched reads. */
-const READ_TIMEOUT_MS = 10_000;
 /** Below the usual timeouts of health probes. */
 const READY_TIMEOUT_MS = 2_500;
 
@@ -67,12 +63,12 @@ export const createApp = async (deps: AppDeps) => {
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
   const pool = await orm.em.getConnection().getNativeClient();
-  const pipelineOptions = { limitMs: QUERY_TIMEOUT_MS, preparesStatements: connection.preparesStatements };
   const databaseClock = await createDatabaseClock(pool);
   const { clock = databaseClock } = deps;
   const disk = watchDiskSpace(pool);
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
-  const read = createReads(pool, { ...pipelineOptions, limitMs: READ_TIMEOUT_MS });
+  const transact = createTransact(pool);
+  const read = createRead(transact);
   const links = createSignedLinks({ secretKey, baseUrl: config.baseUrl });
   const mail = await createMailModule({ config, connection, em: orm.em, links, clock, logger });
   const serviceDeps = {
@@ -99,8 +95,8 @@ export const createApp = async (deps: AppDeps) => {
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     responseEncryption: createResponseEncryption(secretKey),
     keyedMutex: createKeyedMutex(),
-    readRows: createTextRowReader(pool, pipelineOptions),
-    transact: createTransactions(pool, pipelineOptions),
+    readRows: createTextRowReader(pool, connection.preparesStatements),
+    transact,
   };
   const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
   const inTransaction: InTransaction = (origin, work) =>

@@ -136,7 +136,7 @@ export const send = async (
   const response = await fetch(url + path, {
     method,
     headers: Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
-    body: body === undefined ? null : fillUniqueTokens(body),
+    body: body ?? null,
   });
   if (response.status !== 200) {
     throw new Error(`${method} ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);

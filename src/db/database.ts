@@ -6,10 +6,8 @@ import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { IncompatibleDatabase } from './database-errors.ts';
 import { boundConnects, discardIdleAfterLoss, releaseLost } from './pool.ts';
-import { installQueryTimeout } from './query-timeout.ts';
 import { discardReadOnly } from './read-only.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
-import { createStatementNames } from './statement-names.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
@@ -21,14 +19,12 @@ export const openDatabase = async (
   warn?: (line: string) => void,
   queryLimitMs: number | null = QUERY_TIMEOUT_MS,
 ) => {
-  const orm = await MikroORM.init(ormConfig(connection, warn));
+  const orm = await MikroORM.init(ormConfig(connection, warn, queryLimitMs));
   const pool = await orm.em.getConnection().getNativeClient();
   releaseLost(pool);
   discardReadOnly(pool);
   discardIdleAfterLoss(pool);
   boundConnects(pool);
-  const nameOf = connection.preparesStatements === false ? () => undefined : createStatementNames();
-  installQueryTimeout(pool, { limitMs: queryLimitMs, nameOf });
   await orm.em.getConnection().execute('select 1');
   return orm;
 };

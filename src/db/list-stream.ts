@@ -65,8 +65,8 @@ export async function* streamList(
   readRows: ReadTextRows,
   opened: OpenList,
   reopen: () => Promise<OpenList>,
+  deadline = currentDeadline(),
 ): AsyncGenerator<ListChunk> {
-  const deadline = currentDeadline();
   let list = opened;
   let openedAt = performance.now();
 

@@ -1,66 +1,93 @@
-import { CompiledQuery } from 'kysely';
+import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { Exchange, type Prepared } from './pipeline-query.ts';
-import { watchQuery } from './with-client.ts';
+import { beforeDeadline, Deadline, withDeadline } from '../lib/deadline.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 
-export type Statements = readonly CompiledQuery<unknown>[];
+type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
-/** Sends statements in one write, and answers the rows of each. After one that fails the rest is not run. */
-export type ExchangeWith = (client: pg.PoolClient, statements: Statements) => Promise<object[][]>;
+/** Runs statements in one transaction, sent together, and returns the rows of each. */
+export type Transact = <const S extends readonly CompiledQuery<unknown>[]>(
+  statements: S,
+  options?: TransactOptions,
+) => Promise<{ -readonly [K in keyof S]: RowsOf<S[K]> }>;
 
-export type ExchangeOptions = {
-  /** As for other queries: past it the server no longer answers, and the connection is cut; null: none. */
-  limitMs: number | null;
-  /** False where a pooler in between cannot keep them by their names. */
-  preparesStatements?: boolean | undefined;
+export type TransactOptions = {
+  /** False for statements whose values decide how they are best planned, such as long lists. Default: true. */
+  hasGenericPlans?: boolean;
+};
+
+/** Runs a statement that changes nothing. */
+export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
+
+/**
+ * PostgreSQL assumes that an array of keys has ten elements, so a plan for the usual one or two looks cheaper. It would plan
+ * the statement anew each time, which takes longer than running it.
+ */
+const GENERIC_PLANS = '; set local plan_cache_mode = force_generic_plan';
+
+export const createTransact =
+  (pool: pg.Pool): Transact =>
+  async (statements, { hasGenericPlans = true } = {}) => {
+    const client = await pool.connect();
+    const results = await Promise.allSettled([
+      client.query(hasGenericPlans ? `begin${GENERIC_PLANS}` : 'begin'),
+      ...statements.map(({ sql, parameters }) => client.query(sql, [...parameters])),
+      client.query('commit'),
+    ]);
+    const failure = results.find((result) => result.status === 'rejected');
+    client.release(failure !== undefined && !isOfStatement(failure.reason));
+    if (failure) throw failure.reason;
+    const rows = results.slice(1, -1).map((result) => result.status === 'fulfilled' && result.value.rows);
+    // The rows are what the statements' types say, as with Kysely, whose statements they are.
+    return rows as { -readonly [K in keyof typeof statements]: RowsOf<(typeof statements)[K]> };
+  };
+
+const READ_LIMIT_MS = 10_000;
+
+type Requested = {
+  statement: CompiledQuery<unknown>;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: unknown) => void;
 };
 
 /**
- * Sent first in a transaction: what is prepared is planned once, whatever the values. Left alone, PostgreSQL takes a list of
- * keys to have ten, finds that a plan for these few would be cheaper, and plans anew each time, for longer than it then reads.
+ * Batches small reads per tick, like DataLoader: they share a connection and a round trip. For statements that are fast, as
+ * each waits for those before it.
  */
-export const FORCE_GENERIC_PLAN = CompiledQuery.raw(
-  `select set_config('plan_cache_mode', 'force_generic_plan', true)`,
-);
+export const createRead = (transact: Transact): Read => {
+  let requested: Requested[] = [];
 
-const NAME_PREFIX = 'step_';
+  const sendAll = (): void => {
+    const batch = requested;
+    requested = [];
+    // Its callers have deadlines of their own.
+    void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch));
+  };
+  const run = async (batch: readonly Requested[]): Promise<void> => {
+    const [outcome] = await Promise.allSettled([transact(batch.map(({ statement }) => statement))]);
+    if (outcome.status === 'fulfilled') {
+      for (const [index, { resolve }] of batch.entries()) resolve(outcome.value[index] ?? []);
+    } else if (batch.length > 1 && isOfStatement(outcome.reason) && !isTimeout(outcome.reason)) {
+      // The other statements are not to blame.
+      for (const one of batch) void run([one]);
+    } else {
+      for (const { reject } of batch) reject(outcome.reason);
+    }
+  };
 
-export const createExchanges = ({ limitMs, preparesStatements = true }: ExchangeOptions): ExchangeWith => {
-  const preparedOn = preparesStatements ? preparedByName : unnamed;
-  return (client, statements) =>
-    new Promise((resolve, reject) => {
-      const steps = statements.map((statement) => ({
-        statement,
-        prepared: preparedOn(client, statement.sql),
-      }));
-      const unwatch = watchQuery(client, limitMs, reject);
-      if (!unwatch) return;
-      const query = new Exchange(client, steps, (error, rows) => {
-        unwatch();
-        if (error) reject(error);
-        else resolve(rows);
-      });
-      client.query(query);
-    });
+  return <Row>(statement: CompiledQuery<Row>) =>
+    beforeDeadline(
+      new Promise<Row[]>((resolve, reject) => {
+        // As above: the rows are what the statement's type says.
+        requested.push({ statement, resolve: resolve as Requested['resolve'], reject });
+        if (requested.length === 1) setImmediate(sendAll);
+      }),
+    );
 };
 
-/** By their texts, which are few: they come from statements that are compiled once. */
-const names = new Map<string, string>();
-/** By name. */
-const ofClient = new WeakMap<pg.PoolClient, Map<string, Prepared>>();
+/** Whether the connection is still usable after a failure. */
+export const isOfStatement = (error: unknown): boolean =>
+  error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 
-const preparedByName = (client: pg.PoolClient, sql: string): Prepared => {
-  const name = names.get(sql) ?? `${NAME_PREFIX}${names.size}`;
-  names.set(sql, name);
-  const known = ofClient.get(client) ?? new Map<string, Prepared>();
-  ofClient.set(client, known);
-  const prepared = known.get(name) ?? { name, isSent: false, readRow: undefined };
-  known.set(name, prepared);
-  return prepared;
-};
-
-const unnamed = (): Prepared => ({ name: '', isSent: false, readRow: undefined });
-
-/** Whether a failure has left open which statements are prepared. */
-export const hasUnknownStatements = (client: pg.PoolClient): boolean =>
-  [...(ofClient.get(client)?.values() ?? [])].some(({ readRow }) => readRow === undefined);
+/** `lock_timeout` and `statement_timeout`: the statements have waited long enough. */
+const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(errorCodeOf(error) ?? '');

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { watchQuery } from './with-client.ts';
 
 /** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
 const READ_ONLY = '25006';
@@ -16,10 +15,8 @@ const discarded = new WeakSet<pg.ClientBase>();
  * `alter database … set default_transaction_read_only`: such a connection is used once.
  */
 export const checkReadOnly = async (client: pg.ClientBase): Promise<void> => {
-  const { rows } = await new Promise<pg.QueryResult<{ isReadOnly: boolean }>>((resolve, reject) => {
-    const unwatch = watchQuery(client, CHECK_TIMEOUT_MS, reject);
-    if (unwatch) client.query(IS_READ_ONLY).then(resolve, reject).finally(unwatch);
-  });
+  const query = { text: IS_READ_ONLY, query_timeout: CHECK_TIMEOUT_MS };
+  const { rows } = await client.query<{ isReadOnly: boolean }>(query);
   if (rows[0]?.isReadOnly) discarded.add(client);
 };
 

@@ -10,7 +10,7 @@ const WRONG_PASSWORD = '28P01';
 
 export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
 
-type ClientClass = new (config: pg.ClientConfig) => pg.Client;
+export type ClientClass = new (config: pg.ClientConfig) => pg.Client;
 
 /**
  * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: where

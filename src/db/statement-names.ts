@@ -11,7 +11,7 @@ const MAX_LENGTH = 20_000;
  * a plan for all values does as well: of a small query that is half of its work. Those without values begin and end
  * transactions, or are the ORM's, which writes values into the text.
  */
-export const createStatementNames = (): StatementNames => {
+export const createStatementNames = (prefix: string): StatementNames => {
   const names = new Map<string, string | null>();
   let made = 0;
 
@@ -21,7 +21,7 @@ export const createStatementNames = (): StatementNames => {
     if (known) return known;
     if (known === null) {
       made += 1;
-      const name = `steward_${made}`;
+      const name = `${prefix}_${made}`;
       names.set(text, name);
       return name;
     }

@@ -1,22 +1,18 @@
+import { once } from 'node:events';
 import pLimit from 'p-limit';
 import pg from 'pg';
-import type { ExchangeOptions } from './pipeline.ts';
-import { isOfStatement, watchQuery, withClient } from './with-client.ts';
+import { isOfStatement } from './pipeline.ts';
+import { createStatementNames } from './statement-names.ts';
 
 /** A row's columns in PostgreSQL's text format. */
 export type TextRow = readonly (string | null)[];
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
-
-/** Runs a statement, prepared under a name, and passes on each row as it arrives. */
+/** Runs a statement and passes on each row as it arrives. */
 export type ReadTextRows = (statement: Statement, onRow: (row: TextRow) => void) => Promise<void>;
 
 /** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
 const POOL_SHARE = 0.4;
-
-const NAME_PREFIX = 'rows_';
-/** Statement texts come from the code, so there are few. A bug that generates texts must not fill the server's memory. */
-const MAX_NAMES = 500;
 
 /** Parses a column of type `timestamptz`, whatever its year and time zone. */
 export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
@@ -24,56 +20,42 @@ export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.ty
 /** Leaves every column as the text that the server sends. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
-export const createTextRowReader = (
-  pool: pg.Pool,
-  { limitMs, preparesStatements = true }: ExchangeOptions,
-): ReadTextRows => {
+export const createTextRowReader = (pool: pg.Pool, preparesStatements = true): ReadTextRows => {
+  const nameOf = preparesStatements ? createStatementNames('list') : () => undefined;
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
-  const names = new Map<string, string>();
-  const nameOf = (text: string): string | undefined => {
-    if (!preparesStatements) return undefined;
-    if (!names.has(text) && names.size < MAX_NAMES) names.set(text, `${NAME_PREFIX}${names.size}`);
-    return names.get(text);
-  };
-
-  const read = (
-    client: pg.PoolClient,
-    { sql: text, parameters }: Statement,
-    onRow: (row: TextRow) => void,
-  ): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const unwatch = watchQuery(client, limitMs, reject);
-      if (!unwatch) return;
-      const config = { name: nameOf(text), text, values: [...parameters], rowMode: 'array', types: AS_TEXT };
-      // Rows that are passed on one by one die young: collecting the rows of a page makes garbage collection expensive.
-      const query = client.query(new pg.Query<TextRow>(config));
-      let failure: unknown;
-      query.on('row', (row) => {
-        if (failure !== undefined) return;
-        try {
-          onRow(row);
-        } catch (error) {
-          // The rest is read all the same, to leave the connection in order.
-          failure = error;
-        }
-      });
-      query.on('end', () => {
-        unwatch();
-        if (failure === undefined) resolve();
-        else reject(failure);
-      });
-      query.on('error', (error) => {
-        unwatch();
-        reject(error);
-      });
+  return ({ sql: text, parameters }, onRow) =>
+    limit(async () => {
+      const client = await pool.connect();
+      const values = [...parameters];
+      const config = { name: nameOf(text, values), text, values, rowMode: 'array', types: AS_TEXT };
+      const [outcome] = await Promise.allSettled([readRows(client, config, onRow)]);
+      const failure = outcome.status === 'rejected' ? outcome.reason : null;
+      client.release(failure !== null && !isOfStatement(failure));
+      if (failure !== null) throw failure;
     });
+};
 
-  return (statement, onRow) =>
-    limit(() =>
-      withClient(
-        pool,
-        (client) => read(client, statement, onRow),
-        (_client, outcome) => outcome.status === 'rejected' && !isOfStatement(outcome.reason),
-      ),
-    );
+/** Rows that are passed on one by one die young: `pg` keeps those that it collects until the next full garbage collection. */
+const readRows = async (
+  client: pg.PoolClient,
+  config: pg.QueryConfig,
+  onRow: (row: TextRow) => void,
+): Promise<void> => {
+  const query = client.query(new pg.Query<TextRow>(config));
+  let failure: unknown;
+  query.on('row', (row) => {
+    if (failure !== undefined) return;
+    try {
+      onRow(row);
+    } catch (error) {
+      // The remaining rows are discarded, so that the connection stays usable.
+      failure = error;
+    }
+  });
+  await Promise.all([
+    once(query, 'end'),
+    // `pg` has no timeout for a query with row events. If this one behind it exceeds its own, both fail.
+    client.query(''),
+  ]);
+  if (failure !== undefined) throw failure;
 };

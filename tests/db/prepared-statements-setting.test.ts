@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { createTransactions } from '../../src/db/pipelined-transaction.ts';
+import { createTransact } from '../../src/db/pipeline.ts';
 import { createTextRowReader } from '../../src/db/text-rows.ts';
 import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -20,13 +20,12 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const orm = await openDatabase({ ...connection, poolSize: 1 });
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = await orm.em.getConnection().getNativeClient();
-  const { preparesStatements } = connection;
-  const readRows = createTextRowReader(pool, { limitMs: null, preparesStatements });
-  const transact = createTransactions(pool, { limitMs: null, preparesStatements });
+  const readRows = createTextRowReader(pool, connection.preparesStatements);
+  const transact = createTransact(pool);
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
     await readRows({ sql: TWICE, parameters: [value] }, () => {});
-    await transact(({ sendLast }) => sendLast([CompiledQuery.raw(TWICE, [value])]));
+    await transact([CompiledQuery.raw(TWICE, [value])]);
   }
   const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');
   await orm.close(true);
@@ -43,7 +42,7 @@ setting('is respected by every pool: with 0 no statement is prepared by name', a
 setting('is on by default', async () => {
   for (const setting of ['1', '']) {
     const prepared = await preparedUnder(setting);
-    assert.is(prepared.filter((statement) => statement === TWICE).length, 3, 'one for each way');
+    assert.is(prepared.filter((statement) => statement === TWICE).length, 2, 'of lists, and of all others');
   }
 });
 

@@ -25,7 +25,7 @@ const openTestDatabase = async () => {
 };
 
 statements('are named when they come again with values, each by one name for good', () => {
-  const nameOf = createStatementNames();
+  const nameOf = createStatementNames('query');
   const first = nameOf('select $1', [1]);
   const second = nameOf('select $1', [2]);
   const other = ['select $1, 2', 'select $1, 2'].map((text) => nameOf(text, [1])).at(-1);
@@ -40,7 +40,7 @@ statements('are named when they come again with values, each by one name for goo
 });
 
 statements('are not named without end', () => {
-  const nameOf = createStatementNames();
+  const nameOf = createStatementNames('query');
   const names = new Set<string>();
   for (let columns = 1; columns <= 5_000; columns += 1) {
     const text = `select $1, ${columns}`;

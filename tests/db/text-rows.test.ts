@@ -22,12 +22,11 @@ const rows = suite<Context>('readTextRows');
 rows.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next query.
-  context.pool = createTestPool(connection, { max: 1 });
-  const readRows = createTextRowReader(context.pool, { limitMs: 2_000 });
-  context.readRows = readRows;
+  context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
+  context.readRows = createTextRowReader(context.pool);
   context.read = async (statement) => {
     const found: TextRow[] = [];
-    await readRows(statement, (row) => void found.push(row));
+    await context.readRows(statement, (row) => void found.push(row));
     return found;
   };
   context.drop = drop;

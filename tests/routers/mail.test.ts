@@ -120,7 +120,7 @@ mails('are read with one query per page of any length', async ({ app }) => {
   let statements = 0;
   // The client that the pool returns next.
   const client = await pool.connect();
-  const query = client.query as (...given: unknown[]) => unknown; // it has many forms
+  const query = client.query.bind(client) as (...given: unknown[]) => unknown; // it has many forms
   const counted = (...given: unknown[]) => {
     statements += 1;
     return query(...given);

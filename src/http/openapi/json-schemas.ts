@@ -61,16 +61,13 @@ const replaceKeywords = (json: JsonSchema, keywords: object): void => {
   Object.assign(json, keywords);
 };
 
-type Definition = { type: string; innerType?: z.ZodType; in?: z.ZodType };
-
 /** The schema of what callers send: bulk inputs wrap it to collect errors per element, or name it with `meta({ sent })`. */
 export const requestSchema = (schema: z.ZodType): z.ZodType => {
   const sent: unknown = z.globalRegistry.get(schema)?.sent;
   if (sent instanceof z.ZodType) return sent;
-  const { type, innerType, in: source }: Definition = schema.def as unknown as Definition; // the type of the definition decides which property it has
-  if (type === 'catch' && innerType) return requestSchema(innerType);
-  if (type === 'pipe' && source) return requestSchema(source);
-  return schema;
+  const inner: unknown =
+    schema instanceof z.ZodCatch ? schema.unwrap() : schema instanceof z.ZodPipe ? schema.in : null;
+  return inner instanceof z.ZodType ? requestSchema(inner) : schema;
 };
 
 /** The schema of a response: streamed lists are not parsed, but name the schema of their items in their metadata. */

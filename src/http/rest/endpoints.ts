@@ -39,7 +39,8 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<ProcedureMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
     // Not part of tRPC's public types.
-    const { inputs, output } = procedure._def as unknown as { inputs: unknown[]; output: unknown };
+    const definition: object = procedure._def;
+    const { inputs, output } = definition as { inputs: unknown[]; output: unknown };
     const [schema] = inputs;
     // `prefault({})` makes the input optional.
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;

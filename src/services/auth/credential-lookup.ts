@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import type { Read } from '../../db/batched-reads.ts';
 import { prepared } from '../../db/compiled-query.ts';
+import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 

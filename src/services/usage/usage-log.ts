@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
 import { instantArray, textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
-import type { Transact } from '../../db/pipelined-transaction.ts';
+import type { Transact } from '../../db/pipeline.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
 import { ensureMonths, hasMissingMonths } from './usage-partitions.ts';
 import { insertWithRollups } from './usage-rollups.ts';
@@ -53,7 +53,7 @@ export const writeColumnsPipelined = async (
   const write = insertWithRollups(appId, insertEntries(appId, columns)).compile(db);
   const refresh = refreshWindow(appId, now).map((statement) => statement.compile(db));
   const [, , [written]] = await transact(
-    ({ sendLast }) => sendLast([TRANSACTION_TIMEOUT, lockUsage(appId).compile(db), write, ...refresh]),
+    [TRANSACTION_TIMEOUT, lockUsage(appId).compile(db), write, ...refresh],
     { hasGenericPlans: false },
   );
   return written?.entries ?? 0;

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Transact } from '../../db/pipelined-transaction.ts';
+import type { Transact } from '../../db/pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';

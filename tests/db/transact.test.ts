@@ -1,0 +1,119 @@
+import { CompiledQuery } from 'kysely';
+import type pg from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
+import { createTransact, type Transact } from '../../src/db/pipeline.ts';
+import { until } from '../support/poll.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createTestPool } from '../support/test-pool.ts';
+
+type Context = { pool: pg.Pool; other: pg.Pool; transact: Transact; drop: () => Promise<void> };
+const transactions = suite<Context>('transact');
+
+transactions.before(async (context) => {
+  const { connection, drop } = await createTestDatabase('empty');
+  // One connection: what a failure leaves behind meets the next transaction.
+  context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
+  context.other = createTestPool(connection);
+  context.transact = createTransact(context.pool);
+  context.drop = drop;
+});
+transactions.before.each(async ({ other }) => {
+  await other.query('drop table if exists marks; create table marks (mark int primary key)');
+});
+transactions.after(async ({ pool, other, drop }) => {
+  await Promise.all([pool.end(), other.end()]);
+  await drop();
+});
+
+type Mark = { mark: number };
+const add = (mark: unknown) => CompiledQuery.raw('insert into marks values ($1)', [mark]);
+const all = CompiledQuery.raw('select mark from marks order by mark') as CompiledQuery<Mark>;
+const marksOf = async ({ other }: Context): Promise<number[]> =>
+  (await other.query<Mark>('select mark from marks order by mark')).rows.map(({ mark }) => mark);
+const failsWith = async (promise: Promise<unknown>, message: RegExp): Promise<void> => {
+  const [outcome] = await Promise.allSettled([promise]);
+  assert.match(String(outcome.status === 'rejected' && outcome.reason), message);
+};
+
+transactions(
+  'returns the rows of each statement, which sees the changes of those before',
+  async (context) => {
+    const [, before, , after] = await context.transact([add(1), all, add(2), all]);
+
+    assert.equal(before, [{ mark: 1 }]);
+    assert.equal(after, [{ mark: 1 }, { mark: 2 }]);
+    assert.equal(await marksOf(context), [1, 2]);
+  },
+);
+
+transactions(
+  'parses values as other queries do, also when a statement is repeated',
+  async ({ transact, pool }) => {
+    const text = `select '2026-01-02T03:04:05.678Z'::timestamptz as at, null::int as nothing, array['a', null] as texts,
+    '{"a": 1}'::json as json, true as flag, 'é"\\' as text`;
+    const statement = CompiledQuery.raw(text);
+    const [plain] = (await pool.query(text)).rows;
+    const [[first], [second]] = await transact([statement, statement]);
+    const [[third]] = await transact([statement]);
+
+    for (const row of [first, second, third]) assert.equal(row, plain);
+  },
+);
+
+transactions('rolls back if a statement fails', async (context) => {
+  await failsWith(context.transact([add(1), add(1), add(2)]), /duplicate key/);
+  assert.equal(await marksOf(context), []);
+
+  await context.transact([add(3)]);
+  assert.equal(await marksOf(context), [3]);
+});
+
+transactions(
+  'rolls back if a value cannot be serialized, and keeps the connection usable',
+  async (context) => {
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    await failsWith(context.transact([add(circular)]), /circular/);
+    await context.transact([add(4)]);
+    assert.equal(await marksOf(context), [4]);
+  },
+);
+
+transactions('sees the changes of the transaction whose lock it waited for', async (context) => {
+  await context.other.query('insert into marks values (1)');
+  const holder = await context.other.connect();
+  await holder.query('begin; update marks set mark = 1 where mark = 1; insert into marks values (2)');
+  const lock = CompiledQuery.raw('select 1 from marks where mark = 1 for update');
+  const waiting = context.transact([lock, all]);
+  await until('it waits for the lock', async () => {
+    const waits = "select from pg_stat_activity where wait_event_type = 'Lock'";
+    return (await context.other.query(waits)).rowCount === 1;
+  });
+  await holder.query('commit');
+  holder.release();
+
+  assert.equal((await waiting)[1], [{ mark: 1 }, { mark: 2 }]);
+});
+
+transactions('fails if the connection is lost, and the next one has another', async (context) => {
+  const end = CompiledQuery.raw('select pg_terminate_backend(pg_backend_pid())');
+  const [outcome] = await Promise.allSettled([context.transact([add(1), end, add(2)])]);
+
+  // The message depends on who notices first: the server, the socket or `pg`.
+  const reason = outcome.status === 'rejected' && outcome.reason;
+  assert.is(problemOfDatabaseError(reason)?.code, 'database-unavailable');
+  assert.equal(await marksOf(context), []);
+  await context.transact([add(5)]);
+  assert.equal(await marksOf(context), [5]);
+});
+
+transactions('gives up a server that does not answer in time', async (context) => {
+  await failsWith(context.transact([CompiledQuery.raw('select pg_sleep(60)')]), /timeout/);
+
+  await context.transact([add(6)]);
+  assert.equal(await marksOf(context), [6]);
+});
+
+transactions.run();
