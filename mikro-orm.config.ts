@@ -6,8 +6,8 @@ import { migrations } from './migrations/index.ts';
 import type { Connection } from './src/config/connection.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
 import { sessionOptions } from './src/config/session-settings.ts';
+import { checkReadOnly } from './src/db/pool.ts';
 import { pooledClientClass } from './src/db/pooled-client.ts';
-import { checkReadOnly } from './src/db/read-only.ts';
 import { CONNECT_TIMEOUT_MS, clientClassOf, settleTls } from './src/db/single-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;

@@ -8,8 +8,8 @@ import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
-import { watchDiskSpace } from './db/disk-full.ts';
 import { createRead, createTransact } from './db/pipeline.ts';
+import { watchDiskSpace } from './db/pool.ts';
 import { warnOfLostSettings } from './db/session-parameters.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
 import { createTextRowReader } from './db/text-rows.ts';
@@ -34,7 +34,7 @@ import { createResetThrottle } from './services/passwords/password-resets.ts';
 import { pruneCounts, pruneCredentials, pruneResponses } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';
-import { createUsageWriteLimiter } from './services/usage/write-limiter.ts';
+import { createUsageWriteLimiter } from './services/usage/usage-recording.ts';
 import { createAnyUserLoader } from './services/users/user-loader.ts';
 
 type AppDeps = {

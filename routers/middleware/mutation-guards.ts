@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { canonicalJson } from '../../src/lib/json-value.ts';
 import { invalid } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
 import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';

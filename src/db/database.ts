@@ -5,8 +5,7 @@ import { migrations } from '../../migrations/index.ts';
 import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { IncompatibleDatabase } from './database-errors.ts';
-import { boundConnects, discardIdleAfterLoss, releaseLost } from './pool.ts';
-import { discardReadOnly } from './read-only.ts';
+import { boundConnects, discardIdleAfterLoss, discardReadOnly, releaseLost } from './pool.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */

@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls';
 import pg from 'pg';
-import type { Connection } from '../config/connection.ts';
+import type { Connection, DatabaseTls } from '../config/connection.ts';
 import type { Server } from './servers.ts';
-import { tlsOptionsOf } from './tls.ts';
 
 type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
@@ -81,3 +83,27 @@ export class ServerClient extends pg.Client {
 }
 
 const isOfServer = (error: unknown): boolean => error instanceof Error && 'severity' in error;
+
+/** The TLS options of a connection to `host`. Files are read for each, so that renewed certificates are used. */
+export const tlsOptionsOf = async (
+  { mode, rootCertificate, client }: DatabaseTls,
+  host: string,
+): Promise<ConnectionOptions> => {
+  const [ca, cert, key] = await Promise.all([
+    rootCertificate === 'system' ? getCACertificates('system') : readIfNamed(rootCertificate),
+    readIfNamed(client?.certificate),
+    readIfNamed(client?.key),
+  ]);
+  return {
+    rejectUnauthorized: mode.startsWith('verify'),
+    // Named here, since the driver knows the address, or no name at all.
+    checkServerIdentity: (_name, certificate) =>
+      mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(ca && { ca }),
+    ...(cert && key && { cert, key }),
+  };
+};
+
+const readIfNamed = async (path: string | undefined): Promise<string | undefined> =>
+  path === undefined ? undefined : readFile(path, 'utf8');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import pLimit from 'p-limit';
 import pg from 'pg';
 import { isOfStatement } from './pipeline.ts';
-import { createStatementNames } from './statement-names.ts';
+import { createStatementNames } from './pooled-client.ts';
 
 /** A row's columns in PostgreSQL's text format. */
 export type TextRow = readonly (string | null)[];

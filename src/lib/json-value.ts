@@ -1,3 +1,5 @@
+import { Problem } from './problems.ts';
+
 const MAX_BYTES = 65_536;
 /** Far below the limits of `JSON.stringify` (about 3,000) and PostgreSQL (about 12,000). */
 const MAX_DEPTH = 500;
@@ -74,3 +76,21 @@ export const opaque = <T extends object>(data: T): T => Object.setPrototypeOf(da
 
 export const isOpaque = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === OPAQUE;
+
+/**
+ * Serializes JSON with sorted keys: a client that repeats a request may send them in another order.
+ * @throws Problem `malformed-body` if the value is nested too deeply to be serialized
+ */
+export const canonicalJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value ?? null, (_key, inner: unknown) =>
+      isJsonObject(inner) ? sortKeys(inner) : inner,
+    );
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new Problem('malformed-body', { detail: 'The body is nested too deeply.', cause });
+  }
+};
+
+const sortKeys = (object: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

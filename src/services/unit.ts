@@ -19,7 +19,7 @@ import type { ResponseEncryption } from './idempotency/response-encryption.ts';
 import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
 import type { ResetThrottle } from './passwords/password-resets.ts';
-import type { UsageWriteLimiter } from './usage/write-limiter.ts';
+import type { UsageWriteLimiter } from './usage/usage-recording.ts';
 import type { LoadAnyUser, UserLoader } from './users/user-loader.ts';
 
 /** Dependencies of the whole process, and settings. */

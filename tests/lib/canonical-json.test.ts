@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { canonicalJson } from '../../src/lib/json-value.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
 const canonical = suite('canonical JSON');

@@ -1,5 +1,5 @@
 import argon2 from 'argon2';
-import type { ReadHash } from './password-check.ts';
+import type { ReadHash } from './password-hasher.ts';
 
 /** Memory in KiB, passes over it, and lanes. */
 export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: number };

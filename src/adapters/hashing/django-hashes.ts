@@ -2,7 +2,7 @@ import { createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import bcrypt from 'bcrypt';
 import { readArgon2Hash } from './argon2-hash.ts';
-import type { ReadHash } from './password-check.ts';
+import type { ReadHash } from './password-hasher.ts';
 
 /** Reads a password hash in a format of Django's hashers; null for any other text, such as `!…`. */
 export const readDjangoHash = (encoded: string): ReadHash =>

@@ -1,6 +1,6 @@
 import { argon2Decoy, readArgon2Hash } from './argon2-hash.ts';
 import { bcryptDecoys, pbkdf2Decoy, readDjangoHash, scryptDecoy } from './django-hashes.ts';
-import { isCheck, type PasswordCheck, type ReadHash } from './password-check.ts';
+import { isCheck, type PasswordCheck, type ReadHash } from './password-hasher.ts';
 
 export const readHash = (hash: string): ReadHash => readArgon2Hash(hash) ?? readDjangoHash(hash);
 

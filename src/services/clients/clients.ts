@@ -11,8 +11,8 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { type UserFilter, usersMatching } from '../users/user-lists.ts';
 import type { UserRow } from '../users/user-rows.ts';
+import { type UserFilter, usersMatching } from '../users/user-rows.ts';
 import { openUserList, type UserEncoder } from '../users/user-stream.ts';
 
 /** Limit of the database columns. */

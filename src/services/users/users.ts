@@ -13,9 +13,8 @@ import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
-import { type UserFilter, usersMatching } from './user-lists.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
-import { readUser, type UserRow } from './user-rows.ts';
+import { readUser, type UserFilter, type UserRow, usersMatching } from './user-rows.ts';
 import { openUserList, type UserEncoder } from './user-stream.ts';
 import { updateUser } from './user-update.ts';
 

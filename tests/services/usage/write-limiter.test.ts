@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createUsageWriteLimiter } from '../../../src/services/usage/write-limiter.ts';
+import { createUsageWriteLimiter } from '../../../src/services/usage/usage-recording.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { until } from '../../support/poll.ts';
 import { rejectsWith } from '../../support/rejects-with.ts';
