@@ -1,8 +1,60 @@
 import { z } from 'zod';
-import { Id, Limit, LongIdKey } from './schemas/fields.ts';
-import { MailDetailsView, MailStatusFilter, MailView, mailDetailsView, mailView } from './schemas/mail.ts';
+import type { MailRow } from '../src/services/mail/mail-context.ts';
+import { MAIL_STATUSES, mailStatusOf } from '../src/services/mail/mail-context.ts';
+import { subjectOf } from '../src/services/mail/mail-templates.ts';
+import type { ReadableMail } from '../src/services/mail/mails.ts';
+import { Id, Instant, Limit, LongIdKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+export const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
+
+export const MailView = z.object({
+  id: z.int(),
+  kind: z.enum(['invitation', 'password-setup', 'password-reset', 'password-changed']),
+  recipient: z.string(),
+  /** Null for mails that do not belong to a client. */
+  client: z.int().nullable(),
+  subject: z.string(),
+  status: z.enum(MAIL_STATUSES),
+  attempts: z.int(),
+  /** Why the last attempt failed. */
+  last_error: z.string().nullable(),
+  created_at: Instant,
+  /** Null after the mail was sent or has failed. */
+  next_attempt_at: Instant.nullable(),
+  sent_at: Instant.nullable(),
+  failed_at: Instant.nullable(),
+});
+
+/** A mail with its content. Links that the caller may not see are replaced. */
+export const MailDetailsView = MailView.extend({
+  from: z.object({ name: z.string(), address: z.string() }),
+  text: z.string(),
+  html: z.string(),
+});
+
+export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
+  id: mail.id,
+  kind: mail.kind,
+  recipient: mail.recipient,
+  client: mail.client_id,
+  subject: subjectOf(mail),
+  status: mailStatusOf(mail),
+  attempts: mail.attempts,
+  last_error: mail.last_error,
+  created_at: mail.created_at,
+  next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
+  sent_at: mail.sent_at,
+  failed_at: mail.failed_at,
+});
+
+export const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({
+  ...mailView(row),
+  from: { name: mail.from.name, address: mail.from.address },
+  text: mail.text,
+  html: mail.html,
+});
 
 const rest = { extension: true };
 const tags = ['Mails'];

@@ -16,8 +16,8 @@ import {
   usageEntryFromJson,
   usageEntryView,
   usageItemView,
+  usageReports,
 } from './schemas/usage.ts';
-import { usageReports } from './schemas/usage-report.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
 const MAX_PAGE = 1_000;

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 
 /**
@@ -22,4 +23,43 @@ export const clientIdsOf = async (em: SqlEntityManager, userId: number): Promise
     .where('user_id', '=', userId)
     .execute();
   return rows.map((row) => row.client_id);
+};
+
+/** Stands in a statement for a value that is yet to come. */
+class Placeholder {
+  readonly key: string;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/** To Kysely each is a value like any other, of the type that is going to be there. */
+const placeholders = <V extends object>(): V =>
+  new Proxy({}, { get: (_target, key) => new Placeholder(String(key)) }) as V;
+
+/**
+ * A statement that Kysely compiles when it is first wanted, and never again: for a small query that takes longer than all
+ * else. What `build` is given may be bound and nothing else: there is nothing in it yet to decide by.
+ */
+export const compiledOnce = <V extends object, O>(
+  build: (db: Kysely<Database>, values: V) => Compilable<O>,
+) => {
+  let compiled: CompiledQuery<O> | undefined;
+
+  return (em: SqlEntityManager, values: V): CompiledQuery<O> => {
+    compiled ??= build(tables(em), placeholders<V>()).compile();
+    const parameters = compiled.parameters.map((parameter) =>
+      parameter instanceof Placeholder ? values[parameter.key as keyof V] : parameter,
+    );
+    return { ...compiled, parameters };
+  };
+};
+
+/** As `compiledOnce`, and run; `bound` is for a statement that is to be sent along with others. */
+export const prepared = <V extends object, O>(build: (db: Kysely<Database>, values: V) => Compilable<O>) => {
+  const bound = compiledOnce(build);
+  const run = async (em: SqlEntityManager, values: V): Promise<O[]> =>
+    (await tables(em).executeQuery<O>(bound(em, values))).rows;
+  return Object.assign(run, { bound });
 };

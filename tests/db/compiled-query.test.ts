@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { prepared } from '../../src/db/compiled-query.ts';
+import { prepared } from '../../src/db/kysely.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ADA, GRACE } from '../support/test-app.ts';
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { AuditView } from '../../../routers/audit.ts';
+import { MailDetailsView, MailView } from '../../../routers/mail.ts';
 import { SavedFilterView } from '../../../routers/saved-filters.ts';
 import {
   AppStackView,
@@ -15,7 +16,6 @@ import {
   InvitationPageView,
   InvitationView,
 } from '../../../routers/schemas/invitations.ts';
-import { MailDetailsView, MailView } from '../../../routers/schemas/mail.ts';
 import { UsageDayView, UsageEntryView } from '../../../routers/schemas/usage.ts';
 import { ClientUserView, UserView } from '../../../routers/schemas/users.ts';
 import { SessionView } from '../../../routers/sessions.ts';

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { prepared } from '../../db/compiled-query.ts';
+import { prepared } from '../../db/kysely.ts';
 import type { Viewer } from './visibility.ts';
 
 type ViewerIds = { viewerId: number; viewerAdminOf: readonly number[] };

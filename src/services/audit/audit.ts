@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { prepared } from '../../db/compiled-query.ts';
+import { prepared } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { prepared } from '../../db/compiled-query.ts';
+import { prepared } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';

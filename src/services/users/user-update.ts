@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { prepared } from '../../db/compiled-query.ts';
+import { prepared } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
