@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { createProgress, type Progress } from '../../src/cli/progress.ts';
+import { createProgress, type Progress } from '../../src/lib/console-output.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { ensureMonths, partitionOf } from '../../src/services/usage/usage-partitions.ts';
