@@ -38,8 +38,8 @@ together('all start, and create the initial data once', async () => {
     services.map(() => 200),
   );
   assert.equal(rows, [{ sites: 1, clients: 1, superusers: 1, migrations: migrations.length }]);
-  const makers = services.filter(({ output }) => output.stdout.includes('Made the first superuser'));
-  assert.is(makers.length, 1);
+  const creators = services.filter(({ output }) => output.stdout.includes('Created the first superuser'));
+  assert.is(creators.length, 1);
 });
 
 together.run();
