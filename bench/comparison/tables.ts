@@ -123,7 +123,7 @@ const verdictOf = ({ value, goal, isMaximum }: Row): string => {
   return (isMaximum ? value <= goal : value >= goal) ? 'met' : '**not met**';
 };
 
-const GOALS_HEAD = ['scenario', 'Steward', 'calls per second', 'for the same CPU', 'goal', ''];
+const GOALS_HEAD = ['scenario', 'metric', 'value', 'ratio at equal CPU', 'goal', 'result'];
 
 /** Compares Steward with the other peers and with its goals, which are for the default number of connections. */
 export const goalsTable = (all: readonly Figures[]): string[] => {
