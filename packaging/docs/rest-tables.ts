@@ -40,12 +40,12 @@ export const restTables = (): string => {
       .filter(({ rest }) => (rest.extension ?? false) === isExtension)
       .map((endpoint) => rowOf(endpoint, document));
   return [
-    '### Paths of the interface document',
+    '### Paths of the replaced service',
     '',
     ...HEAD,
     ...rows(false),
     '',
-    '### Extensions of Steward',
+    '### Paths added by Steward',
     '',
     ...HEAD,
     ...rows(true),

@@ -87,7 +87,7 @@ export const Settings = z.object({
   APP_URL: appUrl.optional().meta({
     description: 'Address template of an app, used by the app cards on `/`',
     valueType: 'URL or path with `{slug}` or `{id}`',
-    defaultText: 'the app in the API',
+    defaultText: '`/api/v1/jb/apps/{id}/`',
   }),
   CORS_ORIGINS: originList.default([]).meta({
     description:
@@ -136,7 +136,8 @@ export const Settings = z.object({
     description: 'Days without use after which an API token expires; `0` means never',
   }),
   SESSION_MAX_DAYS: wholeNumber(1, 400, 30).meta({
-    description: 'Days after login at which a browser session ends; 14 days without use end it earlier',
+    description:
+      'Maximum lifetime of a browser session in days; a session also ends after 14 days without use',
   }),
   INVITATION_DAYS: wholeNumber(1, 3650, 14).meta({
     description: 'Days that an invitation link is valid, counted from its last mail',
