@@ -87,6 +87,11 @@ export async function* streamList(
     }
   };
 
+  let isOpen = true;
+  const close = () => {
+    if (isOpen) openLists -= 1;
+    isOpen = false;
+  };
   openLists += 1;
   try {
     let next: Promise<Page> | undefined = readPage(undefined);
@@ -98,11 +103,13 @@ export async function* streamList(
       next = isReadAhead ? readPage(page) : undefined;
       // The failure is reported when the page is awaited; if the reader leaves before, never.
       next?.catch(() => undefined);
+      // Callers may stop at the last chunk.
+      if (page.isLast) close();
       yield* page.chunks;
       if (!page.isLast) next ??= readPage(page);
     }
   } finally {
-    openLists -= 1;
+    close();
   }
 }
 

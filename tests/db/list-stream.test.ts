@@ -147,6 +147,26 @@ streams('reads no further when its reader leaves, and makes room for another lis
   assert.is(pages.length, 40);
 });
 
+streams('makes room for another list with its last chunk', async () => {
+  const short = () =>
+    streamList(
+      numbersUpTo(1),
+      listOf(() => 1),
+      cannotReopen,
+    );
+  for (const _ of upTo(20)) assert.is((await short().next()).value?.isLast, true);
+  const pages: number[] = [];
+  const chunks = streamList(
+    numbersUpTo(TOTAL, pages),
+    listOf(() => 500),
+    cannotReopen,
+  );
+  await chunks.next();
+
+  assert.is(pages.length, 2);
+  await chunks.return(undefined);
+});
+
 streams('reads a page again after it was outdated', async () => {
   let isOutdated = false;
   let openings = 0;
