@@ -6,11 +6,11 @@ import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
 import { createDjangoImport, type ImportTotals } from '../integrations/django/import.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createProgress, type Progress } from '../lib/console-output.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import type { ImportArguments } from './import-django.ts';
 import { withDatabase } from './maintenance.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { checkFiles, createErrorList, createReportFile, type ImportReport } from './reports.ts';
 
 /** Imports a dump and prints a summary. @returns whether the file was accepted */

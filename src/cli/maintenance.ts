@@ -2,10 +2,10 @@ import type { Config } from '../config/config.ts';
 import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
 import { tables } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createProgress } from '../lib/console-output.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
+import { createProgress } from './progress.ts';
 
 /** Applies pending migrations and returns their names. */
 export const migrate = (config: Config): Promise<string[]> =>

@@ -1,4 +1,3 @@
-import { SingleBar } from 'cli-progress';
 import type { Logger } from './logger.ts';
 
 type Output = { isTTY?: boolean; write(text: string): unknown };
@@ -20,25 +19,3 @@ export const createOperatorOutput = (
     (stdout.isTTY ? stdout : stderr).write(`${line}\n`);
   },
 });
-
-export type Progress = { advance(by?: number): void; stop(): void };
-
-const FORMAT = '{label} [{bar}] {value}/{total}, {duration_formatted}';
-
-/** Without a terminal, a bar would only fill a log. */
-const SILENT: Progress = { advance: () => {}, stop: () => {} };
-
-/**
- * Shows a progress bar on standard error if that is a terminal. A bar that is not stopped keeps the process alive.
- */
-export const createProgress = (
-  label: string,
-  total: number,
-  stream: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
-): Progress => {
-  if (stream.isTTY !== true) return SILENT;
-  // Does not change terminal settings, which an interrupted command could not restore.
-  const bar = new SingleBar({ format: FORMAT, stream, linewrap: true, clearOnComplete: true });
-  bar.start(total, 0, { label });
-  return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
-};

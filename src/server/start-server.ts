@@ -69,4 +69,4 @@ const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Prom
 
 /** Loaded only for an empty database: packing needs libraries for YAML and tar. */
 const publishDemoPackages = async ({ store }: App): Promise<void> =>
-  (await import('../demo/workspace.ts')).publishDemoPackages(store);
+  (await import('../demo/packages.ts')).publishDemoPackages(store);

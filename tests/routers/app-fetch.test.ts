@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { publishDemoPackages } from '../../src/demo/workspace.ts';
+import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createMemoryPackageStore } from '../support/memory-package-store.ts';
 import { fetchPackage, loadPackage, publish, staffPackages } from '../support/published-packages.ts';

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
-import { publishDemoPackages } from '../../src/demo/workspace.ts';
+import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';

@@ -1,4 +1,4 @@
-import { publishDemoPackages } from '../../src/demo/workspace.ts';
+import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';

@@ -6,7 +6,8 @@ import type { StoredPackage } from '../../adapters/package-store/package-store.t
 import type { PackageName } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { createArchiveReader } from './package-archive.ts';
-import { MANIFEST_FILE, type PackageManifest, parseManifest } from './package-manifest.ts';
+import { MANIFEST_FILE, type PackageManifest } from './package-manifest.ts';
+import { parseManifest } from './package-manifest-parsing.ts';
 import { checkSize, invalidPackage } from './package-rules.ts';
 
 export type InspectedPackage = { manifest: PackageManifest; sha256: string; sizeBytes: number };

@@ -10,7 +10,8 @@ import { type PackageName, parsePackageFileName, requirePackageFileName } from '
 import { clearGzipSystem, createArchive } from './package-archive-writer.ts';
 import { listFiles, openRegular } from './package-files.ts';
 import { type InspectedPackage, inspectPackage } from './package-inspection.ts';
-import { MANIFEST_FILE, parseManifest } from './package-manifest.ts';
+import { MANIFEST_FILE } from './package-manifest.ts';
+import { parseManifest } from './package-manifest-parsing.ts';
 import { invalidPackage } from './package-rules.ts';
 import { MAX_YAML_BYTES } from './package-yaml.ts';
 

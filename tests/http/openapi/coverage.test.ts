@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { publishDemoPackages } from '../../../src/demo/workspace.ts';
+import { publishDemoPackages } from '../../../src/demo/packages.ts';
 import { openApi, operationFor, requestErrors, responseErrors } from '../../support/openapi.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRow } from '../send-row.ts';

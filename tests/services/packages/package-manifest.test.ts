@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
-import { parseManifest } from '../../../src/services/packages/package-manifest.ts';
+import { parseManifest } from '../../../src/services/packages/package-manifest-parsing.ts';
 import { manifestText } from '../../support/build-package.ts';
 
 const MIB = 1024 ** 2;

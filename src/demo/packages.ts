@@ -1,0 +1,40 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
+import { PACKAGES } from './workspace.ts';
+
+/** Packs and publishes the demo packages like those of an operator. */
+export const publishDemoPackages = async (store: PackageStore): Promise<void> => {
+  const work = await mkdtemp(join(tmpdir(), 'steward-demo-'));
+  try {
+    for (const content of PACKAGES) {
+      const dir = join(work, `${content.slug}-${content.version}`);
+      await mkdir(join(dir, 'pages'), { recursive: true });
+      await writeFile(join(dir, 'app.yaml'), stringify(manifestOf(content)));
+      for (const stack of content.stacks) {
+        await writeFile(join(dir, 'pages', `${stack}.html`), `<h1>${titleOf(stack)}</h1>\n`);
+      }
+      const packed = await packDirectory(dir, work);
+      await publishPackageFile(store, packed.file);
+    }
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+};
+
+const manifestOf = ({ slug, version, label, stacks }: (typeof PACKAGES)[number]) => ({
+  slug,
+  version,
+  label,
+  description: `The ${label} app of the demo workspace.`,
+  help_html: `<p>Choose a page of ${label} on the left.</p>`,
+  footer_html: '<p>Sample data.</p>',
+  show_help: true,
+  show_footer: false,
+  stacks: stacks.map((stack) => ({ slug: stack, label: titleOf(stack) })),
+});
+
+const titleOf = (slug: string): string => slug.charAt(0).toUpperCase() + slug.slice(1);
