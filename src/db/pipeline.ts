@@ -21,7 +21,7 @@ export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
 
 /**
  * PostgreSQL assumes that an array of keys has ten elements, so a plan for the usual one or two looks cheaper. It would plan
- * the statement anew each time, which takes longer than running it.
+ * the statement on every run, which takes longer than running it.
  */
 const GENERIC_PLANS = '; set local plan_cache_mode = force_generic_plan';
 
@@ -65,7 +65,7 @@ export const createRead = (transact: Transact): Read => {
   const sendAll = (): void => {
     const batch = requested;
     requested = [];
-    // Its callers have deadlines of their own.
+    // Each caller waits until its own deadline.
     void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch));
   };
   const run = async (batch: readonly Requested[]): Promise<void> => {

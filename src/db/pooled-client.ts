@@ -12,7 +12,7 @@ type Options = {
 /**
  * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of
  * earlier ones, and bounds each by a limit and by the current deadline. Past either, `pg` cuts the connection: the server no
- * longer answers, or its answer is of no use.
+ * longer responds, or its result is too late.
  */
 export const pooledClientClass = (
   Client: ClientClass,
@@ -34,17 +34,24 @@ export const pooledClientClass = (
       if (isSubmittable(first)) return query.call(this, first, ...rest);
       const { values = [], ...config } = configOf(first, rest);
       const ms = boundedWait(limitMs);
-      if (ms !== null && ms <= 0) throw new DeadlineExceeded();
+      const callback = rest.find((argument) => typeof argument === 'function');
+      // Reported like every failure: callers that get an exception would not release the client.
+      if (ms !== null && ms <= 0) return fail(new DeadlineExceeded(), callback);
       const bounded = {
         name: nameOf(config.text, values),
         ...config,
         values,
         ...(ms && { query_timeout: ms }),
       };
-      const callback = rest.find((argument) => typeof argument === 'function');
       return callback ? query.call(this, bounded, callback) : query.call(this, bounded);
     }
   };
+};
+
+const fail = (error: Error, callback: unknown): never => {
+  if (typeof callback !== 'function') return Promise.reject(error) as never;
+  process.nextTick(callback, error);
+  return undefined as never;
 };
 
 const isSubmittable = (query: unknown): boolean =>

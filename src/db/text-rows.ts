@@ -14,7 +14,7 @@ export type ReadTextRows = (statement: Statement, onRow: (row: TextRow) => void)
 /** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
 const POOL_SHARE = 0.4;
 
-/** Parses a column of type `timestamptz`, whatever its year and time zone. */
+/** Parses a column of type `timestamptz` with any year and time zone. */
 export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /** Leaves every column as the text that the server sends. */

@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
 import { createTransact, type Transact } from '../../src/db/pipeline.ts';
+import { currentDeadline, Deadline, withDeadline } from '../../src/lib/deadline.ts';
 import { until } from '../support/poll.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
@@ -114,6 +115,21 @@ transactions('gives up a server that does not answer in time', async (context) =
 
   await context.transact([add(6)]);
   assert.equal(await marksOf(context), [6]);
+});
+
+transactions('fails past the deadline, and releases its connection', async (context) => {
+  const late = withDeadline(new Deadline(20), async () => {
+    const held = await context.pool.connect();
+    const waiting = context.transact([add(7)]);
+    await until('the deadline has passed', async () => (currentDeadline()?.remainingMs ?? 0) < 0);
+    held.release();
+    return waiting;
+  });
+
+  await failsWith(late, /deadline was exceeded/);
+  assert.equal(await marksOf(context), []);
+  await context.transact([add(8)]);
+  assert.equal(await marksOf(context), [8]);
 });
 
 transactions.run();
