@@ -22,8 +22,12 @@ const changeQueries = (maxIds: MaxIds): Record<string, string> => ({
   memberships: 'select count(*) from memberships',
 });
 
+const UPDATED_TABLES = 'users, app_grants, memberships, invitation_apps';
+
 const restoreStatements = (maxIds: MaxIds): string => `
   begin;
+  -- The last requests of a load may still be running: waiting for each row could end in a deadlock with one of them.
+  lock table ${UPDATED_TABLES}, ${APPEND_ONLY.join(', ')} in access exclusive mode;
   alter table audit_entries disable trigger user;
   delete from audit_entries where id > ${maxIds.audit_entries};
   alter table audit_entries enable trigger user;
@@ -36,8 +40,6 @@ const restoreStatements = (maxIds: MaxIds): string => `
     and not exists (select from kept_grants k where k.user_id = g.user_id and k.app_id = g.app_id);
   insert into app_grants (user_id, app_id) select user_id, app_id from kept_grants on conflict do nothing;
   commit`;
-
-const UPDATED_TABLES = 'users, app_grants, memberships, invitation_apps';
 
 export type DatabaseState = Awaited<ReturnType<typeof keepDatabaseState>>;
 
