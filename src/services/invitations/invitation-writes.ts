@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -69,14 +68,8 @@ const renewOrReplace = async (
   return new Map([...made, ...replaced, ...(await renewPending(tx, open, terms))]);
 };
 
-/** A PostgreSQL array literal. Numbers and booleans need no escaping. */
-const arrayOf = (values: readonly (number | boolean | null)[]): string => `{${values.map(String).join(',')}}`;
-const clientsOf = (items: readonly Slot[]): string => arrayOf(items.map(({ client }) => client));
-const emailsOf = (items: readonly Slot[]): Buffer =>
-  textArray(
-    'varchar',
-    items.map(({ email }) => email),
-  );
+const clientsOf = (items: readonly Slot[]): number[] => items.map(({ client }) => client);
+const emailsOf = (items: readonly Slot[]): string[] => items.map(({ email }) => email);
 
 /** Locks the pending rows of these slots, always in the same order. */
 const lockSlots = (items: readonly Slot[]) => sql`
@@ -107,12 +100,9 @@ const insertNew = async (
     from unnest(
       ${clientsOf(items)}::int[],
       ${emailsOf(items)}::varchar[],
-      ${textArray('varchar', newInvitationKeys(items.length))}::varchar[],
-      ${textArray(
-        'json',
-        items.map((item) => JSON.stringify(item.extra ?? {})),
-      )}::json[],
-      ${arrayOf(items.map((item) => item.is_demo_user ?? false))}::boolean[]) as asked
+      ${newInvitationKeys(items.length)}::varchar[],
+      ${items.map((item) => JSON.stringify(item.extra ?? {}))}::json[],
+      ${items.map((item) => item.is_demo_user ?? false)}::boolean[]) as asked
     on conflict (client_id, email) where status = 'pending' do nothing
     returning id, key, client_id, email`.execute(tables(tx));
   return bySlot(rows);
@@ -130,11 +120,8 @@ const renewPending = async (tx: SqlEntityManager, items: CheckedInvitation[], { 
     from unnest(
       ${clientsOf(items)}::int[],
       ${emailsOf(items)}::varchar[],
-      ${textArray(
-        'json',
-        items.map((item) => (item.extra === undefined ? null : JSON.stringify(item.extra))),
-      )}::json[],
-      ${arrayOf(items.map((item) => item.is_demo_user ?? null))}::boolean[])
+      ${items.map((item) => (item.extra === undefined ? null : JSON.stringify(item.extra)))}::json[],
+      ${items.map((item) => item.is_demo_user ?? null)}::boolean[])
       as asked (client_id, email, extra, is_demo_user)
     where i.client_id = asked.client_id and i.email = asked.email and i.status = 'pending'
     returning i.id, null as key, i.client_id, i.email`.execute(tables(tx));
@@ -145,12 +132,8 @@ const renewPending = async (tx: SqlEntityManager, items: CheckedInvitation[], { 
 const addApps = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
   const pairs = written.flatMap(({ id, initial_apps }) => initial_apps.map((appId) => ({ id, appId })));
   if (pairs.length === 0) return;
-  const appIds = textArray(
-    'varchar',
-    pairs.map(({ appId }) => appId),
-  );
   await sql`
     insert into invitation_apps (invitation_id, app_id)
-    select * from unnest(${arrayOf(pairs.map(({ id }) => id))}::int[], ${appIds}::varchar[])
+    select * from unnest(${pairs.map(({ id }) => id)}::int[], ${pairs.map(({ appId }) => appId)}::varchar[])
     on conflict do nothing`.execute(tables(tx));
 };

@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -40,10 +39,7 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
         where earlier.kind = 'invitation' and earlier.client_id = requested.client_id
           and earlier.recipient = requested.email and earlier.created_at > ${hourAgo}::timestamptz) as earlier
       from unnest(
-        ${textArray(
-          'varchar',
-          invitations.map((item) => item.email),
-        )}::varchar[],
+        ${invitations.map((item) => item.email)}::varchar[],
         ${invitations.map((item) => item.client)}::int[],
         ${invitations.map((item) => item.id)}::int[]) with ordinality as requested (email, client_id, invitation_id, n)),
     enqueued as (

@@ -1,4 +1,3 @@
-import { createTextArray } from '../../db/binary-arrays.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import type { SanitizedExtra } from './usage-extra.ts';
 
@@ -24,8 +23,8 @@ export type UsageColumns = {
   actions: string[];
   descriptions: string[];
   stacks: (string | null)[];
-  /** The JSON of all entries as a binary PostgreSQL array: most of the data, outside of the JavaScript heap. */
-  extras: Buffer;
+  /** JSON. */
+  extras: string[];
   /** Milliseconds since 1970. */
   times: number[];
 };
@@ -53,39 +52,30 @@ export type UsageReports = Omit<UsageColumns, 'fullNames'> & {
   faults: Map<number, FieldErrors>;
 };
 
-/** A typical `extra` with request metadata. */
-const EXTRA_BYTES = 700;
-
-const createExtras = (count: number) => createTextArray('json', count, EXTRA_BYTES);
-
-export const columnsOf = (entries: readonly UsageEntryInput[]): UsageColumns => {
-  const extras = createExtras(entries.length);
-  for (const { extra } of entries) extras.add(extra);
-  return {
-    keys: entries.map(({ entryKey }) => entryKey),
-    emails: entries.map(({ email }) => email),
-    fullNames: entries.map(({ fullName }) => fullName),
-    actions: entries.map(({ action }) => action),
-    descriptions: entries.map(({ actionDescription }) => actionDescription),
-    stacks: entries.map(({ stack }) => stack),
-    extras: extras.bytes(),
-    times: entries.map(({ occurredAt }) => occurredAt.getTime()),
-  };
-};
+export const columnsOf = (entries: readonly UsageEntryInput[]): UsageColumns => ({
+  keys: entries.map(({ entryKey }) => entryKey),
+  emails: entries.map(({ email }) => email),
+  fullNames: entries.map(({ fullName }) => fullName),
+  actions: entries.map(({ action }) => action),
+  descriptions: entries.map(({ actionDescription }) => actionDescription),
+  stacks: entries.map(({ stack }) => stack),
+  extras: entries.map(({ extra }) => extra),
+  times: entries.map(({ occurredAt }) => occurredAt.getTime()),
+});
 
 /** Validates elements one by one, and collects the valid ones by column. */
 export const collectReports = <T>(
   elements: readonly T[],
   validate: (element: T) => UsageElement,
 ): UsageReports => {
-  const extras = createExtras(elements.length);
-  const columns: Omit<UsageReports, 'extras'> = {
+  const columns: UsageReports = {
     keys: [],
     emails: [],
     fullNames: [],
     actions: [],
     descriptions: [],
     stacks: [],
+    extras: [],
     times: [],
     faults: new Map(),
   };
@@ -102,7 +92,7 @@ export const collectReports = <T>(
     columns.actions.push(value.action);
     columns.descriptions.push(value.action_description);
     columns.stacks.push(value.extra.stack);
-    extras.add(value.extra.text);
+    columns.extras.push(value.extra.text);
   }
-  return { ...columns, extras: extras.bytes() };
+  return columns;
 };

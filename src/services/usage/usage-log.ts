@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
-import { instantArray, textArray } from '../../db/binary-arrays.ts';
 import { tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
 import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
@@ -76,10 +75,9 @@ const insertEntries = (appId: string, columns: UsageColumns) => sql`
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
   select ${appId}, entry_key, email, full_name, action, action_description, stack, extra, occurred_at
   from unnest(
-    ${textArray('varchar', columns.keys)}::varchar[], ${textArray('varchar', columns.emails)}::varchar[],
-    ${textArray('varchar', columns.fullNames)}::varchar[], ${textArray('varchar', columns.actions)}::varchar[],
-    ${textArray('text', columns.descriptions)}::text[], ${textArray('varchar', columns.stacks)}::varchar[],
-    ${columns.extras}::json[], ${instantArray(columns.times)}::timestamptz[])
+    ${columns.keys}::varchar[], ${columns.emails}::varchar[], ${columns.fullNames}::varchar[],
+    ${columns.actions}::varchar[], ${columns.descriptions}::text[], ${columns.stacks}::varchar[],
+    ${columns.extras}::json[], ${columns.times.map((time) => new Date(time).toISOString())}::timestamptz[])
     as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
   ${columns.keys.some((key) => key !== null) ? SKIP_DUPLICATES : sql``}
   returning email, (occurred_at at time zone 'UTC')::date as day, stack`;

@@ -81,8 +81,7 @@ export const createUsageRecording = ({
 };
 
 /** The same for equal reports. */
-const requestKey = ({ extras, faults: _, ...columns }: UsageReports): string =>
-  JSON.stringify({ ...columns, extras: extras.toString('base64') });
+const requestKey = ({ faults: _, ...columns }: UsageReports): string => JSON.stringify(columns);
 
 const faultsOf = ({ times, faults }: UsageReports, now: Date, retentionDays: number): FieldErrors => {
   const fields: FieldErrors = {};
