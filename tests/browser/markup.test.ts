@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { html } from '../../src/http/pages/html.ts';
+import { html } from '../../src/lib/html.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { browserSuite } from '../support/browser.ts';
 

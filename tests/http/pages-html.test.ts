@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { html } from '../../src/http/pages/html.ts';
+import { html } from '../../src/lib/html.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const markup = suite('html template tag');

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { escapeInvisible } from '../pages/html.ts';
+import { escapeInvisible } from '../../lib/html.ts';
 import { type Endpoint, inputKeysOf } from '../rest/endpoints.ts';
 import { hasBody, readInput } from '../rest/input.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { escapeInvisible, type Html, html } from '../pages/html.ts';
+import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { type Endpoint, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
 import { API_INDEX, type ApiPath, fillPath, findApiPath, isReadable, pathsBelow } from './api-paths.ts';
 

@@ -1,4 +1,4 @@
-import { escapeInvisible, type Html, html } from '../pages/html.ts';
+import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 
 /** Larger documents are slow to render. */
 const MAX_LINES = 5_000;

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { escapeInvisible, type Html, html } from '../pages/html.ts';
+import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { createLinkResolver, findApiPath } from './api-paths.ts';

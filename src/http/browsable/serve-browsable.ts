@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html } from '../../lib/html.ts';
 import { localPath, loginPath } from '../pages/redirects.ts';
 import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IOptions } from 'sanitize-html';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
+import { type Html, html, trusted } from '../../lib/html.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { type Html, html, trusted } from './html.ts';
 import { sendPage } from './page-layout.ts';
 
 /** Paths that always answer in machine-readable form. */

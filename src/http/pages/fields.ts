@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../../lib/html.ts';
 
 type Field = {
   name: string;

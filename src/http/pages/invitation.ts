@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { formatDate, userMessage } from './display-text.ts';
 import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
-import { type Html, html } from './html.ts';
 import { logoutForm } from './login.ts';
 import {
   attempt,

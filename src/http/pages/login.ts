@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { userMessage } from './display-text.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, newPasswordField } from './fields.ts';
-import { type Html, html } from './html.ts';
 import {
   type Caller,
   createPageContext,

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
+import type { Html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { readSession } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
 import { hiddenField } from './fields.ts';
-import type { Html } from './html.ts';
 import { type Page, sendPage } from './page-layout.ts';
 
 export type PageDeps = ContextDeps;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply } from 'fastify';
+import { type Html, html, trusted } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { type Html, html, trusted } from './html.ts';
 
 /**
  * Reads CSS files into one inline style sheet. It is a few kilobytes, and an error page then needs no second request to a

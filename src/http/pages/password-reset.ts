@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { userMessage } from './display-text.ts';
 import { alertBox, emailField, hiddenField, hiddenUsername, newPasswordField } from './fields.ts';
-import { html } from './html.ts';
 import {
   attempt,
   createPageContext,

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Html, html } from '../pages/html.ts';
 import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
+import { type Html, html } from '../../lib/html.ts';
 
 /** The content of a mail, for both the text and the HTML part. */
 export type MailContent = {
@@ -57,7 +58,7 @@ ${closing.map(paragraph)}
 </div>
 </body>
 </html>
-`.text;
+`.toString();
 };
 
 const paragraph = (text: string): Html => html`<p style="margin:0 0 16px">${withBreaks(text)}</p>
@@ -73,34 +74,6 @@ const bulletList = ({ heading, items }: NonNullable<MailContent['list']>): Html 
 const linkButton = (action: string, link: string): Html => html`
 <p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
 <p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this link: <a href="${link}">${link}</a></p>`;
-
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escaped markup. Only `html` creates it. */
-class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-export type { Html };
-
-/** Template tag that escapes every value except markup. Quote attribute values with double quotes. */
-export const html = (strings: TemplateStringsArray, ...values: (string | Html | Html[])[]): Html =>
-  new Html(strings.map((string, index) => string + markupOf(values[index] ?? '')).join(''));
-
-const markupOf = (value: string | Html | Html[]): string => {
-  if (Array.isArray(value)) return value.map((part) => part.text).join('');
-  return value instanceof Html ? value.text : value.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? '');
-};
 
 const MAX_LINE_LENGTH = 255;
 
