@@ -60,7 +60,7 @@ const listPackages = async (bucket: S3Bucket, start: string): Promise<PackageNam
 };
 
 /**
- * Looks for the package in the listing first. A GET alone cannot tell whether it exists: without s3:ListBucket, S3 responds
+ * Looks for the package in the listing first. A GET alone does not reveal whether it exists: without s3:ListBucket, S3 responds
  * with AccessDenied to missing and to forbidden objects. After the listing, AccessDenied is an error in the settings.
  */
 const openPackage = async (bucket: S3Bucket, name: string): Promise<StoredPackage | null> => {
