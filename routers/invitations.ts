@@ -9,7 +9,7 @@ import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
-const MAX_ITEMS = 10_000;
+const MAX_INVITATIONS_PER_REQUEST = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
 
 const INVALID_FLAG = 'Must be "true" or "false".';
@@ -52,7 +52,12 @@ export const invitationsRouter = router({
       openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
       rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
     })
-    .input(z.object({ items: z.array(Element).max(MAX_ITEMS), dry_run: z.boolean().default(false) }))
+    .input(
+      z.object({
+        items: z.array(Element).max(MAX_INVITATIONS_PER_REQUEST),
+        dry_run: z.boolean().default(false),
+      }),
+    )
     .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { liftBulkDeadline } from '../src/lib/deadline.ts';
+import type { Actor } from '../src/services/access/actor.ts';
+import type { Services } from '../src/services/index.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
+import type { Context } from './context.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';
@@ -11,18 +14,17 @@ import {
   UsageDayView,
   UsageEntryView,
   UsageItemView,
+  UsageReports,
   usageCursor,
   usageEncoder,
   usageEntryFromJson,
   usageEntryView,
   usageItemView,
-  usageReports,
 } from './schemas/usage.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
-const MAX_PAGE = 1_000;
-const MAX_ENTRIES = 10_000;
-const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_PAGE_ENTRIES = 1_000;
+const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
 /** Whole days. */
 const WindowDays = z.int().min(1).max(3650);
@@ -31,32 +33,35 @@ const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
 const apps = ['Apps'];
 const extension = true;
 
+type Filter = { appId: string; email?: string; windowDays: number };
+type StreamContext = Pick<Context, 'listFormat'> & { actor: Actor; services: Services };
+
+/** REST gets the stream as it is sent, other callers get its entries. */
+const streamUsage = async ({ services, actor, listFormat }: StreamContext, filter: Filter) => {
+  const stream = await services.usage.stream(actor, filter, usageEncoder(listFormat ?? 'json'));
+  return listFormat ? stream : parsePages(stream, usageEntryFromJson);
+};
+
 export const usageRouter = router({
   /** Newest first, streamed page by page. */
   listByApp: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps } })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
-    .query(async ({ ctx, input: { app_id: appId, window } }) => {
-      const encoder = usageEncoder(ctx.listFormat ?? 'json');
-      const stream = await ctx.services.usage.listByApp(ctx.actor, appId, window, encoder);
-      return ctx.listFormat ? stream : parsePages(stream, usageEntryFromJson);
-    }),
+    .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
+      streamUsage(ctx, { appId, windowDays }),
+    ),
 
   /** Without `window`, the newest entry; with it, all entries of these days, newest first, streamed page by page. */
   listByUser: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] } })
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))
-    .query(async ({ ctx, input: { email, app_id: appId, window } }) => {
-      if (window === undefined) {
-        return usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId));
-      }
-      const subject = { email, appId, windowDays: window };
-      const encoder = usageEncoder(ctx.listFormat ?? 'json');
-      const stream = await ctx.services.usage.listByUser(ctx.actor, subject, encoder);
-      return ctx.listFormat ? stream : parsePages(stream, usageEntryFromJson);
-    }),
+    .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
+      windowDays === undefined
+        ? usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
+        : streamUsage(ctx, { email, appId, windowDays }),
+    ),
 
   /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
   list: viewerProcedure
@@ -72,12 +77,12 @@ export const usageRouter = router({
         /** Exclusive. */
         to: InstantKey.optional(),
         cursor: UsageCursorKey.optional(),
-        limit: z.int().min(1).max(MAX_PAGE).default(100),
+        limit: z.int().min(1).max(MAX_PAGE_ENTRIES).default(100),
       }),
     )
     .output(z.object({ items: z.array(UsageItemView), next_cursor: z.string().nullable() }))
     .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
-      const { rows, next } = await ctx.services.usage.page(ctx.actor, appId, { ...filter, since, until });
+      const { rows, next } = await ctx.services.usage.page(ctx.actor, { ...filter, appId, since, until });
       return { items: rows.map(usageItemView), next_cursor: next && usageCursor(next) };
     }),
 
@@ -116,12 +121,18 @@ export const usageRouter = router({
   record: viewerProcedure
     .meta({
       openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
-      rest: { many: 'entries', status: 201, maxBodyBytes: MAX_BYTES, handlesIdempotency: true, extension },
+      rest: {
+        many: 'entries',
+        status: 201,
+        maxBodyBytes: MAX_RECORDING_BYTES,
+        handlesIdempotency: true,
+        extension,
+      },
     })
-    .input(z.object({ app_id: AppKey, entries: usageReports(MAX_ENTRIES) }))
+    .input(z.object({ app_id: AppKey, entries: UsageReports }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
-      liftBulkDeadline(input.entries.times.length);
+      liftBulkDeadline(input.entries.length);
       return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey());
     }),
 });

@@ -53,24 +53,9 @@ export const appView = (app: AppWithUsage): AppView => ({
   maintenance_message: app.maintenance_message,
 });
 
-/** As `appView`. */
+/** As `appView`. PostgreSQL writes JSON with spaces. */
 export const appEncoder = (format: ListFormat): AppEncoder =>
-  createRowEncoder(AppView, format, {
-    usage: (counts) => (counts === null ? '{}' : encodeWindows(counts)),
-  });
-
-/** @param counts PostgreSQL array of the actions and users of each window; NULL where nothing was used yet */
-const encodeWindows = (counts: string): string => {
-  const [actions30, users30, actions60, users60, actions90, users90] = counts
-    .slice(1, -1)
-    .split(',')
-    .map((count) => (count === 'NULL' ? 0 : Number(count)));
-  return JSON.stringify({
-    '30': { actions: actions30, users: users30 },
-    '60': { actions: actions60, users: users60 },
-    '90': { actions: actions90, users: users90 },
-  });
-};
+  createRowEncoder(AppView, format, { usage: (json) => JSON.stringify(JSON.parse(json ?? '{}')) });
 
 export const AppStatusView = z.object({
   id: z.string(),

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import { collectReports, type UsageElement } from '../../src/services/usage/usage-columns.ts';
+import type { UsageReport as Report } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
-import type { UsageCursor, UsageRow } from '../../src/services/usage/usage-pages.ts';
-import type { UsageEncoder } from '../../src/services/usage/usage-stream.ts';
-import { fieldErrors } from '../middleware/errors.ts';
+import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
 import { AnyObject, Email, Instant, Text } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
@@ -93,8 +91,10 @@ const UsageExtra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
 
+const MAX_ENTRIES_PER_REQUEST = 10_000;
+
 /** Many serializers send `null` for a missing value. */
-export const UsageReport = z.object({
+const UsageReport = z.object({
   /** The platform's own id. An entry with the same id and timestamp is written once. */
   id: Text(128).min(1).nullable().default(null),
   email: Email,
@@ -109,14 +109,19 @@ export const UsageReport = z.object({
   extra: UsageExtra,
 });
 
-/** Validates elements one by one, so that errors of all elements are reported together, by index. */
-const readElement = (element: unknown): UsageElement => {
-  const { data, error } = UsageReport.safeParse(element);
-  return data ? { value: data, faults: null } : { value: null, faults: fieldErrors(error) };
-};
+const toReport = ({ extra, ...report }: z.output<typeof UsageReport>): Report => ({
+  entryKey: report.id,
+  email: report.email,
+  fullName: report.full_name,
+  action: report.action,
+  actionDescription: report.action_description,
+  stack: extra.stack,
+  extra: extra.text,
+  occurredAt: report.timestamp,
+});
 
-export const usageReports = (maxEntries: number) =>
-  z
-    .array(z.custom<z.input<typeof UsageReport>>().meta({ sent: UsageReport }))
-    .max(maxEntries)
-    .transform((elements) => collectReports(elements, readElement));
+/** The number of entries is checked before the entries, so that a hostile array does not cause millions of errors. */
+export const UsageReports = z
+  .array(z.custom<z.input<typeof UsageReport>>().meta({ sent: UsageReport }))
+  .max(MAX_ENTRIES_PER_REQUEST)
+  .pipe(z.array(UsageReport.transform(toReport)));

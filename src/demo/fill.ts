@@ -8,7 +8,7 @@ import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { tables } from '../db/kysely.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
-import { writeUsage } from '../services/usage/usage-log.ts';
+import { writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
-import type { UsageEntryInput } from '../services/usage/usage-columns.ts';
+import type { UsageEntryInput } from '../services/usage/usage-writes.ts';
 import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 
 /** Between two actions. All actions of a day fit into its 24 hours. */

@@ -5,7 +5,7 @@ import { migrations } from '../../migrations/index.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { BROKEN_CONSTRAINTS, IncompatibleDatabase } from '../../src/db/database-errors.ts';
 import { tables } from '../../src/db/kysely.ts';
-import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { startTestApp } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';

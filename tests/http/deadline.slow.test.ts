@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { Deadline, withDeadline } from '../../src/lib/deadline.ts';
-import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { busySessions } from '../support/busy-sessions.ts';
 import { until } from '../support/poll.ts';

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { busySessions } from '../support/busy-sessions.ts';
 import { until } from '../support/poll.ts';

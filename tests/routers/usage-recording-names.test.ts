@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, EDSGER, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';

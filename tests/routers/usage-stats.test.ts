@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { writeUsage } from '../../src/services/usage/usage-log.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../src/lib/clock.ts';
-import type { UsageEntryInput } from '../../src/services/usage/usage-columns.ts';
+import type { UsageEntryInput } from '../../src/services/usage/usage-writes.ts';
 import { NOON } from './test-clock.ts';
 
 /** Apps of the demo workspace. */

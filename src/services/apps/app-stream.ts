@@ -4,6 +4,7 @@ import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
+import { usageWindows } from '../usage/usage-windows.ts';
 import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
 
 type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
@@ -61,9 +62,5 @@ const appPage = (columns: readonly AppColumn[], limit: PageSize) => {
   return page;
 };
 
-/** Viewers who may not see how much an app is used get no usage at all. */
-const columnOf = (name: AppColumn, viewer: Viewer): RawBuilder<unknown> => {
-  if (name !== 'usage') return sql.ref(`apps.${name}`);
-  return sql`case when ${clientVisibleTo(viewer, sql`apps.client_id`)}
-    then array[actions30, users30, actions60, users60, actions90, users90] end`;
-};
+const columnOf = (name: AppColumn, viewer: Viewer): RawBuilder<unknown> =>
+  name === 'usage' ? usageWindows(clientVisibleTo(viewer, sql`apps.client_id`)) : sql.ref(`apps.${name}`);

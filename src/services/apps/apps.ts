@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
@@ -7,20 +9,12 @@ import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
-import { type Audit, type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
+import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import {
-  dayOf,
-  refreshStaleWindows,
-  type UsageWindows,
-  WINDOWS,
-  type WindowColumns,
-  windowsOf,
-} from '../usage/usage-windows.ts';
+import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppRow, appCursorOf, appRow, appRows, appsAfter } from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
-
-export type AppWithUsage = AppRow & { usage: UsageWindows | Record<string, never> };
 
 const CHANGEABLE = [
   'label',
@@ -34,51 +28,41 @@ const CHANGEABLE = [
 ] as const;
 
 export type AppChanges = {
-  label?: string | undefined;
-  description?: string | undefined;
-  help_html?: string | undefined;
-  footer_html?: string | undefined;
-  show_help?: boolean | undefined;
-  show_footer?: boolean | undefined;
-  in_maintenance?: boolean | undefined;
-  maintenance_message?: string | undefined;
+  [Column in (typeof CHANGEABLE)[number]]?: Selectable<Database['apps']>[Column] | undefined;
 };
 
-/** `cursor` is the id of the last app of the page before. */
-type AppPart = PageRequest & { cursor?: string | undefined };
+/** `cursor` is the id of the last app of the previous page. */
+type AppPageRequest = PageRequest & { cursor?: string | undefined };
 
 type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadTextRows };
 
 export const createApps = ({ em, clock, audit, readRows }: Deps) => {
-  const withUsage = async (
-    tx: SqlEntityManager,
-    query: ReturnType<typeof appRows>,
-  ): Promise<AppWithUsage[]> => {
+  /** The apps with their usage, after moving windows of former days to the current day. */
+  const readWithUsage = async (tx: SqlEntityManager, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const today = dayOf(clock.now());
-    const read = () =>
-      query.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id').select(WINDOWS).execute();
-    const rows = await read();
+    const query = apps
+      .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
+      .select('usage_windows.day as usage_day')
+      .select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
+    const rows = await query.execute();
     const stale = rows.filter(({ usage_day }) => usage_day !== null && usage_day < today);
-    if (stale.length === 0) return rows.map(withVisibleUsage);
-    await refreshStaleWindows(
-      tx,
-      stale.map(({ id }) => id),
-      clock.now(),
-    );
-    return (await read()).map(withVisibleUsage);
+    if (stale.length === 0) return rows;
+    const staleIds = stale.map(({ id }) => id);
+    await refreshStaleWindows(tx, staleIds, clock.now());
+    return query.execute();
   };
-  const one = async (tx: SqlEntityManager, actor: Actor, id: string): Promise<AppWithUsage> => {
-    const [app] = await withUsage(tx, appRows(tx, actor).where('apps.id', '=', id));
+  const get = async (tx: SqlEntityManager, actor: Actor, id: string) => {
+    const [app] = await readWithUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
     if (!app) throw notFound('app');
     return app;
   };
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, part: AppPart): Promise<AppWithUsage[]> => {
+    list: async (actor: Actor, part: AppPageRequest) => {
       const rows = await appsAfter(em, actor, part.cursor);
       await reportCount(rows, part);
-      return withUsage(em, pageOfRows(rows, 'apps.id', part));
+      return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', part));
     },
 
     /**
@@ -98,17 +82,17 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     },
 
     /** @throws Problem `not-found` */
-    get: (actor: Actor, id: string): Promise<AppWithUsage> => one(em, actor, id),
+    get: (actor: Actor, id: string) => get(em, actor, id),
 
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
-    ofClient: async (actor: Actor, clientId: number, part: AppPart): Promise<AppRow[]> => {
+    ofClient: async (actor: Actor, clientId: number, part: AppPageRequest): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
       const rows = (await appsAfter(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
       return readPage(rows, 'apps.id', part);
     },
 
     /** @throws Problem `not-found`, `forbidden` */
-    update: (actor: Actor, id: string, changes: AppChanges): Promise<AppWithUsage> =>
+    update: (actor: Actor, id: string, changes: AppChanges) =>
       em.transactional(async (tx) => {
         const app = await appRows(tx, actor)
           .where('apps.id', '=', id)
@@ -121,22 +105,12 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
         if (given) {
           await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
           const details = diffColumns(app, await appRow(tx, actor, id), CHANGEABLE);
-          const event: AuditEvent = {
-            action: 'app.update',
-            actor,
-            target: app.slug,
-            clients: [app.client_id],
-            details,
-          };
-          if (!isEmpty(details)) await audit.record(tx, [event]);
+          const about = { target: app.slug, clients: [app.client_id] };
+          if (!isEmpty(details)) await audit.record(tx, [{ action: 'app.update', actor, ...about, details }]);
         }
-        return one(tx, actor, id);
+        return get(tx, actor, id);
       }),
   };
 };
 
-/** Those who may not see how much an app is used get no usage at all. */
-const withVisibleUsage = (app: AppRow & WindowColumns): AppWithUsage => ({
-  ...app,
-  usage: app.shows_usage ? windowsOf(app) : {},
-});
+export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get']>>;

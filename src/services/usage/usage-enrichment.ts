@@ -4,12 +4,17 @@ import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import type { UsageColumns, UsageReports } from './usage-columns.ts';
-import { lockUsage } from './usage-log.ts';
 import { ensureMonths } from './usage-partitions.ts';
+import { lockUsage, type UsageEntryInput } from './usage-writes.ts';
 
 /** How far back an entry without a time is found by its id: this searches two months of the log. */
 const DUPLICATE_LOOKBACK_DAYS = 30;
+
+/** An entry as a platform sends it; null for what it left out. */
+export type UsageReport = Omit<UsageEntryInput, 'fullName' | 'occurredAt'> & {
+  fullName: string | null;
+  occurredAt: Date | null;
+};
 
 type Where = { actor: Actor; appId: string; now: Date };
 
@@ -17,75 +22,66 @@ type Where = { actor: Actor; appId: string; now: Date };
 export const enrichReports = async (
   tx: SqlEntityManager,
   { actor, appId, now }: Where,
-  { faults: _, ...reports }: UsageReports,
-): Promise<UsageColumns> => {
-  const { emails, keys } = reports;
+  reports: readonly UsageReport[],
+): Promise<UsageEntryInput[]> => {
   const names = await namesOf(tx, actor, reports);
-  const times = await timesOf(tx, appId, reports, now);
-  return {
-    ...reports,
-    fullNames: reports.fullNames.map((name, index) => name ?? names.get(emails[index] ?? '') ?? ''),
-    times: reports.times.map((time, index) =>
-      Number.isNaN(time) ? (times.get(keys[index] ?? '') ?? now.getTime()) : time,
-    ),
-  };
+  const times = await timesByKey(tx, appId, reports, now);
+  return reports.map(({ fullName, occurredAt, ...report }) => ({
+    ...report,
+    fullName: fullName ?? names.get(report.email) ?? '',
+    occurredAt: occurredAt ?? times.get(report.entryKey ?? '') ?? now,
+  }));
 };
 
 /** The current names of users that the actor may see, for reports without a name. */
 const namesOf = async (
   tx: SqlEntityManager,
   actor: Actor,
-  { emails, fullNames }: Pick<UsageReports, 'emails' | 'fullNames'>,
+  reports: readonly UsageReport[],
 ): Promise<Map<string, string>> => {
-  const nameless = new Set(emails.filter((_email, index) => fullNames[index] === null));
+  const nameless = new Set(reports.filter(({ fullName }) => fullName === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
-  const people = await tables(tx)
+  const users = await tables(tx)
     .selectFrom('users')
-    .select(['email', 'first_name', 'last_name'])
+    .select(['email', sql<string>`trim(first_name || ' ' || last_name)`.as('name')])
     .where(sql<boolean>`email = any(${[...nameless]}::varchar[])`)
     .where(userVisibleTo(actor))
     .execute();
-  return new Map(people.map((person) => [person.email, `${person.first_name} ${person.last_name}`.trim()]));
+  return new Map(users.map(({ email, name }) => [email, name]));
 };
 
-const untimedKeys = ({ keys, times }: Pick<UsageReports, 'keys' | 'times'>) =>
-  keys.filter((key, index) => key !== null && Number.isNaN(times[index]));
+const isUntimedKey = ({ entryKey, occurredAt }: UsageReport) => entryKey !== null && occurredAt === null;
 
 /** Whether `enrichReports` takes the lock of the app. */
-export const hasUntimedKeys = (reports: Pick<UsageReports, 'keys' | 'times'>): boolean =>
-  untimedKeys(reports).length > 0;
+export const hasUntimedKeys = (reports: readonly UsageReport[]): boolean => reports.some(isUntimedKey);
 
 /**
  * Times by id, for reports with an id but without a time: the time of an entry in the log or of another report with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
-const timesOf = async (
+const timesByKey = async (
   tx: SqlEntityManager,
   appId: string,
-  { keys, times: given }: Pick<UsageReports, 'keys' | 'times'>,
+  reports: readonly UsageReport[],
   now: Date,
-): Promise<Map<string, number>> => {
-  const timeless = untimedKeys({ keys, times: given });
-  if (timeless.length === 0) return new Map();
+): Promise<Map<string, Date>> => {
+  const times = new Map<string, Date>();
+  const untimedKeys = reports.filter(isUntimedKey).map(({ entryKey }) => entryKey);
+  if (untimedKeys.length === 0) return times;
   // All writers create months before they lock an app; another order could deadlock.
   await ensureMonths(
     tx,
-    given.map((time) => (Number.isNaN(time) ? now : time)),
+    reports.map(({ occurredAt }) => occurredAt ?? now),
   );
   await lockUsage(appId).execute(tables(tx));
   const known = await tables(tx)
     .selectFrom('usage_entries')
-    .select(['entry_key', 'occurred_at'])
+    .select(['entry_key as entryKey', 'occurred_at as occurredAt'])
     .where('app_id', '=', appId)
-    .where(sql<boolean>`entry_key = any(${timeless}::varchar[])`)
+    .where(sql<boolean>`entry_key = any(${untimedKeys}::varchar[])`)
     .where('occurred_at', '>', new Date(now.getTime() - DUPLICATE_LOOKBACK_DAYS * DAY_MS))
     .execute();
-  const times = new Map<string, number>();
-  for (const [index, key] of keys.entries()) {
-    const time = given[index] ?? Number.NaN;
-    if (key !== null && !Number.isNaN(time)) times.set(key, time);
-  }
-  for (const entry of known)
-    if (entry.entry_key !== null) times.set(entry.entry_key, entry.occurred_at.getTime());
+  for (const { entryKey, occurredAt } of [...reports, ...known])
+    if (entryKey !== null && occurredAt !== null) times.set(entryKey, occurredAt);
   return times;
 };

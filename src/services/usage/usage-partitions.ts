@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
 
 /** The tables that are partitioned by month. */
 export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
@@ -25,7 +24,7 @@ const ATTACHED = sql`
   from pg_inherits join pg_class on pg_class.oid = inhrelid
   where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass) and not inhdetachpending`;
 
-/** First day of the UTC month of a moment, `months` later. */
+/** First day of the UTC month of a time, `months` later. */
 export const monthOf = (at: Date, months = 0): Date =>
   new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
 
@@ -33,23 +32,18 @@ export const monthOf = (at: Date, months = 0): Date =>
 export const partitionOf = (table: string, month: Date): string =>
   `${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 
-/** The first days of the months of these moments, as `YYYY-MM-DD`. */
-const monthsOf = (moments: Iterable<Date | number>): string[] => {
-  const days = new Set<number>();
-  for (const moment of moments) days.add(Math.floor(Number(moment) / DAY_MS));
-  const months = new Set<string>();
-  for (const day of days) months.add(`${new Date(day * DAY_MS).toISOString().slice(0, 7)}-01`);
-  return [...months].sort();
-};
+/** The first days of the months of these times, as `YYYY-MM-DD`. */
+const monthsOf = (times: readonly Date[]): string[] =>
+  [...new Set(times.map((at) => `${at.toISOString().slice(0, 7)}-01`))].sort();
 
 type Missing = { table: string; month: string };
 
 /**
- * Creates the missing partitions for these times (dates, or milliseconds since 1970). Attaching a table does not wait for
- * readers and writers; `create table … partition of` would lock the whole log.
+ * Creates the missing partitions for these times. Attaching a table does not wait for readers and writers;
+ * `create table … partition of` would lock the whole log.
  */
-export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date | number>): Promise<void> => {
-  const months = monthsOf(moments);
+export const ensureMonths = async (tx: SqlEntityManager, times: readonly Date[]): Promise<void> => {
+  const months = monthsOf(times);
   if ((await missingPartitions(tx, months)).length === 0) return;
 
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
@@ -58,10 +52,8 @@ export const ensureMonths = async (tx: SqlEntityManager, moments: Iterable<Date 
     await addPartition(tx, table, new Date(month));
 };
 
-export const hasMissingMonths = async (
-  em: SqlEntityManager,
-  moments: Iterable<Date | number>,
-): Promise<boolean> => (await missingPartitions(em, monthsOf(moments))).length > 0;
+export const hasMissingMonths = async (em: SqlEntityManager, times: readonly Date[]): Promise<boolean> =>
+  (await missingPartitions(em, monthsOf(times))).length > 0;
 
 /** Reads the catalog: `to_regclass` may use a cache of the connection. */
 const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {

@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { lockUsage } from './usage-log.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-partitions.ts';
 import { daysSinceVisit, retentionHistogram } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
+import { lockUsage } from './usage-writes.ts';
 
 /**
  * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before

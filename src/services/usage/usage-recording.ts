@@ -2,13 +2,12 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Transact } from '../../db/pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { type FieldErrors, invalid, Problem } from '../../lib/problems.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { UsageReports } from './usage-columns.ts';
-import { enrichReports, hasUntimedKeys } from './usage-enrichment.ts';
-import { writeColumns, writeColumnsPipelined } from './usage-log.ts';
+import { enrichReports, hasUntimedKeys, type UsageReport } from './usage-enrichment.ts';
+import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
 
 /** `duplicates` were already in the log. */
 export type RecordingResult = { inserted: number; duplicates: number };
@@ -17,6 +16,7 @@ export type RecordingResult = { inserted: number; duplicates: number };
 const MAX_AHEAD_MS = 5 * MINUTE_MS;
 /** Bounds the size of the response. */
 const MAX_FAULTS = 1_000;
+
 type Deps = {
   em: SqlEntityManager;
   clock: Clock;
@@ -26,83 +26,59 @@ type Deps = {
   usageRetentionDays: number;
 };
 
-export const createUsageRecording = ({
-  em,
-  clock,
-  idempotency,
-  usageWriteLimiter: writers,
-  usageRetentionDays,
-  transact,
-}: Deps) => {
-  const writePipelined: typeof writeColumns = (unit, ...args) =>
-    writeColumnsPipelined({ em: unit, transact }, ...args);
-  return {
-    /**
-     * Writes all entries, or none if one is invalid. Entries with an `id` are written once, and so is a request with an
-     * idempotency key.
-     * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.{field}`, `idempotency-key-reused`,
-     * `overloaded`
-     */
-    record: async (
-      actor: Actor,
-      appId: string,
-      reports: UsageReports,
-      idempotencyKey: IdempotencyKey | null,
-    ): Promise<RecordingResult> => {
-      await requireViewableApp(em, actor, appId);
-      if (reports.faults.size > 0) throw invalid(faultsOf(reports, clock.now(), usageRetentionDays));
+export const createUsageRecording = (deps: Deps) => ({
+  /**
+   * Writes all entries, or none if one is invalid. Entries with an id are written once, and so is a request with an
+   * idempotency key.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`,
+   * `overloaded`
+   */
+  record: async (
+    actor: Actor,
+    appId: string,
+    reports: readonly UsageReport[],
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<RecordingResult> => {
+    const { em, clock, idempotency, usageWriteLimiter, transact, usageRetentionDays } = deps;
+    await requireViewableApp(em, actor, appId);
 
-      const operation = `usage.record ${appId}`;
-      const request = idempotencyKey && { idempotencyKey, operation, input: requestKey(reports) };
-      const count = reports.times.length;
-      const recordBy = async (
-        write: typeof writeColumns,
-        unit: SqlEntityManager,
-      ): Promise<RecordingResult> => {
-        const now = clock.now();
-        // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
-        const faults = faultsOf(reports, now, usageRetentionDays);
-        if (Object.keys(faults).length > 0) throw invalid(faults);
-        const columns = await enrichReports(unit, { actor, appId, now }, reports);
-        const inserted = await write(unit, appId, columns, now);
-        return { inserted, duplicates: count - inserted };
-      };
-      // An idempotency key is claimed, and untimed ids are looked up, in the transaction of the write.
-      if (request === null && !hasUntimedKeys(reports) && !em.isInTransaction()) {
-        return writers.within(appId, count, () => recordBy(writePipelined, em));
-      }
-      return writers.within(appId, count, () =>
-        idempotency.runOnce<RecordingResult>(actor, request, (write) =>
-          write((tx) => recordBy(writeColumns, tx)),
-        ),
-      );
-    },
-  };
+    const recordBy = async (write: typeof writeUsage, unit: SqlEntityManager): Promise<RecordingResult> => {
+      const now = clock.now();
+      // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
+      requireValidTimes(reports, now, usageRetentionDays);
+      const entries = await enrichReports(unit, { actor, appId, now }, reports);
+      const inserted = await write(unit, appId, entries, now);
+      return { inserted, duplicates: entries.length - inserted };
+    };
+    const request = idempotencyKey && {
+      idempotencyKey,
+      operation: `usage.record ${appId}`,
+      input: JSON.stringify(reports),
+    };
+    // An idempotency key is claimed, and untimed ids are looked up, in the transaction of the write.
+    const needsTransaction = request !== null || hasUntimedKeys(reports) || em.isInTransaction();
+    return usageWriteLimiter.within(appId, reports.length, () =>
+      needsTransaction
+        ? idempotency.runOnce<RecordingResult>(actor, request, (write) =>
+            write((tx) => recordBy(writeUsage, tx)),
+          )
+        : recordBy((unit, ...args) => writeUsagePipelined(unit, transact, ...args), em),
+    );
+  },
+});
+
+const requireValidTimes = (reports: readonly UsageReport[], now: Date, retentionDays: number): void => {
+  const faults = reports.flatMap(({ occurredAt }, index): [string, string[]][] => {
+    const fault = occurredAt && timeFaultOf(now.getTime() - occurredAt.getTime(), retentionDays);
+    return fault ? [[`entries.${index}.timestamp`, [fault]]] : [];
+  });
+  if (faults.length > 0) throw invalid(Object.fromEntries(faults.slice(0, MAX_FAULTS)));
 };
 
-/** The same for equal reports. */
-const requestKey = ({ faults: _, ...columns }: UsageReports): string => JSON.stringify(columns);
-
-const faultsOf = ({ times, faults }: UsageReports, now: Date, retentionDays: number): FieldErrors => {
-  const fields: FieldErrors = {};
-  let count = 0;
-  for (const [index, time] of times.entries()) {
-    const all = faults.get(index) ?? timeFaults(time, now, retentionDays);
-    if (all === null) continue;
-    for (const [field, messages] of Object.entries(all)) {
-      fields[`entries.${index}.${field}`] = messages;
-      count += 1;
-    }
-    if (count >= MAX_FAULTS) break;
-  }
-  return fields;
-};
-
-const timeFaults = (time: number, now: Date, retentionDays: number): FieldErrors | null => {
-  const ageMs = now.getTime() - time;
-  if (ageMs < -MAX_AHEAD_MS) return { timestamp: ['Must not be more than 5 minutes ahead.'] };
+const timeFaultOf = (ageMs: number, retentionDays: number): string | null => {
+  if (ageMs < -MAX_AHEAD_MS) return 'Must not be more than 5 minutes ahead.';
   return ageMs > retentionDays * DAY_MS
-    ? { timestamp: [`Must not be older than the ${retentionDays} days that are kept.`] }
+    ? `Must not be older than the ${retentionDays} days that are kept.`
     : null;
 };
 

@@ -1,38 +1,26 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
-type Window = { actions: number; users: number };
-/** The last 30, 60 and 90 days: each window contains the shorter ones. */
-export type UsageWindows = { '30': Window; '60': Window; '90': Window };
+const WINDOW_DAYS = [30, 60, 90] as const;
 
-/** Columns of `usage_windows` joined to apps: null for apps that were never used. */
-export const WINDOWS = [
-  'usage_windows.day as usage_day',
-  'actions30',
-  'users30',
-  'actions60',
-  'users60',
-  'actions90',
-  'users90',
-] as const;
-
-export type WindowColumns = Record<
-  'actions30' | 'users30' | 'actions60' | 'users60' | 'actions90' | 'users90',
-  number | null
+/** The last 30, 60 and 90 days: each window contains the shorter ones. Empty for those who may not see usage. */
+export type UsageWindows = Partial<
+  Record<`${(typeof WINDOW_DAYS)[number]}`, { actions: number; users: number }>
 >;
 
-export const windowsOf = (row: WindowColumns): UsageWindows => ({
-  '30': { actions: row.actions30 ?? 0, users: row.users30 ?? 0 },
-  '60': { actions: row.actions60 ?? 0, users: row.users60 ?? 0 },
-  '90': { actions: row.actions90 ?? 0, users: row.users90 ?? 0 },
-});
+/** From `usage_windows` joined to apps, which has no row for apps that were never used. */
+export const usageWindows = (isVisible: RawBuilder<boolean>) => sql<UsageWindows>`
+  case when ${isVisible} then json_build_object(${sql.join(
+    WINDOW_DAYS.map(
+      (days) => sql`${sql.lit(days)}, json_build_object(
+        'actions', coalesce(${sql.ref(`actions${days}`)}, 0), 'users', coalesce(${sql.ref(`users${days}`)}, 0))`,
+    ),
+  )}) else '{}' end`;
 
 /** `YYYY-MM-DD` in UTC */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
-
-const WINDOW_DAYS = [30, 60, 90];
 
 /** Computes windows from 90 rows per app. They never move back a day, even if clocks disagree about midnight. */
 const upsertWindows = (appIds: readonly string[], now: Date) => sql`

@@ -2,10 +2,23 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
-import { columnsOf, type UsageColumns, type UsageEntryInput } from './usage-columns.ts';
 import { ensureMonths, hasMissingMonths } from './usage-partitions.ts';
 import { insertWithRollups } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
+
+/** An entry as the log stores it. */
+export type UsageEntryInput = {
+  /** The platform's own id. */
+  entryKey: string | null;
+  email: string;
+  fullName: string;
+  action: string;
+  actionDescription: string;
+  stack: string | null;
+  /** JSON. */
+  extra: string;
+  occurredAt: Date;
+};
 
 /** Held while entries of an app are written, because the rollups of one day depend on those of others. */
 export const lockUsage = (appId: string) =>
@@ -17,39 +30,30 @@ export const writeUsage = (
   appId: string,
   entries: readonly UsageEntryInput[],
   now: Date,
-): Promise<number> => writeColumns(em, appId, columnsOf(entries), now);
-
-/** Like `writeUsage`, for entries by column. */
-export const writeColumns = (
-  em: SqlEntityManager,
-  appId: string,
-  columns: UsageColumns,
-  now: Date,
 ): Promise<number> =>
   em.transactional(async (tx) => {
-    if (columns.times.length === 0) return 0;
-    await ensureMonths(tx, columns.times);
+    if (entries.length === 0) return 0;
+    await ensureMonths(tx, timesOf(entries));
     await lockUsage(appId).execute(tables(tx));
-    const { rows } = await insertWithRollups(appId, insertEntries(appId, columns)).execute(tables(tx));
+    const { rows } = await insertWithRollups(appId, insertEntries(appId, entries)).execute(tables(tx));
     for (const statement of refreshWindow(appId, now)) await statement.execute(tables(tx));
     return rows[0]?.entries ?? 0;
   });
 
 /**
- * Like `writeColumns`, in one pipelined transaction. The lock of the app is not held during round trips, so an instance that
+ * Like `writeUsage`, in one pipelined transaction. The lock of the app is not held during round trips, so an instance that
  * freezes cannot block other writers of the app.
  */
-export const writeColumnsPipelined = async (
-  { em, transact }: { em: SqlEntityManager; transact: Transact },
-  appId: string,
-  columns: UsageColumns,
-  now: Date,
+export const writeUsagePipelined = async (
+  em: SqlEntityManager,
+  transact: Transact,
+  ...[appId, entries, now]: [appId: string, entries: readonly UsageEntryInput[], now: Date]
 ): Promise<number> => {
-  if (columns.times.length === 0) return 0;
-  const { times } = columns;
+  if (entries.length === 0) return 0;
+  const times = timesOf(entries);
   if (await hasMissingMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
   const db = tables(em);
-  const write = insertWithRollups(appId, insertEntries(appId, columns)).compile(db);
+  const write = insertWithRollups(appId, insertEntries(appId, entries)).compile(db);
   const refresh = refreshWindow(appId, now).map((statement) => statement.compile(db));
   const [, , [written]] = await transact(
     [TRANSACTION_TIMEOUT, lockUsage(appId).compile(db), write, ...refresh],
@@ -57,6 +61,8 @@ export const writeColumnsPipelined = async (
   );
   return written?.entries ?? 0;
 };
+
+const timesOf = (entries: readonly UsageEntryInput[]): Date[] => entries.map(({ occurredAt }) => occurredAt);
 
 /**
  * For an instance that freezes while it sends a large batch: `idle_in_transaction_session_timeout` does not run while the
@@ -70,14 +76,16 @@ const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
 /** Binds one array per column, so that the statement is the same for any number of entries. */
-const insertEntries = (appId: string, columns: UsageColumns) => sql`
+const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
   select ${appId}, entry_key, email, full_name, action, action_description, stack, extra, occurred_at
   from unnest(
-    ${columns.keys}::varchar[], ${columns.emails}::varchar[], ${columns.fullNames}::varchar[],
-    ${columns.actions}::varchar[], ${columns.descriptions}::text[], ${columns.stacks}::varchar[],
-    ${columns.extras}::json[], ${columns.times.map((time) => new Date(time).toISOString())}::timestamptz[])
+    ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
+    ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
+    ${entries.map(({ actionDescription }) => actionDescription)}::text[],
+    ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
+    ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[])
     as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
-  ${columns.keys.some((key) => key !== null) ? SKIP_DUPLICATES : sql``}
+  ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
   returning email, (occurred_at at time zone 'UTC')::date as day, stack`;

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Kysely, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
+import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
 
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
@@ -17,10 +17,8 @@ export type UsageFilter = {
 };
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
-export const usageRows = (em: SqlEntityManager, filter: UsageFilter) => usageRowsIn(tables(em), filter);
-
-export const usageRowsIn = (db: Kysely<Database>, { appId, email, since, until, cursor }: UsageFilter) => {
-  let rows = db
+export const usageRows = (em: SqlEntityManager, { appId, email, since, until, cursor }: UsageFilter) => {
+  let rows = tables(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
     .select(sql<string>`extra::text`.as('extra'))
@@ -72,3 +70,30 @@ export const usagePage = async (
   const isOver = !last || (rows.length === last.found && last.found < limit);
   return { rows, next: isOver ? null : { occurredAt: last.occurred_at, id: last.id } };
 };
+
+type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
+export type UsageEncoder = RowEncoder<UsageColumn>;
+
+/** Selected before the columns of the view: when the action occurred, and the entry's id. */
+const KEY_COLUMNS = 2;
+
+/** Opens the usage log, newest first. */
+export const openUsageList = (
+  em: SqlEntityManager,
+  filter: UsageFilter,
+  encoder: UsageEncoder,
+): OpenList => ({
+  ...encoder,
+  statement: (row, limit) =>
+    usageRows(em, { ...filter, ...(row && { cursor: { occurredAt: row[0] ?? '', id: Number(row[1]) } }) })
+      .clearSelect()
+      .select(['occurred_at', 'id'])
+      .select(
+        encoder.columns.map((name) =>
+          sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`view_${name}`),
+        ),
+      )
+      .limit(sql.lit(limit))
+      .compile(),
+  encode: (row) => encoder.encode(row, KEY_COLUMNS),
+});
