@@ -77,6 +77,21 @@ passwords('must meet the strictest policy of the user’s clients', async ({ app
   assert.is(fields?.new_password?.length, 2);
 });
 
+passwords('expire after the shortest period that a client of the user sets', async ({ app }) => {
+  const setDays = (id: number, days: number) =>
+    app.as(ROOT).clients.update({ id, password_expiration_days: days });
+  await setDays(1, 90);
+  await setDays(2, 30);
+  app.clock.advance(31 * DAY_MS);
+
+  await rejectsWith(login(app, 'both@acme.test', 'violet-harbor-92-kite-'), 'password_expired');
+  await setDays(2, 0);
+  const { token } = await login(app, 'both@acme.test', 'violet-harbor-92-kite-');
+  await setDays(1, 0);
+
+  assert.ok(token);
+});
+
 passwords('expire after the days of the policy, until they are changed', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 30 });
   app.clock.advance(31 * DAY_MS);

@@ -5,7 +5,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { addSession } from '../auth/credentials.ts';
-import { readPolicyOfClients } from '../passwords/password-policy.ts';
+import { readPolicyOfClient } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { Unit } from '../unit.ts';
 import { findInvitationByLink, type InvitationByLink } from './invitation-rows.ts';
@@ -23,20 +23,15 @@ export type Acceptance = {
 /** What is needed to accept an invitation. `activation`: an admin must reactivate the account. */
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
-type Deps = Pick<
-  Unit,
-  'em' | 'clock' | 'hasher' | 'commonPasswords' | 'links' | 'audit' | 'origin' | 'sessionMaxDays'
->;
-
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
-export const createInvitationAcceptance = (deps: Deps) => {
-  const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = deps;
+export const createInvitationAcceptance = (unit: Unit) => {
+  const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
 
   const hashOf = async (invitation: InvitationByLink, { password, ...names }: Acceptance) => {
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
-    const policy = await readPolicyOfClients(em, [invitation.client_id]);
-    await rejectWeakPassword(policy, password, person, commonPasswords);
+    const policy = await readPolicyOfClient(em, invitation.client_id);
+    rejectWeakPassword(policy, password, person, commonPasswords);
     return hasher.hash(password);
   };
 
@@ -75,7 +70,7 @@ export const createInvitationAcceptance = (deps: Deps) => {
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
       const invitation = await findInvitationByLink(em, links, { key, signature, now: clock.now() });
-      const policy = await readPolicyOfClients(em, [invitation.client_id]);
+      const policy = await readPolicyOfClient(em, invitation.client_id);
       return { invitation, needs: requirementOf(invitation, actor), policy };
     },
 

@@ -1,17 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 
-export type PasswordPolicy = {
-  minLength: number;
-  allowCommon: boolean;
-  requireNumeric: boolean;
-  requireUpper: boolean;
-  requireLower: boolean;
-  requireSpecial: boolean;
-  /** 0: passwords never expire. */
-  expirationDays: number;
-};
+const policyRows = (em: SqlEntityManager) =>
+  tables(em)
+    .selectFrom('clients')
+    .select(['password_min_length as minLength', 'password_allow_common as allowCommon'])
+    .select(['password_require_numeric as requireNumeric', 'password_require_upper as requireUpper'])
+    .select(['password_require_lower as requireLower', 'password_require_special as requireSpecial']);
+
+/** What a password must contain. When it expires is part of its verification. */
+export type PasswordPolicy = InferResult<ReturnType<typeof policyRows>>[number];
 
 /** The policy of a new client, and of users without a client. */
 const DEFAULT_POLICY: PasswordPolicy = {
@@ -21,7 +20,6 @@ const DEFAULT_POLICY: PasswordPolicy = {
   requireUpper: false,
   requireLower: false,
   requireSpecial: false,
-  expirationDays: 0,
 };
 
 /** Combines policies into one that satisfies all of them, for users of several clients. */
@@ -35,43 +33,14 @@ const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy =>
   requireUpper: a.requireUpper || b.requireUpper,
   requireLower: a.requireLower || b.requireLower,
   requireSpecial: a.requireSpecial || b.requireSpecial,
-  expirationDays: earlierExpiration(a.expirationDays, b.expirationDays),
 });
 
-const earlierExpiration = (a: number, b: number): number =>
-  a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
-
-/** Reads the policy for members of these clients. */
-export const readPolicyOfClients = async (em: SqlEntityManager, clientIds: readonly number[]) => {
-  const rows = await policyRows(em)
-    .where(sql<boolean>`id = any(${[...clientIds]}::int[])`)
-    .execute();
-  return strictestPolicy(rows.map(toPolicy));
-};
+/** Reads the policy for members of this client. */
+export const readPolicyOfClient = async (em: SqlEntityManager, id: number): Promise<PasswordPolicy> =>
+  strictestPolicy(await policyRows(em).where('id', '=', id).execute());
 
 /** Reads the policy for a user, from all clients that they belong to. */
 export const readPolicyOfUser = async (em: SqlEntityManager, userId: number): Promise<PasswordPolicy> => {
-  const rows = await policyRows(em)
-    .where(sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`)
-    .execute();
-  return strictestPolicy(rows.map(toPolicy));
+  const isOwn = sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`;
+  return strictestPolicy(await policyRows(em).where(isOwn).execute());
 };
-
-const policyRows = (em: SqlEntityManager) =>
-  tables(em)
-    .selectFrom('clients')
-    .select(['password_min_length', 'password_allow_common', 'password_require_numeric'])
-    .select(['password_require_upper', 'password_require_lower', 'password_require_special'])
-    .select('password_expiration_days');
-
-type PolicyRow = Awaited<ReturnType<ReturnType<typeof policyRows>['execute']>>[number];
-
-const toPolicy = (row: PolicyRow): PasswordPolicy => ({
-  minLength: row.password_min_length,
-  allowCommon: row.password_allow_common,
-  requireNumeric: row.password_require_numeric,
-  requireUpper: row.password_require_upper,
-  requireLower: row.password_require_lower,
-  requireSpecial: row.password_require_special,
-  expirationDays: row.password_expiration_days,
-});

@@ -6,24 +6,13 @@ import { containsPersonalData, countCodePoints, foldText, type Person } from './
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
 
-export type PasswordRule =
-  | 'min_length'
-  | 'max_length'
-  | 'numeric'
-  | 'upper'
-  | 'lower'
-  | 'special'
-  | 'common'
-  | 'personal'
-  | 'characters';
-
-export type CheckedRule = { rule: PasswordRule; message: string; passed: boolean };
+export type CheckedRule = { rule: string; message: string; passed: boolean };
 
 type Common = Pick<CommonPasswords, 'has'>;
 type Candidate = { policy: PasswordPolicy; password: string; person: Person; common: Common };
 
 type Rule = {
-  rule: PasswordRule;
+  rule: string;
   /** Shown before and after a password is entered; false if the policy does not include the rule. */
   message: (policy: PasswordPolicy) => string | false;
   isMet: (candidate: Candidate) => boolean;
@@ -85,7 +74,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Lists the rules of a policy, to be shown before a password is entered. */
-export const passwordRules = (policy: PasswordPolicy): { rule: PasswordRule; message: string }[] =>
+export const passwordRules = (policy: PasswordPolicy): { rule: string; message: string }[] =>
   activeRules(policy).map(({ rule, message }) => ({ rule, message }));
 
 /**

@@ -11,20 +11,15 @@ import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
-import { readPolicyOfClients, readPolicyOfUser } from './password-policy.ts';
+import { readPolicyOfClient, readPolicyOfUser } from './password-policy.ts';
 import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';
-
-type Deps = Pick<
-  Unit,
-  'em' | 'clock' | 'hasher' | 'commonPasswords' | 'passwordVerification' | 'audit' | 'origin' | 'idempotency'
->;
 
 type Replacement = { current: string; next: string; kept: Credential | null };
 type Transact = (work: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
 
-export const createPasswords = (deps: Deps) => {
-  const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = deps;
+export const createPasswords = (unit: Unit) => {
+  const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = unit;
   const replace = async (user: VerifiedUser, replacement: Replacement, transact: Transact): Promise<null> => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
@@ -75,7 +70,7 @@ export const createPasswords = (deps: Deps) => {
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {
       const policy = actor
         ? await readPolicyOfUser(em, actor.id)
-        : await readPolicyOfClients(em, [(await findClientByHost(em, host)).id]);
+        : await readPolicyOfClient(em, (await findClientByHost(em, host)).id);
       const owner = actor ? await readPerson(em, actor.id) : person;
       return checkPassword(policy, password, owner, commonPasswords);
     },
@@ -109,14 +104,12 @@ export const createPasswords = (deps: Deps) => {
   };
 };
 
-const readPerson = async (em: SqlEntityManager, userId: number): Promise<Person> => {
-  const row = await tables(em)
+const readPerson = (em: SqlEntityManager, userId: number): Promise<Person> =>
+  tables(em)
     .selectFrom('users')
-    .select(['email', 'first_name', 'last_name'])
+    .select(['email', 'first_name as firstName', 'last_name as lastName'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();
-  return { email: row.email, firstName: row.first_name, lastName: row.last_name };
-};
 
 /** Locks the user; returns false if they were deactivated, or their password changed, since it was verified. */
 const lockUnchanged = async (tx: SqlEntityManager, user: VerifiedUser): Promise<boolean> => {

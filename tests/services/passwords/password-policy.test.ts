@@ -15,7 +15,6 @@ const anyPolicy: fc.Arbitrary<PasswordPolicy> = fc.record({
   requireUpper: fc.boolean(),
   requireLower: fc.boolean(),
   requireSpecial: fc.boolean(),
-  expirationDays: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3650 })),
 });
 const anyPolicies = fc.array(anyPolicy, { minLength: 1, maxLength: 4 });
 
@@ -44,11 +43,10 @@ strictest('returns the default without any policy', () => {
     requireUpper: false,
     requireLower: false,
     requireSpecial: false,
-    expirationDays: 0,
   });
 });
 
-strictest('takes the longest minimum, the rules of all policies, and the earliest expiry', () => {
+strictest('takes the longest minimum and the rules of all policies', () => {
   const one: PasswordPolicy = {
     ...strictestPolicy([]),
     minLength: 12,
@@ -56,11 +54,7 @@ strictest('takes the longest minimum, the rules of all policies, and the earlies
     allowCommon: true,
   };
   const two: PasswordPolicy = { ...one, minLength: 9, requireUpper: false, requireNumeric: true };
-  const policies = [
-    one,
-    { ...two, expirationDays: 90 },
-    { ...one, expirationDays: 30, requireSpecial: true },
-  ];
+  const policies = [one, two, { ...one, requireSpecial: true }];
 
   assert.equal(strictestPolicy(policies), {
     minLength: 12,
@@ -69,14 +63,12 @@ strictest('takes the longest minimum, the rules of all policies, and the earlies
     requireUpper: true,
     requireLower: false,
     requireSpecial: true,
-    expirationDays: 30,
   });
   assert.is(
     strictestPolicy([...policies, { ...one, allowCommon: false, requireLower: true }]).allowCommon,
     false,
   );
   assert.is(strictestPolicy([one, { ...one, requireLower: true }]).requireLower, true);
-  assert.is(strictestPolicy([one, two]).expirationDays, 0);
 });
 
 strictest('does not depend on order, grouping or repetition', () => {

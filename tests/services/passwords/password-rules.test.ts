@@ -5,7 +5,6 @@ import { Problem } from '../../../src/lib/problems.ts';
 import { type PasswordPolicy, strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
 import {
   checkPassword,
-  type PasswordRule,
   passwordRules,
   rejectWeakPassword,
 } from '../../../src/services/passwords/password-rules.ts';
@@ -21,22 +20,16 @@ const FULL: PasswordPolicy = {
   requireUpper: true,
   requireLower: true,
   requireSpecial: true,
-  expirationDays: 90,
 };
 
 const check = (password: string, policy: Partial<PasswordPolicy>) =>
   checkPassword({ ...LENIENT, ...policy }, password, ADA, common);
-const failedRules = (password: string, policy: Partial<PasswordPolicy>): PasswordRule[] =>
+const failedRules = (password: string, policy: Partial<PasswordPolicy>): string[] =>
   check(password, policy).flatMap(({ rule, passed }) => (passed ? [] : [rule]));
 
 const rules = suite('password rules');
 
-const EXAMPLES: [
-  rule: PasswordRule,
-  policy: Partial<PasswordPolicy>,
-  accepted: string[],
-  rejected: string[],
-][] = [
+const EXAMPLES: [rule: string, policy: Partial<PasswordPolicy>, accepted: string[], rejected: string[]][] = [
   [
     'min_length',
     { minLength: 8 },
