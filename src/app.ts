@@ -26,11 +26,14 @@ import { createScheduler } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
 import { createRefusalLimit } from './services/audit/refusals.ts';
 import { createCredentialLookup } from './services/auth/credential-lookup.ts';
-import { createLoginConcurrency, createLoginThrottle } from './services/auth/login-limits.ts';
+import {
+  createLoginConcurrency,
+  createLoginThrottle,
+  createResetThrottle,
+} from './services/auth/login-limits.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
-import { createResetThrottle } from './services/passwords/password-resets.ts';
 import { pruneCounts, pruneCredentials, pruneResponses } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';

@@ -3,8 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 import { tables } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
-import { isUnexpired } from './auth/credential-lookup.ts';
-import { SESSION_IDLE_DAYS } from './auth/identity.ts';
+import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 import { RETENTION_MS } from './idempotency/idempotency.ts';
 
 /** Rows per statement, few enough that their locks are held only briefly. */

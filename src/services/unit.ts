@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
 import type { RefusalLimit } from './audit/refusals.ts';
 import type { CredentialLookup } from './auth/credential-lookup.ts';
-import type { LoginConcurrency, LoginThrottle } from './auth/login-limits.ts';
+import type { LoginConcurrency, LoginThrottle, ResetThrottle } from './auth/login-limits.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
@@ -18,7 +18,6 @@ import type { Idempotency } from './idempotency/idempotency.ts';
 import type { ResponseEncryption } from './idempotency/response-encryption.ts';
 import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
-import type { ResetThrottle } from './passwords/password-resets.ts';
 import type { UsageWriteLimiter } from './usage/usage-recording.ts';
 import type { LoadAnyUser, UserLoader } from './users/user-loader.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { tokenDigest } from '../../src/services/auth/identity.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, type TestApp } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import argon2 from 'argon2';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { tokenDigest } from '../../src/services/auth/identity.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';

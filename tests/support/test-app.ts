@@ -7,7 +7,7 @@ import { tables } from '../../src/db/kysely.ts';
 import { newToken } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { Problem } from '../../src/lib/problems.ts';
-import { tokenDigest } from '../../src/services/auth/identity.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { assertDocumented } from './openapi.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import { createTestClock } from './test-clock.ts';

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -12,10 +12,8 @@ import { addToken, isStillLoggedIn } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'origin' | 'tokenIdleDays'>;
-
 /** The actor's own tokens: named ones, and those issued by logins. */
-export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Deps) => ({
+export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Unit) => ({
   /** Lists valid tokens, newest first. */
   list: (actor: Actor, part: CursorPageRequest): Promise<ApiTokenRow[]> => {
     const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
@@ -40,8 +38,9 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: actor.email, clients, details: { id, name } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
-      const row = await tokenRows(tx, actor, now, tokenIdleDays).where('id', '=', id).executeTakeFirst();
-      if (!row) throw notFound('token');
+      const row = await tokenRows(tx, actor, now, tokenIdleDays)
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
       return { row, token };
     }),
 
@@ -53,8 +52,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Dep
         .where('user_id', '=', actor.id)
         .where('id', '=', id)
         .returning('name')
-        .executeTakeFirst();
-      if (!revoked) throw notFound('token');
+        .executeTakeFirstOrThrow(() => notFound('token'));
       const clients = await clientIdsOf(tx, actor.id);
       const details = { id, name: revoked.name };
       await audit.record(tx, [{ action: 'token.revoke', actor, target: actor.email, clients, details }]);
@@ -102,4 +100,4 @@ const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: numb
     .where('last_used', '>', idleCutoff(now, idleDays))
     .orderBy('id', 'desc');
 
-export type ApiTokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];
+export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];

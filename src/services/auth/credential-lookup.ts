@@ -5,6 +5,7 @@ import { prepared } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
+import { isUnexpired } from './sessions.ts';
 
 export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
 
@@ -60,9 +61,6 @@ const byDigest = <Owner extends { digest: string }>(owners: readonly Owner[]) =>
 
 const hasDigest = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
-
-/** The absolute lifetime of a session, by the database's clock. */
-export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
 
 type Digests = { digests: readonly string[] };
 

@@ -1,8 +1,10 @@
+import { hash as digest } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
-import { tokenDigest } from './identity.ts';
+
+export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
 /** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named tokens are not counted. */
 const LOGINS_PER_USER = 50;
@@ -17,6 +19,9 @@ type NewSession = {
   userAgent: string;
   maxDays: number;
 };
+
+/** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
+export const tokenDigest = (secret: string): string => digest('sha256', secret);
 
 export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<number> => {
   const { userId, token, now, address, name = '' } = input;
@@ -70,18 +75,13 @@ export const revokeCredentials = async (
   userId: number,
   kept: Credential | null = null,
 ): Promise<void> => {
-  const keptId = (kind: Credential['kind']) => (kept?.kind === kind ? kept.id : 0);
   const db = tables(tx);
-  await db
-    .deleteFrom('api_tokens')
-    .where('user_id', '=', userId)
-    .where('id', '<>', keptId('token'))
-    .execute();
-  await db
-    .deleteFrom('sessions')
-    .where('user_id', '=', userId)
-    .where('id', '<>', keptId('session'))
-    .execute();
+  for (const kind of ['token', 'session'] as const) {
+    const keptId = kept?.kind === kind ? kept.id : 0;
+    await sql`delete from ${CREDENTIAL_TABLES[kind]} where user_id = ${userId} and id <> ${keptId}`.execute(
+      db,
+    );
+  }
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
 };
 
@@ -89,7 +89,7 @@ export const revokeCredentials = async (
 export const isStillLoggedIn = async (tx: SqlEntityManager, { id, credential }: Actor): Promise<boolean> => {
   if (credential === null) return true;
   const { rows } = await sql`
-    select from ${sql.table(credential.kind === 'token' ? 'api_tokens' : 'sessions')}
+    select from ${CREDENTIAL_TABLES[credential.kind]}
     where id = ${credential.id} and user_id = ${id}`.execute(tables(tx));
   return rows.length > 0;
 };

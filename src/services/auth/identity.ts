@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
@@ -6,20 +5,14 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
 import { activeUsers } from './credential-lookup.ts';
-
-/** Days without use after which a session ends. */
-export const SESSION_IDLE_DAYS = 14;
+import { CREDENTIAL_TABLES, tokenDigest } from './credentials.ts';
+import { SESSION_IDLE_DAYS } from './sessions.ts';
 
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
-
-/** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
-export const tokenDigest = (secret: string): string => hash('sha256', secret);
-
 /** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
-export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
+export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Unit) => {
   const authenticate = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
@@ -66,16 +59,15 @@ export const findActorByEmail = async (em: SqlEntityManager, email: string | und
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
 export const reloadActor = async (em: SqlEntityManager, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(tables(em)).where('users.id', '=', id);
-  const login =
-    credential &&
-    sql<boolean>`exists (
-    select from ${sql.table(credential.kind === 'token' ? 'api_tokens' : 'sessions')} where id = ${credential.id})`;
-  const row = await (login ? user.where(login) : user).executeTakeFirst();
+  const exists = credential
+    ? sql<boolean>`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
+    : sql<boolean>`true`;
+  const row = await user.where(exists).executeTakeFirst();
   return row ? toActor(row, credential) : null;
 };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
 const touch = (em: SqlEntityManager, { kind, id }: Credential, now: Date, address: string) =>
-  sql`update ${sql.table(kind === 'token' ? 'api_tokens' : 'sessions')}
+  sql`update ${CREDENTIAL_TABLES[kind]}
     set last_used = ${now}::timestamptz, last_address = ${address}
     where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(tables(em));

@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Pool } from 'pg';
-import { MINUTE_MS } from '../../lib/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import {
   createWindowCounter,
@@ -12,22 +12,17 @@ import {
 
 const FAILURES_PER_ACCOUNT = 10;
 const FAILURES_PER_NETWORK = 100;
-const WINDOW_MS = 15 * MINUTE_MS;
 
 export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
-/** Limits failed logins per account and per network. Counted in the database, so that all instances share the counts. */
+/** Limits failed logins per account and per network. */
 export const createLoginThrottle = (pool: Pool) => {
-  const accounts = createWindowCounter(pool, { keyPrefix: 'login-account', windowMs: WINDOW_MS });
-  const networks = createWindowCounter(pool, { keyPrefix: 'login-address', windowMs: WINDOW_MS });
+  const { accounts, networks } = createCounters(pool, 'login', 15 * MINUTE_MS);
 
   /** @throws Problem `throttled` */
   const check = async (username: string, address: string): Promise<void> => {
-    const [account, network] = await Promise.all([
-      accounts.read(hashKey(username)),
-      networks.read(hashKey(networkOf(address))),
-    ]);
-    rejectFrom(FAILURES_PER_ACCOUNT, account, FAILURES_PER_NETWORK, network);
+    const counts = await Promise.all([accounts.read(hashKey(username)), networks.read(networkKey(address))]);
+    rejectAt([counts[0], FAILURES_PER_ACCOUNT], [counts[1], FAILURES_PER_NETWORK]);
   };
 
   return {
@@ -39,11 +34,8 @@ export const createLoginThrottle = (pool: Pool) => {
      * @throws Problem `throttled`
      */
     recordFailure: async (username: string, address: string): Promise<void> => {
-      const [account, network] = await Promise.all([
-        accounts.add(hashKey(username)),
-        networks.add(hashKey(networkOf(address))),
-      ]);
-      rejectFrom(FAILURES_PER_ACCOUNT + 1, account, FAILURES_PER_NETWORK + 1, network);
+      const counts = await Promise.all([accounts.add(hashKey(username)), networks.add(networkKey(address))]);
+      rejectAt([counts[0], FAILURES_PER_ACCOUNT + 1], [counts[1], FAILURES_PER_NETWORK + 1]);
     },
 
     /**
@@ -60,16 +52,40 @@ export const createLoginThrottle = (pool: Pool) => {
   };
 };
 
+/** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
+const RESETS_PER_ACCOUNT = 5;
+const RESETS_PER_NETWORK = 50;
+
+export type ResetThrottle = ReturnType<typeof createResetThrottle>;
+
+/** Limits the mails that anonymous callers can trigger. */
+export const createResetThrottle = (pool: Pool) => {
+  const { accounts, networks } = createCounters(pool, 'reset', HOUR_MS);
+  return {
+    /**
+     * Counts a request, whether or not the account exists.
+     * @throws Problem `throttled`
+     */
+    consume: async (email: string, address: string): Promise<void> => {
+      // The network first: beyond its limit, requests must not use up the limits of accounts.
+      rejectAt([await networks.add(networkKey(address)), RESETS_PER_NETWORK + 1]);
+      rejectAt([await accounts.add(hashKey(email)), RESETS_PER_ACCOUNT + 1]);
+    },
+  };
+};
+
+/** Counted in the database, so that all instances share the counts. */
+const createCounters = (pool: Pool, prefix: string, windowMs: number) => ({
+  accounts: createWindowCounter(pool, { keyPrefix: `${prefix}-account`, windowMs }),
+  networks: createWindowCounter(pool, { keyPrefix: `${prefix}-network`, windowMs }),
+});
+
+const networkKey = (address: string): string => hashKey(networkOf(address));
+
 /** @throws Problem `throttled` if a count has reached its limit */
-const rejectFrom = (
-  accountLimit: number,
-  account: WindowCount | null,
-  networkLimit: number,
-  network: WindowCount | null,
-): void => {
-  const waitFor = (limit: number, count: WindowCount | null) =>
-    count !== null && count.points >= limit ? secondsLeft(count) : 0;
-  const retryAfterSeconds = Math.max(waitFor(accountLimit, account), waitFor(networkLimit, network));
+const rejectAt = (...limits: [count: WindowCount | null, limit: number][]): void => {
+  const waits = limits.map(([count, limit]) => (count && count.points >= limit ? secondsLeft(count) : 0));
+  const retryAfterSeconds = Math.max(...waits);
   if (retryAfterSeconds > 0) throw new Problem('throttled', { retryAfterSeconds });
 };
 

@@ -7,18 +7,11 @@ import type { Unit } from '../unit.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { VerifiedUser } from './password-verification.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'passwordVerification' | 'audit' | 'origin' | 'sessionMaxDays'>;
 type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
 
 /** Exchanges passwords for tokens and sessions. */
-export const createLogins = ({
-  em,
-  clock,
-  passwordVerification,
-  audit,
-  origin,
-  sessionMaxDays: maxDays,
-}: Deps) => {
+export const createLogins = ({ em, clock, passwordVerification, audit, origin, sessionMaxDays }: Unit) => {
+  const address = origin.address ?? '';
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const user = await passwordVerification.verify(username, password);
     if (user.isExpired) {
@@ -43,7 +36,7 @@ export const createLogins = ({
     createToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
       await logIn('login.token', username, password, (tx, userId, now) =>
-        addToken(tx, { userId, token, now, address: origin.address ?? '' }),
+        addToken(tx, { userId, token, now, address }),
       );
       return token;
     },
@@ -55,7 +48,7 @@ export const createLogins = ({
     createSession: async (username: string, password: string, userAgent: string): Promise<string> => {
       const secret = newSessionSecret();
       await logIn('login.session', username, password, (tx, userId, now) =>
-        addSession(tx, { userId, secret, now, address: origin.address ?? '', userAgent, maxDays }),
+        addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
       );
       return secret;
     },

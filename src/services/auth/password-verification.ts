@@ -23,15 +23,8 @@ export type VerifiedUser = {
 
 export type PasswordVerification = ReturnType<typeof createPasswordVerification>;
 
-export const createPasswordVerification = ({
-  em,
-  clock,
-  hasher,
-  throttle,
-  loginConcurrency,
-  audit,
-  origin,
-}: Deps) => {
+export const createPasswordVerification = (deps: Deps) => {
+  const { em, clock, hasher, throttle, loginConcurrency, audit, origin } = deps;
   const address = origin.address ?? '';
 
   /** Does the same work and fails with the same error for every cause. */

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -9,15 +9,17 @@ import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser } from '../users/user-locks.ts';
-import { isUnexpired } from './credential-lookup.ts';
-import { isStillLoggedIn, revokeCredentials } from './credentials.ts';
-import { SESSION_IDLE_DAYS, tokenDigest } from './identity.ts';
+import { isStillLoggedIn, revokeCredentials, tokenDigest } from './credentials.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'passwordVerification' | 'idempotency'>;
+/** Days without use after which a session ends. */
+export const SESSION_IDLE_DAYS = 14;
+
+/** The absolute lifetime of a session, by the database's clock. */
+export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
 
 /** Browser sessions: the actor's own, and revoking those of other users. */
-export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Deps) => ({
+export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Unit) => ({
   /**
    * Lists the actor's valid sessions, last used first.
    * @throws Problem `invalid-input` on `cursor`
@@ -96,4 +98,4 @@ const sessionRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
 
-export type SessionRow = Awaited<ReturnType<ReturnType<typeof sessionRows>['execute']>>[number];
+export type SessionRow = InferResult<ReturnType<typeof sessionRows>>[number];
