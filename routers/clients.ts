@@ -49,12 +49,10 @@ export const clientsRouter = router({
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
+      const filter = { ...input, client: input.id };
       const format = streamFormat(ctx, input);
-      if (format) {
-        const encoder = clientUserEncoder(format, ctx.baseUrl);
-        return ctx.services.clients.streamUsers(ctx.actor, input.id, input, encoder);
-      }
-      const users = await ctx.services.clients.users(ctx.actor, input.id, input, toPageRequest(ctx, input));
+      if (format) return ctx.services.users.stream(ctx.actor, filter, clientUserEncoder(format, ctx.baseUrl));
+      const users = await ctx.services.users.list(ctx.actor, filter, toPageRequest(ctx, input));
       return users.map((user) => clientUserView(user, ctx.baseUrl));
     }),
 

@@ -6,7 +6,6 @@ import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
 import { appVisibleTo, clientVisibleTo } from './visibility.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock'>;
 /** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
 
@@ -15,7 +14,7 @@ type Key = Record<string, unknown>;
  * resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key update`
  * lets other transactions add usage or members, which only reference the row.
  */
-export const createResourceLocks = ({ em, clock }: Deps) => ({
+export const createResourceLocks = ({ em, clock }: Unit) => ({
   'users.get': async (actor: Actor, { email }: Key): Promise<void> => {
     await lockVisibleUser(em, actor, String(email));
   },

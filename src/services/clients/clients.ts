@@ -1,19 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
-import type { ListStream } from '../../db/list-stream.ts';
-import { afterCursor, type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, requireLister } from '../access/actor.ts';
-import { openListStream } from '../access/open-list-stream.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import type { UserRow } from '../users/user-rows.ts';
-import { type UserFilter, usersMatching } from '../users/user-rows.ts';
-import { openUserList, type UserEncoder } from '../users/user-stream.ts';
 
 /** Limit of the database columns. */
 const MAX_LINE_LENGTH = 255;
@@ -55,9 +50,7 @@ const CHANGEABLE = [
   'password_expiration_days',
 ] as const;
 
-type Deps = Pick<Unit, 'em' | 'audit' | 'readRows'>;
-
-export const createClients = ({ em, audit, readRows }: Deps) => ({
+export const createClients = ({ em, audit }: Unit) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
     readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
@@ -70,8 +63,7 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       const before = await visibleClients(tx, actor)
         .where('clients.id', '=', id)
         .forNoKeyUpdate('clients')
-        .executeTakeFirst();
-      if (!before) throw notFound('client');
+        .executeTakeFirstOrThrow(() => notFound('client'));
       requireClientAdmin(actor, id);
       const defined = pickDefined(changes);
       if (!defined) return before;
@@ -83,23 +75,6 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
       return after;
     }),
-
-  /** @throws Problem `not-found`, `invalid-input` on `cursor` */
-  users: async (actor: Actor, id: number, filter: UserFilter, part: PageRequest): Promise<UserRow[]> =>
-    readPage(await usersOfClient(em, actor, id, filter), 'users.id', part),
-
-  /**
-   * Streams the whole list of `users`.
-   * @throws Problem as `users`
-   */
-  streamUsers: (actor: Actor, id: number, filter: UserFilter, encoder: UserEncoder): Promise<ListStream> => {
-    const open = async (reader: Actor) => {
-      requireLister(reader);
-      const users = await usersOfClient(em, reader, id, filter);
-      return openUserList({ viewer: reader, users, encoder, key: 'memberships' });
-    };
-    return openListStream({ em, readRows, actor, open });
-  },
 
   /** @throws Problem `invalid-input` on `name`, `site` */
   create: (actor: Actor, input: { name: string; site: number }): Promise<ClientRow> =>
@@ -114,15 +89,6 @@ export const createClients = ({ em, audit, readRows }: Deps) => ({
     }),
 });
 
-const usersOfClient = async (em: SqlEntityManager, actor: Actor, id: number, filter: UserFilter) => {
-  await readClient(em, actor, id);
-  const rows = await usersMatching(em, actor, filter);
-  const members = rows
-    .innerJoin('memberships', 'memberships.user_id', 'users.id')
-    .where('memberships.client_id', '=', id);
-  return members as unknown as typeof rows; // callers select no columns of the joined table
-};
-
 const visibleClients = (em: SqlEntityManager, actor: Actor) =>
   tables(em)
     .selectFrom('clients')
@@ -132,11 +98,10 @@ const visibleClients = (em: SqlEntityManager, actor: Actor) =>
     .where(clientVisibleTo(actor, sql`clients.id`))
     .orderBy('clients.id');
 
-export type ClientRow = Awaited<ReturnType<ReturnType<typeof visibleClients>['execute']>>[number];
+export type ClientRow = InferResult<ReturnType<typeof visibleClients>>[number];
 
 /** @throws Problem `not-found`, also for a client the actor may not see */
-export const readClient = async (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> => {
-  const row = await visibleClients(em, actor).where('clients.id', '=', id).executeTakeFirst();
-  if (!row) throw notFound('client');
-  return row;
-};
+export const readClient = (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> =>
+  visibleClients(em, actor)
+    .where('clients.id', '=', id)
+    .executeTakeFirstOrThrow(() => notFound('client'));

@@ -10,27 +10,23 @@ import type { Unit } from '../unit.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
-export const createSites = ({ em, audit }: Pick<Unit, 'em' | 'audit'>) => ({
+export const createSites = ({ em, audit }: Unit) => ({
   /** Lists the sites of the actor's clients; staff and superusers get all sites. */
   list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
     readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
 
   /** @throws Problem `not-found` */
-  get: async (actor: Actor, id: number): Promise<SiteRow> => {
-    const site = await visibleSites(em, actor).where('sites.id', '=', id).executeTakeFirst();
-    if (!site) throw notFound('site');
-    return site;
-  },
+  get: (actor: Actor, id: number): Promise<SiteRow> =>
+    visibleSites(em, actor)
+      .where('sites.id', '=', id)
+      .executeTakeFirstOrThrow(() => notFound('site')),
 
   /** @throws Problem `not-found` */
-  getByClient: async (actor: Actor, clientId: number): Promise<SiteRow> => {
-    const site = await visibleSites(em, actor)
+  getByClient: (actor: Actor, clientId: number): Promise<SiteRow> =>
+    visibleSites(em, actor)
       .innerJoin('clients', 'clients.site_id', 'sites.id')
       .where('clients.id', '=', clientId)
-      .executeTakeFirst();
-    if (!site) throw notFound('client');
-    return site;
-  },
+      .executeTakeFirstOrThrow(() => notFound('client')),
 
   /** @throws Problem `invalid-input` on `domain` */
   create: (actor: Actor, input: { domain: string; name: string }): Promise<SiteRow> =>
@@ -51,39 +47,26 @@ const visibleSites = (em: SqlEntityManager, actor: Actor) =>
     .orderBy('sites.id');
 
 /** Texts of the pages for visitors who are not logged in. */
-export const createBranding = ({ em }: Pick<Unit, 'em'>) => ({
+export const createBranding = ({ em }: Unit) => ({
   /** @throws Problem `not-found` if there are no clients */
-  get: (host: string): Promise<BrandingRow> => findClientByHost(em, host),
+  get: (host: string) => findClientByHost(em, host),
 });
 
 /**
  * Finds the client of the site with this host, or else of the site with the lowest id.
  * @throws Problem `not-found` if there are no clients
  */
-export const findClientByHost = async (em: SqlEntityManager, host: string): Promise<BrandingRow> => {
-  const row = await brandingRows(em, host).executeTakeFirst();
-  if (!row) throw notFound('client');
-  return row;
-};
-
-const brandingRows = (em: SqlEntityManager, host: string) =>
+export const findClientByHost = (em: SqlEntityManager, host: string) =>
   tables(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
-    .select([
-      'clients.id',
-      'clients.name as client_name',
-      'login_title',
-      'login_subtitle',
-      'support_email',
-      'home_location',
-    ])
+    .select(['clients.id', 'clients.name as client_name', 'login_title', 'login_subtitle'])
+    .select(['support_email', 'home_location'])
     .select(['subtitle_404', 'message_404', 'subtitle_500', 'message_500'])
     .orderBy(sql`sites.domain = ${toPrintable(host)}`, 'desc')
     .orderBy('sites.id')
-    .limit(1);
-
-export type BrandingRow = Awaited<ReturnType<ReturnType<typeof brandingRows>['execute']>>[number];
+    .limit(1)
+    .executeTakeFirstOrThrow(() => notFound('client'));
 
 /** A Host header may contain any byte; PostgreSQL rejects some. */
 const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '?');

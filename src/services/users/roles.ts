@@ -10,7 +10,7 @@ import { readUser, type UserRow } from './user-rows.ts';
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Grants and revokes roles. Routers admit only superusers. */
-export const createRoles = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
+export const createRoles = ({ em, clock, audit }: Unit) => ({
   /**
    * Grants or revokes staff and superuser.
    * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required` to grant

@@ -70,8 +70,7 @@ const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string):
     .select(['id', 'is_superuser'])
     .where('email', '=', email)
     .where(userVisibleTo(actor))
-    .executeTakeFirst();
-  if (!user) throw notFound('user');
+    .executeTakeFirstOrThrow(() => notFound('user'));
   if (user.is_superuser) await lockSuperusers(tx, actor);
   await tables(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
   return user.id;

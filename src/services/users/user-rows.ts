@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Kysely, sql } from 'kysely';
+import { type InferResult, type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
@@ -20,23 +20,10 @@ export const userRowsIn = (db: Kysely<Database>, viewer: Viewer) => {
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
   return db
     .selectFrom('users')
-    .select([
-      'users.id',
-      'users.email',
-      'users.handle',
-      'users.first_name',
-      'users.last_name',
-      'users.extra',
-      'users.is_active',
-      'users.is_demo_user',
-      'users.profile_color',
-      'users.profile_avatar',
-      'users.last_login',
-      'users.date_joined',
-      'users.last_activated',
-      'users.last_deactivated',
-      'users.last_password_set',
-    ])
+    .select(['users.id', 'users.email', 'users.handle', 'users.first_name', 'users.last_name', 'users.extra'])
+    .select(['users.is_active', 'users.is_demo_user', 'users.profile_color', 'users.profile_avatar'])
+    .select(['users.last_login', 'users.date_joined', 'users.last_activated', 'users.last_deactivated'])
+    .select('users.last_password_set')
     .select([
       sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and ${isAppVisible} order by a.created_at, a.id)`.as('apps'),
@@ -48,7 +35,7 @@ export const userRowsIn = (db: Kysely<Database>, viewer: Viewer) => {
     .orderBy('users.id');
 };
 
-export type UserRow = Awaited<ReturnType<ReturnType<typeof userRows>['execute']>>[number];
+export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {

@@ -9,6 +9,7 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
+import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { addUser } from './new-user.ts';
@@ -29,25 +30,22 @@ export type UserInput = {
   send_email: boolean;
 };
 
-type AppUserFilter = UserFilter & { app?: string | undefined };
+/** All visible users, those with a grant of an app (its slug), or the members of a client. */
+type Listing = UserFilter & { app?: string | undefined; client?: number | undefined };
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'userLoader' | 'readRows'>;
-
-export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) => ({
-  /** @throws Problem `not-found` if the actor may not see an app of this slug, `invalid-input` on `cursor` */
-  list: async (actor: Actor, filter: AppUserFilter, part: PageRequest): Promise<UserRow[]> =>
-    readPage(await visibleUsers(em, actor, filter), 'users.id', part),
+export const createUsers = ({ em, clock, audit, userLoader, readRows }: Unit) => ({
+  /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
+  list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> =>
+    readPage((await findUsers(em, actor, filter)).users, 'users.id', part),
 
   /**
    * Streams the whole list.
    * @throws Problem as `list`
    */
-  stream: (actor: Actor, filter: AppUserFilter, encoder: UserEncoder): Promise<ListStream> => {
-    const key = filter.app === undefined ? 'users' : 'app_grants';
-    const open = async (reader: Actor) => {
-      requireLister(reader);
-      const users = await visibleUsers(em, reader, filter);
-      return openUserList({ viewer: reader, users, encoder, key });
+  stream: (actor: Actor, filter: Listing, encoder: UserEncoder): Promise<ListStream> => {
+    const open = async (viewer: Actor) => {
+      requireLister(viewer);
+      return openUserList({ viewer, encoder, ...(await findUsers(em, viewer, filter)) });
     };
     return openListStream({ em, readRows, actor, open });
   },
@@ -69,13 +67,8 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
       const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
       if (input.send_email) {
-        const mail = {
-          kind: 'password-setup',
-          recipient: email,
-          createdAt: now,
-          nextAttemptAt: now,
-        } as const;
-        tx.create(OutboxMail, { ...mail, user });
+        const mail = { user, recipient: email, createdAt: now, nextAttemptAt: now };
+        tx.create(OutboxMail, { kind: 'password-setup', ...mail });
       }
       await tx.flush();
       await joinClients(tx, user.id, clients);
@@ -103,15 +96,28 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Deps) =>
     }),
 });
 
-const visibleUsers = async (em: SqlEntityManager, actor: Actor, filter: AppUserFilter) => {
-  const rows = (await usersMatching(em, actor, filter)).where(userVisibleTo(actor));
-  if (filter.app === undefined) return rows;
-  const appId = await requireViewableAppId(em, actor, filter.app);
-  const ofApp = rows
-    .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
-    .where('app_grants.app_id', '=', appId);
-  return ofApp as unknown as typeof rows; // callers select no columns of the joined table
+type Users = Awaited<ReturnType<typeof usersMatching>>;
+
+/** `key`: the table whose `user_id` orders the list. */
+type Listed = { users: Users; key: 'users' | 'app_grants' | 'memberships' };
+
+const findUsers = async (em: SqlEntityManager, actor: Actor, filter: Listing): Promise<Listed> => {
+  const { app, client } = filter;
+  if (client !== undefined) await readClient(em, actor, client);
+  const users = await usersMatching(em, actor, filter);
+  if (client !== undefined) {
+    const members = users.innerJoin('memberships', 'memberships.user_id', 'users.id');
+    return { users: asUsers(members.where('memberships.client_id', '=', client)), key: 'memberships' };
+  }
+  const visible = users.where(userVisibleTo(actor));
+  if (app === undefined) return { users: visible, key: 'users' };
+  const appId = await requireViewableAppId(em, actor, app);
+  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id');
+  return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
 };
+
+/** Callers select no columns of the joined table. */
+const asUsers = (joined: unknown): Users => joined as Users;
 
 /**
  * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.
@@ -130,9 +136,7 @@ const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInp
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? soleAdminClient(actor);
   if (own !== undefined) clients.add(own);
-  if (clients.size === 0 && unknown.length === 0) {
-    fields.client = ['`client` is required.'];
-  }
+  if (clients.size === 0 && unknown.length === 0) fields.client = ['`client` is required.'];
   if (taken) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { apps, clients };
