@@ -1,7 +1,7 @@
 import { restEndpoints } from '../rest/endpoints.ts';
 import { COMPONENTS } from './components.ts';
 import { createErrorResponses, PROBLEM } from './error-responses.ts';
-import { EXAMPLES } from './examples.ts';
+import { withExamples } from './examples.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
 import { operationOf, tagObjects } from './operation.ts';
 import { HEADER_PARAMETERS } from './request.ts';
@@ -57,14 +57,6 @@ export const openApiDocument = (version: string): JsonSchema => {
     },
   };
 };
-
-const withExamples = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>
-  Object.fromEntries(
-    Object.entries(components).map(([name, schema]) => [
-      name,
-      name in EXAMPLES ? { ...schema, examples: [EXAMPLES[name]] } : schema,
-    ]),
-  );
 
 const objectWith = (name: string, value?: string): JsonSchema => ({
   type: 'object',

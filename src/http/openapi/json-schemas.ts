@@ -3,7 +3,7 @@ import { z } from 'zod';
 export type JsonSchema = { [keyword: string]: unknown };
 export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
-const COMPONENTS_PREFIX = '#/components/schemas/';
+export const COMPONENTS_PREFIX = '#/components/schemas/';
 
 /**
  * Converts zod schemas to JSON Schema 2020-12. Named schemas become components, and a `$ref` replaces them wherever they

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, inputKeysOf } from '../rest/endpoints.ts';
 import { formatNames, responseTypesOf } from '../rest/negotiation.ts';
-import { PATH_EXAMPLES } from './examples.ts';
+import { FIELD_EXAMPLES } from './examples.ts';
 import { componentName, type JsonSchema, type JsonSchemas, requestSchema } from './json-schemas.ts';
 import { acceptsIfMatch, canBeMinimal, canHaveBody, hasEtag, isIdempotent } from './responses.ts';
 
@@ -13,7 +13,7 @@ export const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): Json
       in: 'path',
       required: true,
       schema: convert(schemaOf(name), 'input'),
-      ...(name in PATH_EXAMPLES && { example: PATH_EXAMPLES[name] }),
+      ...(name in FIELD_EXAMPLES && { example: FIELD_EXAMPLES[name] }),
     })),
     ...inputKeysOf(endpoint).query.map((name) => ({
       name,
