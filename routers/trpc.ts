@@ -1,23 +1,12 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { type Problem, roleRequired } from '../src/lib/problems.ts';
-import {
-  type Actor,
-  CHANGING_ROLES,
-  canList,
-  canManage,
-  canOperate,
-  LISTING_ROLES,
-  OPERATING_ROLES,
-} from '../src/services/access/actor.ts';
+import { type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
+import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
 import { type GuardMeta, type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
 import { transformer } from './schemas/transformer.ts';
-
-/** The role that a procedure requires, see the procedures below. */
-export type Role = 'viewer' | 'admin' | 'staff' | 'superuser';
 
 /** Settings of a procedure and its REST path that `OpenApiMeta` does not cover. */
 export type ProcedureMeta = {
@@ -119,13 +108,13 @@ const withActor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
 /** Requires no credentials and ignores those that are sent. */
 export const publicProcedure = t.procedure.use(withServices);
 export const protectedProcedure = t.procedure.use(withActor(() => true));
-const forRole = (role: Role, isAllowed: (actor: Actor) => boolean, roles: string) =>
-  t.procedure.meta({ role }).use(withActor(isAllowed, roles));
+const forRole = (role: Role, isAllowed: (actor: Actor) => boolean) =>
+  t.procedure.meta({ role }).use(withActor(isAllowed, ROLES[role]));
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
-export const viewerProcedure = forRole('viewer', canList, LISTING_ROLES);
+export const viewerProcedure = forRole('viewer', canList);
 /** Makes changes: client admins (own clients) and superusers. */
-export const adminProcedure = forRole('admin', canManage, CHANGING_ROLES);
+export const adminProcedure = forRole('admin', canManage);
 /** Fetches and loads apps: staff and superusers. */
-export const staffProcedure = forRole('staff', canOperate, OPERATING_ROLES);
-export const superuserProcedure = forRole('superuser', (actor) => actor.isSuperuser, 'superuser');
+export const staffProcedure = forRole('staff', canOperate);
+export const superuserProcedure = forRole('superuser', (actor) => actor.isSuperuser);

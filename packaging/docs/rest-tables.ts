@@ -1,6 +1,6 @@
-import type { Role } from '../../routers/trpc.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { ROLES } from '../../src/lib/problems.ts';
 import { cell } from './markdown.ts';
 
 type BodySchema = {
@@ -24,13 +24,6 @@ type Document = {
 const PAGING = ['page', 'page_size', 'cursor', 'limit'];
 const API_PREFIX = '/api/v1';
 const HEAD = ['| Request | Input | Role | tRPC | Does |', '|---|---|---|---|---|'];
-
-const CALLERS: Record<Role, string> = {
-  viewer: 'client admin, staff, superuser',
-  admin: 'client admin, superuser',
-  staff: 'staff, superuser',
-  superuser: 'superuser',
-};
 
 /** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions. */
 export const restTables = (): string => {
@@ -69,7 +62,7 @@ const rowOf = (endpoint: Endpoint, document: Document): string => {
 
 const callersOf = ({ isPublic, role }: Endpoint): string => {
   if (isPublic) return 'public';
-  return role ? CALLERS[role] : 'any user';
+  return role ? ROLES[role] : 'any user';
 };
 
 /** Query parameters as `?name`, then the fields of the body. Required ones are bold. */

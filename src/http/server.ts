@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
+import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
 import { createClientErrors, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
@@ -34,7 +35,7 @@ const KEEP_ALIVE_MS = 72_000;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-export type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
+export type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
   /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
@@ -108,6 +109,7 @@ export const createServer = async (options: ServerDeps) => {
   limitBodyMemory(app);
   await compressResponses(app);
 
+  serveHealthChecks(app, deps);
   serveServicePaths(app, deps);
   serveReference(app);
   await app.register((rest) => serveRest(rest, deps));

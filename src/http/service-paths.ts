@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { notFound, Problem } from '../lib/problems.ts';
+import { notFound } from '../lib/problems.ts';
 import { API_INDEX } from './browsable/api-paths.ts';
 import { sendResponsePage } from './browsable/response-page.ts';
 import type { Csrf } from './middleware/csrf.ts';
@@ -19,35 +19,16 @@ export type ServicePathDeps = {
   /** Steward's own version. */
   version: string;
   csrf: Csrf;
-  /** @throws Problem if the reason is known */
-  isReady: () => Promise<boolean>;
 };
 
 /** Serves the paths that are not procedures. */
 export const serveServicePaths = (app: FastifyInstance, deps: ServicePathDeps): void => {
-  serveHealth(app, deps);
   serveAvatars(app);
   serveApiIndex(app, deps);
   app.get(CSRF_PATH, async (request, reply) => ({ csrf_token: deps.csrf.issue(request, reply) }));
   serveOpenApi(app, deps);
   const icons = ['/avatars/:file', '/favicon.ico'];
-  refuseOtherMethods(app, ['/healthz', '/readyz', ...icons, API_INDEX, CSRF_PATH, OPENAPI_PATH]);
-};
-
-/**
- * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
- * `/readyz` succeeds if the database responds, has all migrations and accepts writes.
- */
-const serveHealth = (app: FastifyInstance, { isReady }: ServicePathDeps): void => {
-  app.get('/healthz', async () => ({ status: 'ok' }));
-  app.get('/readyz', async () => {
-    const isAvailable = await isReady().catch((error: unknown) => {
-      if (error instanceof Problem) throw error;
-      return false;
-    });
-    if (!isAvailable) throw new Problem('database-unavailable');
-    return { status: 'ready' };
-  });
+  refuseOtherMethods(app, [...icons, API_INDEX, CSRF_PATH, OPENAPI_PATH]);
 };
 
 /** Serves the default avatars, a letter or digit on a disc, and the favicon, which is drawn the same way. */

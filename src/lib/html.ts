@@ -38,6 +38,24 @@ export const html = (literals: TemplateStringsArray, ...values: Value[]): Html =
 /** Marks a string as HTML without escaping it. Only for files of this project and for sanitized HTML. */
 export const trusted = (text: string): Html => new Markup(text);
 
+type Document = { title: string; head: Html; bodyAttributes?: Html | false; body: Html };
+
+/** A complete document for pages and mails. */
+export const htmlDocument = ({ title, head, bodyAttributes, body }: Document): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+${head}
+</head>
+<body${bodyAttributes}>
+${body}
+</body>
+</html>
+`;
+
 const render = (value: Value): string => {
   if (value === null || value === undefined || value === false) return '';
   if (value instanceof Markup) return value.toString();

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escapeInvisible, type Html, html } from '../../lib/html.ts';
-import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
+import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { createLinkResolver, findApiPath } from './api-paths.ts';
 import { curlCommand, trpcCall } from './code-samples.ts';
@@ -31,9 +31,8 @@ export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, c
   const endpoint = path?.endpoints.find((each) => each.method === method) ?? path?.endpoints[0];
   const requestPath = request.url.replace(/\?.*$/s, '');
   const query = request.url.slice(requestPath.length);
-  const document = htmlDocument({
+  return sendHtml(reply, {
     title: `${request.method} ${requestPath} – Steward`,
-    icon: '/avatars/S.svg',
     style,
     bodyClass: 'api',
     body: html`<a class="skip" href="#response">Skip to the response</a>
@@ -46,11 +45,7 @@ export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, c
 <div>${endpoint && codeCard(endpoint, request)}${path && relatedEndpointsCard(path, params)}${path && methodsCard(path)}</div>
 </div>
 </main>`,
-  });
-  return sendHtml(reply, document, {
-    'style-src': style.cspSource,
-    'img-src': "'self'",
-    'form-action': "'none'",
+    csp: { 'form-action': "'none'" },
   });
 };
 

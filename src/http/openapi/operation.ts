@@ -1,4 +1,4 @@
-import type { Role } from '../../../routers/trpc.ts';
+import { ROLES } from '../../lib/problems.ts';
 import type { Endpoint } from '../rest/endpoints.ts';
 import { describeProcedure } from './descriptions/index.ts';
 import type { createErrorResponses } from './error-responses.ts';
@@ -8,13 +8,6 @@ import { responsesOf } from './responses.ts';
 
 /** The tag of operations that the legacy API does not have. */
 const EXTENSION_TAG = 'Extensions';
-
-const ROLE_NAMES: Record<Role, string> = {
-  viewer: 'client admins, staff and superusers',
-  admin: 'client admins and superusers',
-  staff: 'staff and superusers',
-  superuser: 'superusers',
-};
 
 type SharedComponents = {
   schemas: JsonSchemas;
@@ -43,7 +36,7 @@ export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedCompo
 
 const requiredRole = ({ isPublic, role }: Endpoint): string => {
   if (isPublic) return 'Requires no login.';
-  return role ? `For ${ROLE_NAMES[role]}.` : 'For all users.';
+  return role ? `Requires the role ${ROLES[role]}.` : 'For all users.';
 };
 
 /** In the order of the reference. */

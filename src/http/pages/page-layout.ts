@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply } from 'fastify';
-import { type Html, html, trusted } from '../../lib/html.ts';
+import { type Html, html, htmlDocument, trusted } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 
 /**
@@ -17,50 +17,45 @@ export const createStyleSheet = (...files: URL[]) => {
 };
 
 type StyleSheet = ReturnType<typeof createStyleSheet>;
-type HtmlDocument = {
+type HtmlResponse = {
   title: string;
-  icon: string;
+  icon?: string;
   style: StyleSheet;
   bodyClass?: string | false;
   body: Html;
+  /** Directives of the Content-Security-Policy that differ from the defaults. */
+  csp: Readonly<Record<string, string>>;
 };
 
-/** A complete HTML document, excluded from search engines. */
-export const htmlDocument = ({
-  title,
-  icon,
-  style,
-  bodyClass = false,
-  body,
-}: HtmlDocument): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title}</title>
+/** Sends a document that must not be indexed, framed, cached or sniffed, with the status that the reply already has. */
+export const sendHtml = (
+  reply: FastifyReply,
+  { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp }: HtmlResponse,
+): FastifyReply => {
+  const document = htmlDocument({
+    title,
+    head: html`<meta name="robots" content="noindex">
 <link rel="icon" href="${icon}">
-<style>${style.css}</style>
-</head>
-<body${bodyClass !== false && html` class="${bodyClass}"`}>
-${body}
-</body>
-</html>
-`;
-
-/** Directives of a Content-Security-Policy that differ between pages, e.g. `{ 'form-action': "'self'" }`. */
-type CspDirectives = Readonly<Record<string, string>>;
-
-/** Sends a document that must not be framed, cached or sniffed, with the status that the reply already has. */
-export const sendHtml = (reply: FastifyReply, document: Html, directives: CspDirectives): FastifyReply =>
-  withPrivacyHeaders(reply)
+<style>${style.css}</style>`,
+    bodyAttributes: bodyClass !== false && html` class="${bodyClass}"`,
+    body,
+  });
+  const policy = Object.entries({
+    'default-src': "'none'",
+    'style-src': style.cspSource,
+    'img-src': "'self'",
+    ...csp,
+    'frame-ancestors': "'none'",
+    'base-uri': "'none'",
+  });
+  return withPrivacyHeaders(reply)
     .type('text/html; charset=utf-8')
-    .header('content-security-policy', contentSecurityPolicy(directives))
+    .header('content-security-policy', policy.map((directive) => directive.join(' ')).join('; '))
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-opener-policy', 'same-origin')
     .header('cross-origin-resource-policy', 'same-origin')
     .send(document.toString());
+};
 
 /** Redirects with 303, so that the browser continues with a GET after a form. */
 export const redirectTo = (reply: FastifyReply, location: string): FastifyReply =>
@@ -72,16 +67,6 @@ export const redirectTo = (reply: FastifyReply, location: string): FastifyReply 
  */
 const withPrivacyHeaders = (reply: FastifyReply): FastifyReply =>
   reply.header('referrer-policy', 'strict-origin').header('cache-control', 'no-store');
-
-const contentSecurityPolicy = (directives: CspDirectives): string =>
-  Object.entries({
-    'default-src': "'none'",
-    ...directives,
-    'frame-ancestors': "'none'",
-    'base-uri': "'none'",
-  })
-    .map(([name, value]) => `${name} ${value}`)
-    .join('; ');
 
 const style = createStyleSheet(new URL('frame.css', import.meta.url), new URL('parts.css', import.meta.url));
 
@@ -105,7 +90,7 @@ export const sendPage = (reply: FastifyReply, page: Page): FastifyReply => {
   const { brand, title, content, isWide, problem, status = problem?.status ?? 200 } = page;
   if (problem?.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   const icon = iconUrl(brand.client_name);
-  const document = htmlDocument({
+  return sendHtml(reply.code(status), {
     title: `${title} – ${brand.client_name}`,
     icon,
     style,
@@ -115,11 +100,7 @@ export const sendPage = (reply: FastifyReply, page: Page): FastifyReply => {
 ${content}
 </main>
 ${brand.support_email !== '' && html`<footer><p>Need help? Contact ${mailLink(brand.support_email)}.</p></footer>`}`,
-  });
-  return sendHtml(reply.code(status), document, {
-    'style-src': style.cspSource,
-    'img-src': "'self'",
-    'form-action': page.formAction ?? "'self'",
+    csp: { 'form-action': page.formAction ?? "'self'" },
   });
 };
 

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Html, html } from '../../lib/html.ts';
+import { html } from '../../lib/html.ts';
 import { notFound } from '../../lib/problems.ts';
-import { createStyleSheet, htmlDocument, sendHtml } from '../pages/page-layout.ts';
+import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 
 const style = createStyleSheet(new URL('browser/reference.css', import.meta.url));
@@ -16,13 +16,20 @@ export const serveReference = (app: FastifyInstance): void => {
 
   app.get('/docs/', async (_request, reply) => {
     const scripts = await loadScripts();
-    return sendHtml(reply, referenceDocument(scripts.map(({ fileName }) => fileName)), {
-      'script-src': "'self'",
-      // Scalar and its editor set inline styles, whose hashes are not known in advance.
-      'style-src': "'unsafe-inline'",
-      'img-src': "'self' data:",
-      'connect-src': "'self'",
-      'form-action': "'none'",
+    return sendHtml(reply, {
+      title: 'API reference – Steward',
+      style,
+      body: html`<div id="reference"></div>
+<noscript><p>The API reference needs JavaScript. Without it, read the <a href="/api/v1/openapi.json">OpenAPI document</a>.</p></noscript>
+${scripts.map(({ fileName }) => html`<script src="/docs/${fileName}"></script>\n`)}`,
+      csp: {
+        'script-src': "'self'",
+        // Scalar and its editor set inline styles, whose hashes are not known in advance.
+        'style-src': "'unsafe-inline'",
+        'img-src': "'self' data:",
+        'connect-src': "'self'",
+        'form-action': "'none'",
+      },
     });
   });
 
@@ -34,16 +41,6 @@ export const serveReference = (app: FastifyInstance): void => {
 
   refuseOtherMethods(app, ['/docs/', '/docs/:file']);
 };
-
-const referenceDocument = (scriptFiles: readonly string[]): Html =>
-  htmlDocument({
-    title: 'API reference – Steward',
-    icon: '/avatars/S.svg',
-    style,
-    body: html`<div id="reference"></div>
-<noscript><p>The API reference needs JavaScript. Without it, read the <a href="/api/v1/openapi.json">OpenAPI document</a>.</p></noscript>
-${scriptFiles.map((file) => html`<script src="/docs/${file}"></script>\n`)}`,
-  });
 
 const HASH_LENGTH = 16;
 

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { Problem, roleRequired } from '../../lib/problems.ts';
+import { Problem, ROLES, roleRequired } from '../../lib/problems.ts';
 
 /** The token or session that authenticates a call. */
 export type Credential = {
@@ -52,14 +52,9 @@ export const requireClientAdmin = (actor: Actor, clientId: number): void => {
     throw roleRequired(`client admin of client ${clientId}, or superuser`);
 };
 
-/** The roles that pass each check, as error messages name them. */
-export const LISTING_ROLES = 'client admin, staff or superuser';
-export const CHANGING_ROLES = 'client admin or superuser';
-export const OPERATING_ROLES = 'staff or superuser';
-
 /** @throws Problem `forbidden` */
 export const requireLister = (actor: Actor): void => {
-  if (!canList(actor)) throw roleRequired(LISTING_ROLES);
+  if (!canList(actor)) throw roleRequired(ROLES.viewer);
 };
 
 /** The roles of a user who is about to be changed. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
-import { type Html, html } from '../../lib/html.ts';
+import { type Html, html, htmlDocument } from '../../lib/html.ts';
 
 /** The content of a mail, for both the text and the HTML part. */
 export type MailContent = {
@@ -40,25 +40,17 @@ const BUTTON =
  */
 export const renderHtml = (letter: MailContent): string => {
   const { subject, opening, list, action, link, closing } = letter;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
-<title>${subject}</title>
-</head>
-<body style="${BODY}">
-<div role="article" style="${COLUMN}">
+  return htmlDocument({
+    title: subject,
+    head: html`<meta name="supported-color-schemes" content="light dark">`,
+    bodyAttributes: html` style="${BODY}"`,
+    body: html`<div role="article" style="${COLUMN}">
 ${opening.map(paragraph)}
-${list ? bulletList(list) : ''}
-${action === null ? '' : link === null ? paragraph(`${action}: ${NO_LINK}`) : linkButton(action, link)}
+${list && bulletList(list)}
+${action !== null && (link === null ? paragraph(`${action}: ${NO_LINK}`) : linkButton(action, link))}
 ${closing.map(paragraph)}
-</div>
-</body>
-</html>
-`.toString();
+</div>`,
+  }).toString();
 };
 
 const paragraph = (text: string): Html => html`<p style="margin:0 0 16px">${withBreaks(text)}</p>
