@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currentDeadline } from '../src/lib/deadline.ts';
+import { canOperate } from '../src/services/access/actor.ts';
 import {
   AppStackView,
   AppStatusView,
@@ -7,9 +8,6 @@ import {
   AppVersionView,
   AppView,
   appEncoder,
-  appStackView,
-  appStatusView,
-  appVersionView,
   appView,
   MessageView,
 } from './schemas/apps.ts';
@@ -48,22 +46,15 @@ export const appsRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/status/', tags }, rest: { extension: true } })
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusView)
-    .query(async ({ ctx, input }) =>
-      appStatusView(await ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
-    ),
+    .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/stacks/', tags }, rest: { extension: true } })
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackView))
-    .query(async ({ ctx, input }) => {
-      const stacks = await ctx.services.appDetails.listStacks(
-        ctx.actor,
-        input.app_id,
-        toPageRequest(ctx, input),
-      );
-      return stacks.map(appStackView);
-    }),
+    .query(({ ctx, input }) =>
+      ctx.services.appDetails.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
+    ),
 
   /** Last fetched first; `cursor` is the id of the last version of the previous page. */
   versions: viewerProcedure
@@ -76,7 +67,7 @@ export const appsRouter = router({
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const versions = await ctx.services.appDetails.listVersions(ctx.actor, input.app_id, page);
-      return versions.map((version) => appVersionView(version, ctx.actor));
+      return canOperate(ctx.actor) ? versions : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 
   /** Rolls back to the given version, or else to the one loaded before the current one. */
@@ -88,11 +79,8 @@ export const appsRouter = router({
     .input(AppVersionInput)
     .output(MessageView)
     .mutation(async ({ ctx, input }) => {
-      const { slug, version } = await ctx.services.appPackages.rollback(
-        ctx.actor,
-        input.app_slug,
-        input.app_version,
-      );
+      const { app_slug: appSlug, app_version: appVersion } = input;
+      const { slug, version } = await ctx.services.appPackages.rollback(ctx.actor, appSlug, appVersion);
       return { message: `Rolled back ${slug} to version ${version}` };
     }),
 

@@ -20,16 +20,11 @@ export const AuditView = z.object({
 });
 
 const auditView = (entry: AuditRow, { isSuperuser, adminOf }: Actor): z.input<typeof AuditView> => ({
-  id: entry.id,
+  ...entry,
   timestamp: entry.occurred_at,
-  action: entry.action,
   actor: entry.actor_email,
-  target: entry.target,
   // Client admins do not see which other clients are affected.
   clients: isSuperuser ? entry.client_ids : entry.client_ids.filter((id) => adminOf.includes(id)),
-  details: entry.details,
-  request_id: entry.request_id,
-  address: entry.address,
 });
 
 /** `cursor` is the id of the last entry of the previous page. */

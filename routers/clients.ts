@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppSummaryView, appSummaryView } from './schemas/apps.ts';
+import { AppSummaryView } from './schemas/apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
@@ -60,10 +60,7 @@ export const clientsRouter = router({
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
     .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryView))
-    .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      return (await ctx.services.apps.ofClient(ctx.actor, input.id, page)).map(appSummaryView);
-    }),
+    .query(({ ctx, input }) => ctx.services.apps.ofClient(ctx.actor, input.id, toPageRequest(ctx, input))),
 
   invitations: viewerProcedure
     .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })

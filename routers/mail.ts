@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import type { MailRow } from '../src/services/mail/mail-context.ts';
-import { MAIL_STATUSES, mailStatusOf } from '../src/services/mail/mail-context.ts';
+import { MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { Id, Instant, Limit, LongIdKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
-export const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
+const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 
 export const MailView = z.object({
   id: z.int(),
@@ -34,26 +33,17 @@ export const MailDetailsView = MailView.extend({
   html: z.string(),
 });
 
-export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
-  id: mail.id,
-  kind: mail.kind,
-  recipient: mail.recipient,
+const mailView = (mail: MailRow): z.input<typeof MailView> => ({
+  ...mail,
   client: mail.client_id,
   subject: subjectOf(mail),
   status: mailStatusOf(mail),
-  attempts: mail.attempts,
-  last_error: mail.last_error,
-  created_at: mail.created_at,
   next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
-  sent_at: mail.sent_at,
-  failed_at: mail.failed_at,
 });
 
-export const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({
+const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({
   ...mailView(row),
-  from: { name: mail.from.name, address: mail.from.address },
-  text: mail.text,
-  html: mail.html,
+  ...mail,
 });
 
 const rest = { extension: true };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../src/services/access/actor.ts';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { Instant, Name, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -13,13 +14,10 @@ export const SavedFilterView = z.object({
   modified: Instant,
 });
 
-const savedFilterView = (filter: SavedFilterRow, owner: string): z.input<typeof SavedFilterView> => ({
-  user: owner,
+const savedFilterView = (filter: SavedFilterRow, { email }: Actor): z.input<typeof SavedFilterView> => ({
+  ...filter,
+  user: email,
   stack: `${filter.stack_label} for ${filter.app_label} App`,
-  hash: filter.hash,
-  name: filter.name,
-  created: filter.created,
-  modified: filter.modified,
 });
 
 const SavedFilterInput = z.object({
@@ -42,7 +40,7 @@ export const savedFiltersRouter = router({
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.list(ctx.actor, page);
-      return rows.map((row) => savedFilterView(row, ctx.actor.email));
+      return rows.map((row) => savedFilterView(row, ctx.actor));
     }),
 
   listByStack: protectedProcedure
@@ -52,7 +50,7 @@ export const savedFiltersRouter = router({
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, page);
-      return rows.map((row) => savedFilterView(row, ctx.actor.email));
+      return rows.map((row) => savedFilterView(row, ctx.actor));
     }),
 
   get: protectedProcedure
@@ -60,7 +58,7 @@ export const savedFiltersRouter = router({
     .input(ByHash)
     .output(SavedFilterView)
     .query(async ({ ctx, input }) =>
-      savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor.email),
+      savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor),
     ),
 
   create: protectedProcedure
@@ -68,7 +66,7 @@ export const savedFiltersRouter = router({
     .input(SavedFilterInput)
     .output(SavedFilterView)
     .mutation(async ({ ctx, input }) =>
-      savedFilterView(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor.email),
+      savedFilterView(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor),
     ),
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
@@ -80,7 +78,7 @@ export const savedFiltersRouter = router({
     .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
-      savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor.email),
+      savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor),
     ),
 
   remove: protectedProcedure

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import { type Actor, canOperate } from '../../src/services/access/actor.ts';
-import type { AppStack, AppStatus, AppVersion } from '../../src/services/apps/app-details.ts';
 import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
 import { AnyObject, Instant, Text } from './fields.ts';
@@ -30,9 +28,8 @@ export const AppView = AppSummaryView.extend({
   maintenance_message: z.string(),
 });
 
-type AppSummaryView = z.input<typeof AppSummaryView>;
-
-export const appSummaryView = (app: AppSummaryView): AppSummaryView => ({
+/** Lists every field explicitly: only the first item of a list is parsed. */
+export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
   id: app.id,
   slug: app.slug,
   label: app.label,
@@ -41,12 +38,6 @@ export const appSummaryView = (app: AppSummaryView): AppSummaryView => ({
   footer_html: app.footer_html,
   show_help: app.show_help,
   show_footer: app.show_footer,
-});
-
-type AppView = z.input<typeof AppView>;
-
-export const appView = (app: AppWithUsage): AppView => ({
-  ...appSummaryView(app),
   usage: app.usage,
   package_info: opaque(app.package_info),
   in_maintenance: app.in_maintenance,
@@ -68,22 +59,7 @@ export const AppStatusView = z.object({
   maintenance_message: z.string(),
 });
 
-export const appStatusView = (app: AppStatus): z.input<typeof AppStatusView> => ({
-  id: app.id,
-  slug: app.slug,
-  label: app.label,
-  version: app.version,
-  in_maintenance: app.in_maintenance,
-  maintenance_message: app.maintenance_message,
-});
-
 export const AppStackView = z.object({ id: z.string(), slug: z.string(), label: z.string() });
-
-export const appStackView = (stack: AppStack): z.input<typeof AppStackView> => ({
-  id: stack.id,
-  slug: stack.slug,
-  label: stack.label,
-});
 
 export const AppVersionView = z.object({
   id: z.int(),
@@ -99,22 +75,6 @@ export const AppVersionView = z.object({
   is_current: z.boolean(),
   /** Whether this version was fetched last, so that the next load applies it. */
   is_staged: z.boolean(),
-});
-
-export const appVersionView = (version: AppVersion, actor: Actor): z.input<typeof AppVersionView> => ({
-  id: version.id,
-  version: version.version,
-  sha256: version.sha256,
-  size_bytes: version.size_bytes,
-  fetched_at: version.fetched_at,
-  fetched_by: canOperate(actor) ? version.fetched_by : '',
-  loads: version.loads.map((load) => ({
-    loaded_at: load.loaded_at,
-    loaded_by: load.loaded_by,
-    is_rollback: load.is_rollback,
-  })),
-  is_current: version.is_current,
-  is_staged: version.is_staged,
 });
 
 /** Null and an empty string mean no version: the procedure chooses one. */

@@ -10,9 +10,7 @@ import { UserView, userView } from './users.ts';
 const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
 
 /** By default, lists show pending invitations. */
-export const InvitationStatusFilter = z
-  .enum(['pending', 'accepted', 'expired', 'revoked', 'all'])
-  .default('pending');
+export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all']).default('pending');
 
 /** Filters of invitation lists. `cursor` is the id of the last invitation of the previous page. */
 export const invitationFilter = {
@@ -100,17 +98,10 @@ export const InvitationPageView = z.object({
 type Opened = { invitation: InvitationByLink; needs: AcceptanceRequirement };
 
 export const invitationPageView = ({ invitation, needs }: Opened) => ({
-  status: invitation.status,
-  email: invitation.email,
-  client_name: invitation.client_name,
-  invitation_body: invitation.invitation_body,
-  support_email: invitation.support_email,
+  ...invitation,
   inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
   apps: invitation.app_labels,
-  expires_at: invitation.expires_at,
-  closed_at: invitation.closed_at,
   needs,
-  home_location: invitation.home_location,
 });
 
 /** `user` is null if the user's access was revoked right after the acceptance. */
