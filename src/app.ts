@@ -9,8 +9,7 @@ import type { Connection } from './config/connection.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { createRead, createTransact } from './db/pipeline.ts';
-import { watchDiskSpace } from './db/pool.ts';
-import { warnOfLostSettings } from './db/session-parameters.ts';
+import { warnOfLostSettings } from './db/session-settings.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
 import { createTextRowReader } from './db/text-rows.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
@@ -62,13 +61,12 @@ const READY_TIMEOUT_MS = 2_500;
 /** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
   const { config, connection, secretKey, logger, hashCost, requestDeadlineMs = DEADLINE_MS } = deps;
-  const orm = await openDatabase(connection, (line) => logger.warn(line));
+  const orm = await openDatabase(connection);
   const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
   const store = await openPackageStore(config.appStore);
-  const pool = await orm.em.getConnection().getNativeClient();
+  const { pool } = orm;
   const databaseClock = await createDatabaseClock(pool);
   const { clock = databaseClock } = deps;
-  const disk = watchDiskSpace(pool);
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const transact = createTransact(pool);
   const read = createRead(transact);
@@ -120,7 +118,7 @@ export const createApp = async (deps: AppDeps) => {
     requests,
     isReady: async () => {
       if (requests.isClosing()) throw new Problem('stopping');
-      if (disk.isFull()) throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
+      if (pool.isDiskFull) throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
       return withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm));
     },
     corsOrigins: config.corsOrigins,

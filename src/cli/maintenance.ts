@@ -31,7 +31,7 @@ export const withDatabase = <T>(config: Config, work: (orm: Orm) => Promise<T>):
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
   withDatabaseHost(config, async ({ connection }) => {
     // No statement timeout: counting a large app takes long.
-    const orm = await openDatabase(connection, undefined, null);
+    const orm = await openDatabase(connection, null);
     try {
       const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
       const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();

@@ -2,30 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
-import { ormConfig, QUERY_TIMEOUT_MS } from '../../mikro-orm.config.ts';
+import { ormConfig } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { IncompatibleDatabase } from './database-errors.ts';
-import { boundConnects, discardIdleAfterLoss, discardReadOnly, releaseLost } from './pool.ts';
+import { createPool } from './pool.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
 
 /** Any fixed number will do: it only has to be the same in every instance. */
 const MIGRATION_LOCK = 7_305_130_501;
 const LOCK_RETRY_MS = 200;
 
-/** Opens the pool and proves that the server answers. */
-export const openDatabase = async (
-  connection: Connection,
-  warn?: (line: string) => void,
-  queryLimitMs: number | null = QUERY_TIMEOUT_MS,
-) => {
-  const orm = await MikroORM.init(ormConfig(connection, warn, queryLimitMs));
-  const pool = await orm.em.getConnection().getNativeClient();
-  releaseLost(pool);
-  discardReadOnly(pool);
-  discardIdleAfterLoss(pool);
-  boundConnects(pool);
-  await orm.em.getConnection().execute('select 1');
-  return orm;
+/** Opens a pool, and checks that the server answers. `close` closes both. */
+export const openDatabase = async (connection: Connection, queryLimitMs?: number | null) => {
+  const pool = createPool(connection, queryLimitMs);
+  const orm = await MikroORM.init(ormConfig(pool));
+  await pool.query('select 1');
+  return Object.assign(orm, { pool });
 };
 
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
@@ -65,7 +57,7 @@ const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
 /** Building an index of a large table takes as long as it takes. */
 const runMigrations = async (connection: Connection): Promise<string[]> => {
   const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
-  const orm = await openDatabase({ ...connection, startupOptions }, undefined, null);
+  const orm = await openDatabase({ ...connection, startupOptions }, null);
   try {
     return (await orm.migrator.up()).map(({ name }) => name);
   } finally {

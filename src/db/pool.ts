@@ -1,51 +1,98 @@
-import type pg from 'pg';
+import pg from 'pg';
+import type { Connection } from '../config/connection.ts';
 import { beforeDeadline, DeadlineExceeded } from '../lib/deadline.ts';
+import { pooledClientClass } from './pooled-client.ts';
+import { sessionOptions } from './session-settings.ts';
+import { CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
 
-/**
- * Gives back connections that are lost in a transaction. Kysely releases one only after a commit or rollback that
- * went well, so each loss would cost a place in the pool for good, and closing the pool would wait for ever.
- */
-export const releaseLost = (pool: pg.Pool): void => {
-  const lent = new Map<pg.PoolClient, () => void>();
-  pool.on('acquire', (client) => {
-    const giveBack = () => {
-      client.release(true);
-      // Whoever still holds it may release it again, which would throw.
-      client.release = () => undefined;
-    };
-    lent.set(client, giveBack);
-    client.once('end', giveBack);
-  });
-  pool.on('release', (_error, client) => {
-    const giveBack = lent.get(client);
-    if (giveBack) client.off('end', giveBack);
-    lent.delete(client);
-  });
+const DEFAULT_POOL_SIZE = 10;
+/** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
+const KEEP_ALIVE_MS = 10_000;
+/** By then, connections move to the servers that a name or a proxy leads to. */
+const MAX_LIFETIME_SECONDS = 900;
+/** For a server that no longer answers: longer than its own `statement_timeout`. */
+const QUERY_TIMEOUT_MS = 25_000;
+
+const INT8_OID = 20;
+/** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */
+const TEXT_OIDS = new Set([1082, 1114, 1186, 1182, 1115, 1185, 1187]);
+
+/** The types that Kysely infers: `timestamptz` as `Date`, and `int8` (ids, counts: far below 2⁵³) as number. */
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8_OID) return Number;
+    return TEXT_OIDS.has(oid) ? String : pg.types.getTypeParser(oid, format);
+  },
 };
 
-/**
- * Replaces the idle connections when one is lost, or was cut because its server no longer answered: what has happened to it,
- * such as a network that drops packets, is likely to have happened to them.
- */
-export const discardIdleAfterLoss = (pool: pg.Pool): void => {
-  pool.on('connect', (client) => {
-    client.once('error', () => discardIdle(pool));
+/** @param queryLimitMs the time limit of a query; null: none */
+export const createPool = (connection: Connection, queryLimitMs: number | null = QUERY_TIMEOUT_MS) =>
+  new DatabasePool({
+    host: connection.host,
+    port: connection.port,
+    user: connection.user,
+    password: connection.password,
+    database: connection.database,
+    max: connection.poolSize ?? DEFAULT_POOL_SIZE,
+    types,
+    // The declared type has no constructor arguments.
+    Client: pooledClientClass(clientClassOf(connection), {
+      limitMs: queryLimitMs,
+      preparesStatements: connection.preparesStatements,
+    }) as never,
+    onConnect: markIfReadOnly,
+    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
+    ssl: false,
+    application_name: connection.applicationName ?? 'steward',
+    connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    options: sessionOptions(connection.startupOptions),
   });
-};
 
-const discardIdle = (pool: pg.Pool): void => {
-  for (let left = pool.idleCount; left > 0; left -= 1)
-    pool.connect().then(
-      (client) => client.release(true),
-      () => {},
-    );
-};
+/** SQLSTATE disk_full. */
+const DISK_FULL = '53100';
+/** How long the disk counts as full after a statement has failed: statements that write are frequent. */
+const DISK_FULL_MS = 30_000;
+/** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
+const READ_ONLY = '25006';
+/** The pool's own limit does not include `onConnect`. */
+const CHECK_TIMEOUT_MS = 5_000;
 
-/** Requests wait for a connection no longer than they have time. */
-export const boundConnects = (pool: pg.Pool): void => {
-  const connect = pool.connect.bind(pool) as (...all: unknown[]) => unknown; // it has two forms
-  const connectInTime = () => {
-    const connecting = connect() as Promise<pg.PoolClient>;
+type ConnectCallback = Parameters<pg.Pool['connect']>[0];
+
+/** A pool for a server that may fail over, lose connections or run out of disk space. */
+export class DatabasePool extends pg.Pool {
+  readonly #acquired = new Set<pg.PoolClient>();
+  #diskFullAt = Number.NEGATIVE_INFINITY;
+
+  constructor(config: pg.PoolConfig) {
+    super(config);
+    // Lost connections fail their statements; without a listener, the event would end the process.
+    this.on('error', () => {});
+    this.on('connect', (client) => this.#watch(client));
+    this.on('acquire', (client) => this.#acquired.add(client));
+    this.on('release', (_error, client) => {
+      this.#acquired.delete(client);
+      // The pool removes an ended client. The next connection may lead to the new primary.
+      if (readOnlyClients.has(client)) void client.end();
+    });
+  }
+
+  /** Whether a statement has recently failed because the disk of the database is full. */
+  get isDiskFull(): boolean {
+    return performance.now() - this.#diskFullAt < DISK_FULL_MS;
+  }
+
+  /** @throws DeadlineExceeded if no connection is available before the deadline of the request */
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
+    if (callback) {
+      super.connect(callback);
+      return undefined;
+    }
+    const connecting = super.connect();
     return beforeDeadline(connecting).catch((error: unknown) => {
       if (error instanceof DeadlineExceeded)
         connecting.then(
@@ -54,63 +101,48 @@ export const boundConnects = (pool: pg.Pool): void => {
         );
       throw error;
     });
-  };
-  Object.assign(pool, {
-    connect: (...all: unknown[]) => (all.length === 0 ? connectInTime() : connect(...all)),
-  });
-};
+  }
 
-/** SQLSTATE disk_full. */
-const DISK_FULL = '53100';
-/** Statements that write come often enough to find out again. */
-const REMEMBERED_MS = 30_000;
-
-/** Tells whether a statement has failed within the last half minute because the disk of the database is full. */
-export const watchDiskSpace = (pool: pg.Pool): { isFull: () => boolean } => {
-  let failedAt = Number.NEGATIVE_INFINITY;
-  const watched = new WeakSet<pg.PoolClient>();
-  pool.on('acquire', (client) => {
-    if (watched.has(client)) return;
-    watched.add(client);
+  #watch(client: pg.PoolClient): void {
+    client.once('end', () => this.#releaseLost(client));
+    client.once('error', () => this.#discardIdle());
     client.connection.on('errorMessage', ({ code }: { code?: string }) => {
-      if (code === DISK_FULL) failedAt = performance.now();
+      if (code === READ_ONLY) readOnlyClients.add(client);
+      if (code === DISK_FULL) this.#diskFullAt = performance.now();
     });
-  });
-  return { isFull: () => performance.now() - failedAt < REMEMBERED_MS };
-};
+  }
 
-/** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
-const READ_ONLY = '25006';
+  /**
+   * Kysely releases a connection only after a successful commit or rollback. One that is lost in a transaction would occupy
+   * a slot of the pool forever, and the pool could not be closed.
+   */
+  #releaseLost(client: pg.PoolClient): void {
+    if (!this.#acquired.has(client)) return;
+    client.release(true);
+    // Its user may release it too, which would throw.
+    client.release = () => undefined;
+  }
 
-/** The pool's own limit covers connecting only. */
-const CHECK_TIMEOUT_MS = 5_000;
+  /** What has cut one connection, such as a network that drops packets, has probably cut the idle ones too. */
+  #discardIdle(): void {
+    for (let left = this.idleCount; left > 0; left -= 1)
+      this.connect().then(
+        (client) => client.release(true),
+        () => {},
+      );
+  }
+}
 
-const IS_READ_ONLY = `select current_setting('transaction_read_only')::bool as "isReadOnly"`;
-
-const discarded = new WeakSet<pg.ClientBase>();
+/** Clients of a read-only server, which are used once. */
+const readOnlyClients = new WeakSet<pg.ClientBase>();
 
 /**
- * For `onConnect` of a pool. A session that starts read-only can stay so after the server accepts writes again, as with
- * `alter database … set default_transaction_read_only`: such a connection is used once.
+ * A session that starts read-only can stay so after the server accepts writes again, as with
+ * `alter database … set default_transaction_read_only`.
  */
-export const checkReadOnly = async (client: pg.ClientBase): Promise<void> => {
-  const query = { text: IS_READ_ONLY, query_timeout: CHECK_TIMEOUT_MS };
+const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
+  const text = `select current_setting('transaction_read_only')::bool as "isReadOnly"`;
+  const query = { text, query_timeout: CHECK_TIMEOUT_MS };
   const { rows } = await client.query<{ isReadOnly: boolean }>(query);
-  if (rows[0]?.isReadOnly) discarded.add(client);
-};
-
-/** Closes connections to a read-only server when they are released: the next one may lead to the new primary. */
-export const discardReadOnly = (pool: pg.Pool): void => {
-  const watched = new WeakSet<pg.PoolClient>();
-  pool.on('acquire', (client) => {
-    if (watched.has(client)) return;
-    watched.add(client);
-    client.connection.on('errorMessage', ({ code }: { code?: string }) => {
-      if (code === READ_ONLY) discarded.add(client);
-    });
-  });
-  pool.on('release', (_error, client) => {
-    // The pool removes a client that has been ended.
-    if (discarded.has(client)) void client.end();
-  });
+  if (rows[0]?.isReadOnly) readOnlyClients.add(client);
 };

@@ -19,7 +19,7 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   // With a single connection, so that all queries use it.
   const orm = await openDatabase({ ...connection, poolSize: 1 });
   const db = orm.em.fork().getKysely<Record<string, never>>();
-  const pool = await orm.em.getConnection().getNativeClient();
+  const pool = orm.pool;
   const readRows = createTextRowReader(pool, connection.preparesStatements);
   const transact = createTransact(pool);
   for (const value of [1, 2, 3]) {

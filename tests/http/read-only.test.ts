@@ -35,7 +35,7 @@ readOnly.before(async ({ app }) => {
   // The last use of a token is recorded once a minute, which is a write.
   for (const as of [ROOT, ACME, STAFF]) await app.send('GET /jb/sites/', { as });
   await setReadOnly(app, true);
-  const pool = await app.orm.em.getConnection().getNativeClient();
+  const pool = app.orm.pool;
   await until('the pool has noticed', () => pool.totalCount === 0);
 });
 

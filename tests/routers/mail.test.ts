@@ -114,7 +114,7 @@ mails('of a user of two clients show each admin only the client that they admini
 
 mails('are read with one query per page of any length', async ({ app }) => {
   await invite(app, 50);
-  const pool = await app.orm.em.getConnection().getNativeClient();
+  const pool = app.orm.pool;
   const actor = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   if (!actor) return assert.unreachable();
   let statements = 0;

@@ -37,7 +37,7 @@ const attempts = (app: TestApp, done: Record<string, number>, throttling: Partia
       hasher: await createPasswordHasher(2, CHEAP_HASH, (family, units) => {
         done[family] = (done[family] ?? 0) + units;
       }),
-      throttle: { ...createLoginThrottle(await app.orm.em.getConnection().getNativeClient()), ...throttling },
+      throttle: { ...createLoginThrottle(app.orm.pool), ...throttling },
       loginConcurrency: createLoginConcurrency(),
       audit: createAudit(NO_ORIGIN, app.clock),
       origin: NO_ORIGIN,

@@ -14,7 +14,7 @@ import { logEntry, SALES } from '../../support/usage.ts';
 
 const months = appSuite('monthly partitions of usage');
 
-const poolOf = (app: TestApp) => app.orm.em.getConnection().getNativeClient();
+const poolOf = (app: TestApp) => app.orm.pool;
 const sessionOf = (app: TestApp) => () => openUnlimitedSession(app.connection);
 const care = (app: TestApp, now = NOON, retentionDays = 400) =>
   maintainUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });

@@ -66,7 +66,7 @@ reading('responds to anonymous callers with unauthenticated for any address', as
 });
 
 reading('sends no query for a caller without credentials', async ({ app }) => {
-  const pool = await app.orm.em.getConnection().getNativeClient();
+  const pool = app.orm.pool;
   let asked = 0;
   const count = () => {
     asked += 1;
