@@ -21,5 +21,5 @@ export {
   type StewardClient,
   type StewardClientOptions,
 } from './client/steward-client.ts';
-export { MAX_BATCH_SIZE } from './lib/limits.ts';
 export type { FieldErrors, ProblemCode } from './lib/problems.ts';
+export { MAX_BATCH_SIZE } from './lib/trpc-limits.ts';

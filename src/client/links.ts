@@ -9,7 +9,7 @@ import {
 } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
 import superjson from 'superjson';
-import { MAX_BATCH_SIZE } from '../lib/limits.ts';
+import { MAX_BATCH_SIZE } from '../lib/trpc-limits.ts';
 import type { AppRouter } from './app-router.ts';
 import type { StewardResponse } from './responses.ts';
 

@@ -3,7 +3,7 @@ import { boundedWait, DeadlineExceeded } from '../lib/deadline.ts';
 import type { ClientClass } from './single-client.ts';
 
 type Options = {
-  /** Milliseconds until a server that does not answer is given up; null: never. */
+  /** Milliseconds until a query fails if the server does not answer; null: never. */
   limitMs: number | null;
   /** False behind a pooler that does not keep prepared statements. */
   preparesStatements?: boolean | undefined;
@@ -11,8 +11,8 @@ type Options = {
 
 /**
  * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of
- * earlier ones, and bounds each by a limit and by the current deadline. Past either, `pg` cuts the connection: the server no
- * longer responds, or its result is too late.
+ * earlier ones, and limits the time of each by a timeout and the current deadline. After either, `pg` closes the connection,
+ * because the server no longer responds or its result would be too late.
  */
 export const pooledClientClass = (
   Client: ClientClass,
@@ -28,14 +28,14 @@ export const pooledClientClass = (
       this.on('error', () => {});
     }
 
-    /** `never`, because one signature stands for all overloads. */
+    /** Returns `never`, because one signature covers all overloads. */
     override query(first: unknown, ...rest: unknown[]): never {
       const query = super.query as (...given: unknown[]) => never;
       if (isSubmittable(first)) return query.call(this, first, ...rest);
       const { values = [], ...config } = configOf(first, rest);
       const ms = boundedWait(limitMs);
       const callback = rest.find((argument) => typeof argument === 'function');
-      // Reported like every failure: callers that get an exception would not release the client.
+      // Not thrown: callers that get an exception would not release the client.
       if (ms !== null && ms <= 0) return fail(new DeadlineExceeded(), callback);
       const bounded = {
         name: nameOf(config.text, values),
@@ -57,24 +57,24 @@ const fail = (error: Error, callback: unknown): never => {
 const isSubmittable = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'submit' in query;
 
-/** The text, with the values that follow it, or a configuration. */
+/** The configuration of a query that is given as text and values, or as a configuration. */
 const configOf = (first: unknown, [values]: unknown[]): pg.QueryConfig<unknown[]> =>
   typeof first === 'string'
     ? { text: first, ...(Array.isArray(values) && { values }) }
     : (first as pg.QueryConfig<unknown[]>);
 
-/** The name of a statement that is to be prepared; undefined for one that is sent as it is. */
+/** Returns the name of a statement to prepare; undefined for one to send unprepared. */
 export type StatementNames = (text: string, values: readonly unknown[]) => string | undefined;
 
-/** Texts remembered, seen or named: a few hundred are all that the service has; lists of values make more. */
+/** Texts remembered, seen or named. The service has a few hundred, and more with lists of values. */
 const MAX_TEXTS = 500;
-/** Longer ones hold lists of values, and hardly come again. */
+/** Longer texts contain lists of values and are seldom repeated. */
 const MAX_LENGTH = 20_000;
 
 /**
- * Names the statements that come again, so that PostgreSQL parses each once for a connection, and plans it once where
- * a plan for all values does as well: of a small query that is half of its work. Those without values begin and end
- * transactions, or are the ORM's, which writes values into the text.
+ * Names repeated statements, so that PostgreSQL parses each once per connection, and plans it once if a generic plan is as
+ * good: half of the work of a small query. Statements without values are not named: they begin or end transactions, or are
+ * the ORM's, which writes values into the text.
  */
 export const createStatementNames = (prefix: string): StatementNames => {
   const names = new Map<string, string | null>();

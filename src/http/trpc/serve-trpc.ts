@@ -3,7 +3,7 @@ import { fastifyRequestHandler } from '@trpc/server/adapters/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import { MAX_BATCH_SIZE } from '../../lib/limits.ts';
+import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { hasLargeBody, limitJsonComplexity } from '../rest/body.ts';
