@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { addAbortListener, once } from 'node:events';
-import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { cp, glob, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,7 +20,8 @@ const { count, seed, only } = parseArgs({
 }).values;
 
 const PROJECT = join(import.meta.dirname, '..');
-const NOT_COPIED = /^(\.git|\.steward|node_modules|dist)(\/|$)/;
+const isCopied = (path: string) =>
+  !/^(\.git|\.steward|node_modules|dist)(\/|$)/.test(relative(PROJECT, path));
 /** Comments, imports and types, whose changes no test can see. */
 const SKIPPED = /^\s*(\*|\/\/|\/\*|import |export type |type )/;
 
@@ -42,25 +43,23 @@ const MUTATIONS: readonly (readonly [pattern: RegExp, replacement: string])[] = 
   [/^\s+(await )?[\w.]+\(.*\);$/g, ''],
 ];
 
-const root = await mkdtemp(join(tmpdir(), 'steward-mutants-'));
-const copy = join(root, 'checkout');
+await using root = await mkdtempDisposable(join(tmpdir(), 'steward-mutants-'));
+const copy = join(root.path, 'checkout');
 /** Killed test processes leave temporary files, which are removed with the copy. */
-const env = { ...process.env, TMPDIR: root };
-
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
+process.env.TMPDIR = root.path;
+const stop = new AbortController();
+const { signal } = stop;
+for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => stop.abort());
 
 /** Runs a program in the copy until its end, or the first test file that fails. @returns its output if it fails */
 const findFailure = async (program: string, args: string[]): Promise<string | undefined> => {
-  const child = spawn(program, args, { cwd: copy, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  using _stopped = addAbortListener(interrupted.signal, () => child.kill());
+  const child = spawn(program, args, { cwd: copy, signal, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
     if (/^FAIL tests/m.test(output)) child.kill();
   });
   const [code] = await once(child, 'close');
-  interrupted.signal.throwIfAborted();
   return code === 0 ? undefined : output.replace(/^.*?(?=^FAIL tests)/ms, '') || 'no output';
 };
 
@@ -74,36 +73,28 @@ const findMutants = async (file: string) => {
     (SKIPPED.test(before) ? [] : MUTATIONS).flatMap(([pattern, replacement]) =>
       Array.from(before.matchAll(pattern), ({ index, 0: found }) => {
         const after = before.slice(0, index) + replacement + before.slice(index + found.length);
-        return { file, line, before, after };
+        return { file, lines, line, before, after };
       }),
     ),
   );
 };
 
-try {
-  const filter = (path: string) => !NOT_COPIED.test(relative(PROJECT, path));
-  await cp(PROJECT, copy, { recursive: true, filter });
-  await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
-  const failure = await detect();
-  if (failure) throw new Error(`The checks fail without a mutation.\n${failure}`);
-
-  const sources = await Array.fromAsync(glob(only, { cwd: copy, exclude: ['**/openapi'] }));
-  const mutants = (await Promise.all(sources.sort().map(findMutants))).flat();
-  const options = { numRuns: Number(count), seed: Number(seed) };
-  let survivors = 0;
-  for (const { file, line, before, after } of fc.sample(fc.constantFrom(...mutants), options)) {
-    const original = await readFile(join(copy, file), 'utf8');
-    await writeFile(join(copy, file), original.split('\n').with(line, after).join('\n'));
-    const names = [basename(file, '.ts'), basename(dirname(file)), 'routers', 'services', 'http'];
-    const reason = await detect(...names.map((name) => `--first=/${name}`));
-    await writeFile(join(copy, file), original);
-
-    survivors += reason ? 0 : 1;
-    // The reason shows whether the mutant was detected or the machine was too slow for a time limit.
-    const lines = [`${file}:${line + 1}`, `- ${before.trim()}`, `+ ${after.trim()}`, reason ?? 'SURVIVED'];
-    console.log(lines.join('\n').split('\n', 9).join('\n    '));
-  }
-  console.log(`${survivors} of ${count} mutants survived.`);
-} finally {
-  await rm(root, { recursive: true, force: true });
+await cp(PROJECT, copy, { recursive: true, filter: isCopied });
+await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
+const failure = await detect();
+if (failure) throw new Error(`The checks fail without a mutation.\n${failure}`);
+const sources = await Array.fromAsync(glob(only, { cwd: copy, exclude: ['**/openapi'] }));
+const mutants = (await Promise.all(sources.sort().map(findMutants))).flat();
+const sample = fc.sample(fc.constantFrom(...mutants), { numRuns: Number(count), seed: Number(seed) });
+let survivors = 0;
+for (const { file, lines, line, before, after } of sample) {
+  await writeFile(join(copy, file), lines.with(line, after).join('\n'));
+  const names = [basename(file, '.ts'), basename(dirname(file)), 'routers', 'services', 'http'];
+  const reason = await detect(...names.map((name) => `--first=/${name}`));
+  await writeFile(join(copy, file), lines.join('\n'));
+  survivors += reason ? 0 : 1;
+  // The reason shows whether the mutant was detected or the machine was too slow for a time limit.
+  const report = [`${file}:${line + 1}`, `- ${before.trim()}`, `+ ${after.trim()}`, reason ?? 'SURVIVED'];
+  console.log(report.join('\n').split('\n', 9).join('\n    '));
 }
+console.log(`${survivors} of ${count} mutants survived.`);
