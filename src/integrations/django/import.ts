@@ -71,115 +71,105 @@ export type ImportTotals = typeof NO_TOTALS & {
   isRefused: boolean;
 };
 
+type Import = Deps & ImportOptions & ImportListener & { read: DumpReader };
+
 /** Imports the users of a Django service with their passwords. */
-export const createDjangoImport = ({ em, clock, audit, reasonAgainstHash, failureCostMs }: Deps) => {
-  const run = async (
-    tx: SqlEntityManager,
+export const createDjangoImport = (deps: Deps) => ({
+  /**
+   * Imports all users, or none if there are errors. Users whose email address exists are not changed. A dry run does the same
+   * work and rolls it back.
+   * @throws Problem `invalid-input` on `client`, `map`, `drop`
+   */
+  importUsers: async (
     read: DumpReader,
     options: ImportOptions,
-    { remark, advance }: ImportListener,
+    listener: ImportListener,
   ): Promise<ImportTotals> => {
-    const { clientId, map, drop, resetsUnsupported } = options;
-    const remarkAll = async (remarks: readonly Remark[]): Promise<void> => {
-      for (const one of remarks) await remark(one);
+    const run = async (tx: SqlEntityManager): Promise<ImportTotals> => {
+      const task = { ...deps, ...options, ...listener, read };
+      const { valid, ...totals } = await stageUsers(tx, task);
+      return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
     };
-    const sources = sourcesOf(map, drop);
-    if (clientId !== null) await refuseUnknownClient(tx, clientId);
+    if (!options.dryRun) return deps.em.transactional(run);
+    const tx = deps.em.fork();
+    await tx.begin();
+    return run(tx).finally(() => tx.rollback());
+  },
+});
 
-    const profiles = await openProfiles(tx, sources, remark);
-    const survey = await surveyDump(read(), profiles.add);
-    const faultyProfiles = await profiles.finish();
-    const model = options.model ?? findUserModel(survey);
-    if (typeof model !== 'string') {
-      await remark(model);
-      return { ...NO_TOTALS, model: null, dropped: [], isRefused: true };
-    }
+/** Reads the dump twice: to find the user model and its fields, then to stage its users. Reports all errors in it. */
+const stageUsers = async (tx: SqlEntityManager, task: Import): Promise<ImportTotals & { valid: number }> => {
+  const { clientId, map, drop, remark, read } = task;
+  const sources = sourcesOf(map, drop);
+  if (clientId !== null) await refuseUnknownClient(tx, clientId);
 
-    // Without records of the model, `stageDump` reports that.
-    const { models } = survey;
-    const fieldRemarks = models.has(model) ? remarksOnFields(models, model, { sources, map, drop }) : [];
-    await remarkAll(fieldRemarks);
-    const staged = await stageDump(tx, read(), {
-      ...{ model, sources, profiles, reasonAgainstHash, resetsUnsupported, remark },
-    });
-    const { valid, ...counts } = staged;
-    const dropped = fieldRemarks.filter(({ outcome }) => outcome === 'dropped').map(({ field }) => field);
-    const totals = { ...NO_TOTALS, ...counts, model, dropped, faulty: counts.faulty + faultyProfiles };
-    totals.isRefused ||=
-      dropped.length < fieldRemarks.length || faultyProfiles > 0 || (await areHashesTooCostly(tx, remark));
-    if (totals.isRefused) return totals;
+  const profiles = await openProfiles(tx, sources, remark);
+  const survey = await surveyDump(read(), profiles.add);
+  const faultyProfiles = await profiles.finish();
+  const model = task.model ?? findUserModel(survey);
+  if (typeof model !== 'string') {
+    await remark(model);
+    return { ...NO_TOTALS, valid: 0, model: null, dropped: [], isRefused: true };
+  }
 
-    await analyzeStaging(tx);
-    const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
-    const conflicts = await takenHandles(tx);
-    await remarkAll(conflicts.map(handleRemark));
-    if (conflicts.length > 0) return { ...totals, faulty: totals.faulty + conflicts.length, isRefused: true };
-
-    for (let after = 0; ; ) {
-      const chunk = await nextStaged(tx, after, CHUNK_SIZE);
-      const last = chunk.at(-1);
-      if (!last) return totals;
-      const { added = [], existing = [] } = Object.groupBy(chunk, (user) =>
-        user.exists ? 'existing' : 'added',
-      );
-      await insertUsers(added);
-      await recordImport(tx, added, clientId);
-      await remarkAll(existing.map(existsRemark));
-      totals.imported += added.length;
-      totals.existing += existing.length;
-      totals.passwordless += added.filter((user) => user.password_hash === null).length;
-      advance(chunk.length, valid);
-      after = last.position;
-    }
-  };
-
-  /** A failed login does the work of all kinds of hashes, so their sum is limited too. */
-  const areHashesTooCostly = async (
-    tx: SqlEntityManager,
-    remark: ImportListener['remark'],
-  ): Promise<boolean> => {
-    const kinds = [...(await passwordHashKinds(tx)), ...(await stagedHashKinds(tx))];
-    const costMs = failureCostMs(kinds);
-    if (costMs <= MAX_FAILURE_COST_MS) return false;
-    const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-    const message = `Every failed login would take ${seconds(costMs)} of a processor while hashes of all these kinds are in use; at most ${seconds(MAX_FAILURE_COST_MS)}. Import users of the costliest kinds without their passwords: ${kinds.join(' ')}`;
-    await remark(remarkOnFile('faulty', 'password', message));
-    return true;
-  };
-
-  const recordImport = (
-    tx: SqlEntityManager,
-    users: StagedUser[],
-    clientId: number | null,
-  ): Promise<void> => {
-    const clients = clientId === null ? [] : [clientId];
-    return audit.record(
-      tx,
-      users.map(({ email }) => ({ action: 'user.import', actor: null, target: email, clients })),
-    );
-  };
-
+  // `stageDump` reports it if the model has no records.
+  const { models } = survey;
+  const fieldRemarks = models.has(model) ? remarksOnFields(models, model, { sources, map, drop }) : [];
+  for (const one of fieldRemarks) await remark(one);
+  const staged = await stageDump(tx, read(), { ...task, model, sources, profiles });
+  const dropped = fieldRemarks.filter(({ outcome }) => outcome === 'dropped').map(({ field }) => field);
+  const hasErrors = staged.isRefused || dropped.length < fieldRemarks.length || faultyProfiles > 0;
   return {
-    /**
-     * Imports all users, or none if there are errors. Users whose email address exists are not changed. A dry run does the same
-     * work and rolls it back.
-     * @throws Problem `invalid-input` on `client`, `map`, `drop`
-     */
-    importUsers: async (
-      read: DumpReader,
-      options: ImportOptions,
-      listener: ImportListener,
-    ): Promise<ImportTotals> => {
-      if (!options.dryRun) return em.transactional((tx) => run(tx, read, options, listener));
-      const tx = em.fork();
-      await tx.begin();
-      try {
-        return await run(tx, read, options, listener);
-      } finally {
-        await tx.rollback();
-      }
-    },
+    ...{ ...NO_TOTALS, ...staged, model, dropped },
+    faulty: staged.faulty + faultyProfiles,
+    isRefused: hasErrors || (await areHashesTooCostly(tx, task)),
   };
+};
+
+const insertStagedUsers = async (
+  tx: SqlEntityManager,
+  { clientId, clock, audit, remark, advance }: Import,
+  totals: ImportTotals,
+  valid: number,
+): Promise<ImportTotals> => {
+  await analyzeStaging(tx);
+  const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
+  const conflicts = await takenHandles(tx);
+  for (const conflict of conflicts) await remark(handleRemark(conflict));
+  if (conflicts.length > 0) return { ...totals, faulty: totals.faulty + conflicts.length, isRefused: true };
+
+  const clients = clientId === null ? [] : [clientId];
+  for (let after = 0; ; ) {
+    const chunk = await nextStaged(tx, after, CHUNK_SIZE);
+    const last = chunk.at(-1);
+    if (!last) return totals;
+    const added = chunk.filter(({ exists }) => !exists);
+    await insertUsers(added);
+    await audit.record(
+      tx,
+      added.map(({ email }) => ({ action: 'user.import', actor: null, target: email, clients })),
+    );
+    for (const user of chunk) if (user.exists) await remark(existsRemark(user));
+    totals.imported += added.length;
+    totals.existing += chunk.length - added.length;
+    totals.passwordless += added.filter((user) => user.password_hash === null).length;
+    advance(chunk.length, valid);
+    after = last.position;
+  }
+};
+
+/** A failed login does the work of all kinds of hashes, so their sum is limited too. */
+const areHashesTooCostly = async (
+  tx: SqlEntityManager,
+  { failureCostMs, remark }: Import,
+): Promise<boolean> => {
+  const kinds = [...(await passwordHashKinds(tx)), ...(await stagedHashKinds(tx))];
+  const costMs = failureCostMs(kinds);
+  if (costMs <= MAX_FAILURE_COST_MS) return false;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const message = `Every failed login would take ${seconds(costMs)} of a processor while hashes of all these kinds are in use; at most ${seconds(MAX_FAILURE_COST_MS)}. Import users of the costliest kinds without their passwords: ${kinds.join(' ')}`;
+  await remark(remarkOnFile('faulty', 'password', message));
+  return true;
 };
 
 const existsRemark = ({ position, pk, email }: StagedUser): Remark => ({
