@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { currentDeadline } from '../src/lib/deadline.ts';
 import { canOperate } from '../src/services/access/actor.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
   AppStackView,
   AppStatusView,
@@ -16,13 +17,14 @@ import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
+const packageRoute = routesOf('App fetch and load');
+const route = routesOf('Apps');
+
 const Html = Text(100_000);
-const tags = ['Apps'];
-const packageTags = ['App fetch and load'];
 
 export const appsRouter = router({
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/', tags } })
+    .meta(route('GET', '/jb/apps/'))
     .input(z.object(pagingFields(AppKey)).prefault({}))
     .output(listOf(AppView))
     .query(async ({ ctx, input }) => {
@@ -33,23 +35,20 @@ export const appsRouter = router({
     }),
 
   get: protectedProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/apps/{app_id}/', tags },
-      rest: { volatileFields: ['usage'] },
-    })
+    .meta(route('GET', '/jb/apps/{app_id}/', { volatileFields: ['usage'] }))
     .input(z.object({ app_id: AppKey }))
     .output(AppView)
     .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
   /** For the platform, before it shows the app to a user. */
   status: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/status/', tags }, rest: { extension: true } })
+    .meta(route('GET', '/jb/apps/{app_id}/status/', EXTENSION))
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusView)
     .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/stacks/', tags }, rest: { extension: true } })
+    .meta(route('GET', '/jb/apps/{app_id}/stacks/', EXTENSION))
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackView))
     .query(({ ctx, input }) =>
@@ -58,10 +57,7 @@ export const appsRouter = router({
 
   /** Last fetched first; `cursor` is the id of the last version of the previous page. */
   versions: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/apps/{app_id}/versions/', tags },
-      rest: { extension: true },
-    })
+    .meta(route('GET', '/jb/apps/{app_id}/versions/', EXTENSION))
     .input(z.object({ app_id: AppKey, ...pageNumberFields, cursor: LongIdKey.optional(), limit: Limit }))
     .output(z.array(AppVersionView))
     .query(async ({ ctx, input }) => {
@@ -72,10 +68,7 @@ export const appsRouter = router({
 
   /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/app/rollback/{app_slug}/', tags: packageTags },
-      rest: { extension: true },
-    })
+    .meta(packageRoute('POST', '/app/rollback/{app_slug}/', EXTENSION))
     .input(AppVersionInput)
     .output(MessageView)
     .mutation(async ({ ctx, input }) => {
@@ -85,10 +78,7 @@ export const appsRouter = router({
     }),
 
   update: adminProcedure
-    .meta({
-      openapi: { method: 'PATCH', path: '/jb/apps/{app_id}/', tags },
-      rest: { resource: 'apps.get' },
-    })
+    .meta(route('PATCH', '/jb/apps/{app_id}/', { resource: 'apps.get' }))
     .input(
       z.object({
         app_id: AppKey,
@@ -110,10 +100,7 @@ export const appsRouter = router({
 
 export const appPackagesRouter = router({
   fetch: staffProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/app/fetch/{app_slug}/', tags: packageTags },
-      rest: { handlesIdempotency: true },
-    })
+    .meta(packageRoute('POST', '/app/fetch/{app_slug}/', { handlesIdempotency: true }))
     .input(AppVersionInput)
     .output(MessageView)
     .mutation(async ({ ctx, input }) => {
@@ -129,10 +116,7 @@ export const appPackagesRouter = router({
     }),
 
   load: staffProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/app/load/{app_slug}/', tags: packageTags },
-      rest: { status: 204 },
-    })
+    .meta(packageRoute('POST', '/app/load/{app_slug}/', { status: 204 }))
     .input(AppVersionInput.pick({ app_slug: true }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),

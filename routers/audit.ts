@@ -2,9 +2,12 @@ import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
+
+const route = routesOf('Audit');
 
 export const AuditView = z.object({
   id: z.int(),
@@ -45,7 +48,7 @@ const AuditFilter = z
 export const auditRouter = router({
   /** Newest first. */
   list: adminProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/audit/', tags: ['Audit'] }, rest: { extension: true } })
+    .meta(route('GET', '/jb/audit/', EXTENSION))
     .input(AuditFilter)
     .output(z.array(AuditView))
     .query(async ({ ctx, input }) => {

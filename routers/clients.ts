@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppSummaryView } from './schemas/apps.ts';
 import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
@@ -9,12 +10,13 @@ import { ClientUserView, clientUserEncoder, clientUserView, userFilter } from '.
 import { SiteView } from './sites.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
-const tags = ['Clients'];
+const route = routesOf('Clients');
+
 const ById = z.object({ id: IdKey });
 
 export const clientsRouter = router({
   list: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/', tags } })
+    .meta(route('GET', '/jb/clients/'))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(ClientView))
     .query(async ({ ctx, input }) =>
@@ -22,16 +24,13 @@ export const clientsRouter = router({
     ),
 
   get: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/', tags } })
+    .meta(route('GET', '/jb/clients/{id}/'))
     .input(ById)
     .output(ClientView)
     .query(async ({ ctx, input }) => clientView(await ctx.services.clients.get(ctx.actor, input.id))),
 
   update: adminProcedure
-    .meta({
-      openapi: { method: 'PATCH', path: '/jb/clients/{id}/', tags },
-      rest: { resource: 'clients.get' },
-    })
+    .meta(route('PATCH', '/jb/clients/{id}/', { resource: 'clients.get' }))
     .input(ClientChanges.partial().extend({ id: IdKey }))
     .output(ClientView)
     .mutation(async ({ ctx, input: { id, ...changes } }) =>
@@ -39,13 +38,13 @@ export const clientsRouter = router({
     ),
 
   site: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/site/', tags } })
+    .meta(route('GET', '/jb/clients/{id}/site/'))
     .input(ById)
     .output(SiteView)
     .query(({ ctx, input }) => ctx.services.sites.getByClient(ctx.actor, input.id)),
 
   users: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/', tags } })
+    .meta(route('GET', '/jb/clients/{id}/users/'))
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserView))
     .query(async ({ ctx, input }) => {
@@ -57,13 +56,13 @@ export const clientsRouter = router({
     }),
 
   apps: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/apps/', tags } })
+    .meta(route('GET', '/jb/clients/{id}/apps/'))
     .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryView))
     .query(({ ctx, input }) => ctx.services.apps.ofClient(ctx.actor, input.id, toPageRequest(ctx, input))),
 
   invitations: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/users/invitations/', tags } })
+    .meta(route('GET', '/jb/clients/{id}/users/invitations/'))
     .input(ById.extend(invitationFilter))
     .output(listOf(ClientInvitationView))
     .query(async ({ ctx, input }) => {
@@ -73,7 +72,7 @@ export const clientsRouter = router({
     }),
 
   invite: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/clients/{id}/users/invitations/', tags } })
+    .meta(route('POST', '/jb/clients/{id}/users/invitations/'))
     .input(ById.extend({ email: Email, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationView)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
@@ -84,10 +83,7 @@ export const clientsRouter = router({
     ),
 
   create: superuserProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/jb/clients/', tags },
-      rest: { status: 201, resource: 'clients.get', extension: true },
-    })
+    .meta(route('POST', '/jb/clients/', { status: 201, resource: 'clients.get', ...EXTENSION }))
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientView)
     .mutation(async ({ ctx, input }) => clientView(await ctx.services.clients.create(ctx.actor, input))),

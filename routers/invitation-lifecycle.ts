@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, PersonName } from './schemas/fields.ts';
 import {
   AcceptedView,
@@ -14,8 +15,8 @@ import { listOf } from './schemas/streamed-items.ts';
 import { userView } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
 
-const tags = ['Invitations'];
-const rest = { extension: true } as const;
+const route = routesOf('Invitations');
+
 const ById = z.object({ id: IdKey });
 /** The parameters of the mailed link. Any text is accepted: an invalid link is not found. */
 const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
@@ -24,7 +25,7 @@ const MailedLink = z.object({ key: z.string().max(256), signature: z.string().ma
 export const invitationLifecycle = {
   /** Newest first; `cursor` is the id of the last invitation of the previous page. */
   search: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/invitations/', tags }, rest })
+    .meta(route('GET', '/jb/invitations/', EXTENSION))
     .input(
       z
         .object({
@@ -48,7 +49,7 @@ export const invitationLifecycle = {
     }),
 
   get: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/invitations/{id}/', tags }, rest })
+    .meta(route('GET', '/jb/invitations/{id}/', EXTENSION))
     .input(ById)
     .output(InvitationDetailsView)
     .query(async ({ ctx, input }) =>
@@ -56,7 +57,7 @@ export const invitationLifecycle = {
     ),
 
   resend: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/resend/', tags }, rest })
+    .meta(route('POST', '/jb/invitations/{id}/resend/', EXTENSION))
     .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
@@ -64,7 +65,7 @@ export const invitationLifecycle = {
     ),
 
   revoke: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/revoke/', tags }, rest })
+    .meta(route('POST', '/jb/invitations/{id}/revoke/', EXTENSION))
     .input(ById)
     .output(InvitationDetailsView)
     .mutation(async ({ ctx, input }) =>
@@ -73,7 +74,7 @@ export const invitationLifecycle = {
 
   /** A mutation, because the audit trail records who copied the link. */
   copyLink: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/invitations/{id}/link/', tags }, rest })
+    .meta(route('POST', '/jb/invitations/{id}/link/', EXTENSION))
     .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
@@ -83,7 +84,7 @@ export const invitationLifecycle = {
 
   /** Shows the invitation of a link. A POST, because the signature must not appear in a URL. */
   preview: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/invitations/{key}/', tags, protect: false }, rest })
+    .meta(route('POST', '/invitations/{key}/', { ...EXTENSION, protect: false }))
     .input(MailedLink)
     .output(InvitationPageView)
     .mutation(async ({ ctx, input }) => {
@@ -94,7 +95,7 @@ export const invitationLifecycle = {
 
   /** Logs a new user in. Existing users must already be logged in. */
   accept: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/invitations/{key}/accept/', tags, protect: false }, rest })
+    .meta(route('POST', '/invitations/{key}/accept/', { ...EXTENSION, protect: false }))
     .input(
       MailedLink.extend({
         first_name: PersonName.default(''),

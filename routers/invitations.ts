@@ -3,11 +3,14 @@ import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
 import { InvitationView, invitationFilter, invitationView } from './schemas/invitations.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Invitations');
 
 const MAX_INVITATIONS_PER_REQUEST = 10_000;
 const MAX_BULK_BYTES = 16 * 1024 * 1024;
@@ -32,14 +35,11 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
   ({ error }) => ({ value: null, faults: fieldErrors(error) }),
 );
 
-const tags = ['Invitations'];
-const rest = { extension: true } as const;
-
 export const invitationsRouter = router({
   ...invitationLifecycle,
 
   list: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/', tags } })
+    .meta(route('GET', '/jb/users/invitations/'))
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
@@ -48,10 +48,13 @@ export const invitationsRouter = router({
     }),
 
   create: adminProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/jb/users/invitations/', tags },
-      rest: { many: 'items', query: ['dry_run'], maxBodyBytes: MAX_BULK_BYTES },
-    })
+    .meta(
+      route('POST', '/jb/users/invitations/', {
+        many: 'items',
+        query: ['dry_run'],
+        maxBodyBytes: MAX_BULK_BYTES,
+      }),
+    )
     .input(
       z.object({
         items: z.array(Element).max(MAX_INVITATIONS_PER_REQUEST),
@@ -68,7 +71,7 @@ export const invitationsRouter = router({
 
   /** The invitation that `update` changes. */
   pending: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/users/invitations/{email}/', tags }, rest })
+    .meta(route('GET', '/jb/users/invitations/{email}/', EXTENSION))
     .input(z.object({ email: EmailKey, client: Id.optional() }))
     .output(InvitationView)
     .query(async ({ ctx, input: { email, client } }) =>
@@ -76,10 +79,12 @@ export const invitationsRouter = router({
     ),
 
   update: adminProcedure
-    .meta({
-      openapi: { method: 'PATCH', path: '/jb/users/invitations/{email}/', tags },
-      rest: { query: ['client'], resource: 'invitations.pending' },
-    })
+    .meta(
+      route('PATCH', '/jb/users/invitations/{email}/', {
+        query: ['client'],
+        resource: 'invitations.pending',
+      }),
+    )
     .input(
       z.object({
         email: EmailKey,

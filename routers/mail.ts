@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Id, Instant, Limit, LongIdKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Mails');
 
 const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 
@@ -46,14 +49,12 @@ const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetail
   ...mail,
 });
 
-const rest = { extension: true };
-const tags = ['Mails'];
 const ById = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
   /** Newest first; `cursor` is the id of the last mail of the previous page. */
   list: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/mails/', tags }, rest })
+    .meta(route('GET', '/jb/mails/', EXTENSION))
     .input(
       z
         .object({
@@ -71,14 +72,14 @@ export const mailRouter = router({
     ),
 
   get: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/mails/{id}/', tags }, rest })
+    .meta(route('GET', '/jb/mails/{id}/', EXTENSION))
     .input(ById)
     .output(MailDetailsView)
     .query(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.get(ctx.actor, input.id))),
 
   /** Retries a failed or waiting mail now. */
   retry: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/mails/{id}/retry/', tags }, rest })
+    .meta(route('POST', '/jb/mails/{id}/retry/', EXTENSION))
     .input(ById)
     .output(MailDetailsView)
     .mutation(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.retry(ctx.actor, input.id))),

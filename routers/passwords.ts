@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/password-rules.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
-const tags = ['Passwords'];
-const rest = { extension: true } as const;
-const noContent = { status: 204, extension: true } as const;
+const route = routesOf('Passwords');
+
 const LinkToken = z.string().max(128);
 const MAX_PREVIEW_LIMIT = 1000;
 
@@ -14,10 +14,7 @@ export const RuleView = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: protectedProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/password/change/', tags },
-      rest: { ...noContent, handlesIdempotency: true },
-    })
+    .meta(route('POST', '/password/change/', { ...EXTENSION, status: 204, handlesIdempotency: true }))
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
@@ -26,10 +23,7 @@ export const passwordsRouter = router({
 
   /** Replaces an expired password, which does not allow a login. */
   renew: publicProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/password/change-expired/', tags, protect: false },
-      rest: noContent,
-    })
+    .meta(route('POST', '/password/change-expired/', { ...EXTENSION, status: 204, protect: false }))
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
@@ -38,17 +32,14 @@ export const passwordsRouter = router({
 
   /** Neither the response nor its timing reveals whether the account exists. */
   requestReset: publicProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/password/request-reset/', tags, protect: false },
-      rest: noContent,
-    })
+    .meta(route('POST', '/password/request-reset/', { ...EXTENSION, status: 204, protect: false }))
     .input(z.object({ email: Email }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
   /** A POST, because the token must not appear in a URL. Does not consume the token. */
   verifyToken: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/reset/verify/', tags, protect: false }, rest })
+    .meta(route('POST', '/password/reset/verify/', { ...EXTENSION, protect: false }))
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleView) }))
     .mutation(async ({ ctx, input }) => {
@@ -57,7 +48,7 @@ export const passwordsRouter = router({
     }),
 
   reset: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/reset/', tags, protect: false }, rest: noContent })
+    .meta(route('POST', '/password/reset/', { ...EXTENSION, status: 204, protect: false }))
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.reset(input.token, input.password)),
@@ -67,7 +58,7 @@ export const passwordsRouter = router({
    * password is not stored.
    */
   check: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/password/check/', tags, protect: false }, rest })
+    .meta(route('POST', '/password/check/', { ...EXTENSION, protect: false }))
     .input(
       z.object({
         password: z.string().max(MAX_PASSWORD_LENGTH),
@@ -86,7 +77,7 @@ export const passwordsRouter = router({
 
   /** The users whose passwords would have expired with this value of `password_expiration_days`. */
   previewExpiry: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/clients/{id}/password-expiry/', tags }, rest })
+    .meta(route('GET', '/jb/clients/{id}/password-expiry/', EXTENSION))
     .input(
       z.object({
         id: IdKey,

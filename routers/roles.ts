@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { EmailKey, IdKey } from './schemas/fields.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { router, superuserProcedure } from './trpc.ts';
 
-const rest = { extension: true } as const;
-const tags = ['Roles'];
+const route = routesOf('Roles');
 
 export const rolesRouter = router({
   update: superuserProcedure
-    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/roles/', tags }, rest })
+    .meta(route('PATCH', '/jb/users/{email}/roles/', EXTENSION))
     .input(
       z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
     )
@@ -18,7 +18,7 @@ export const rolesRouter = router({
     ),
 
   setClientAdmin: superuserProcedure
-    .meta({ openapi: { method: 'PUT', path: '/jb/clients/{id}/admins/{email}/', tags }, rest })
+    .meta(route('PUT', '/jb/clients/{id}/admins/{email}/', EXTENSION))
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserView)
     .mutation(async ({ ctx, input }) => {

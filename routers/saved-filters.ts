@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
+import { routesOf } from './procedure-meta.ts';
 import { Instant, Name, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router } from './trpc.ts';
+
+const route = routesOf('Saved global filters');
 
 export const SavedFilterView = z.object({
   user: z.string(),
@@ -30,11 +33,10 @@ const HashKey = Text(255);
 
 const ByHash = z.object({ hash: HashKey });
 const path = '/hashr/saved_global_filters/';
-const tags = ['Saved global filters'];
 
 export const savedFiltersRouter = router({
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path, tags } })
+    .meta(route('GET', path))
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
@@ -44,7 +46,7 @@ export const savedFiltersRouter = router({
     }),
 
   listByStack: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: `${path}stack/{stack_id}/`, tags } })
+    .meta(route('GET', `${path}stack/{stack_id}/`))
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterView))
     .query(async ({ ctx, input }) => {
@@ -54,7 +56,7 @@ export const savedFiltersRouter = router({
     }),
 
   get: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: `${path}{hash}/`, tags } })
+    .meta(route('GET', `${path}{hash}/`))
     .input(ByHash)
     .output(SavedFilterView)
     .query(async ({ ctx, input }) =>
@@ -62,7 +64,7 @@ export const savedFiltersRouter = router({
     ),
 
   create: protectedProcedure
-    .meta({ openapi: { method: 'POST', path, tags }, rest: { status: 201, resource: 'savedFilters.get' } })
+    .meta(route('POST', path, { status: 201, resource: 'savedFilters.get' }))
     .input(SavedFilterInput)
     .output(SavedFilterView)
     .mutation(async ({ ctx, input }) =>
@@ -71,10 +73,7 @@ export const savedFiltersRouter = router({
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: protectedProcedure
-    .meta({
-      openapi: { method: 'PUT', path: `${path}{hash}/`, tags },
-      rest: { status: 204, body: 'filter', resource: 'savedFilters.get' },
-    })
+    .meta(route('PUT', `${path}{hash}/`, { status: 204, body: 'filter', resource: 'savedFilters.get' }))
     .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterView)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
@@ -82,10 +81,7 @@ export const savedFiltersRouter = router({
     ),
 
   remove: protectedProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: `${path}{hash}/`, tags },
-      rest: { status: 204, resource: 'savedFilters.get' },
-    })
+    .meta(route('DELETE', `${path}{hash}/`, { status: 204, resource: 'savedFilters.get' }))
     .input(ByHash)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),

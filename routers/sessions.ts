@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
-const tags = ['Sessions'];
-const rest = { extension: true } as const;
-const noContent = { status: 204, extension: true } as const;
+const route = routesOf('Sessions');
 
 export const SessionView = z.object({
   id: z.int(),
@@ -21,7 +20,7 @@ export const SessionView = z.object({
 export const sessionsRouter = router({
   /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
-    .meta({ openapi: { method: 'POST', path: '/session/', tags, protect: false }, rest })
+    .meta(route('POST', '/session/', { ...EXTENSION, protect: false }))
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(z.object({ user: UserView, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -37,7 +36,7 @@ export const sessionsRouter = router({
     }),
 
   current: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/session/', tags }, rest })
+    .meta(route('GET', '/session/', EXTENSION))
     .input(NoInput)
     .output(z.object({ user: UserView }))
     .query(async ({ ctx }) => ({
@@ -46,7 +45,7 @@ export const sessionsRouter = router({
 
   /** Logs out: revokes the session or token of the request. */
   end: protectedProcedure
-    .meta({ openapi: { method: 'DELETE', path: '/session/', tags }, rest: noContent })
+    .meta(route('DELETE', '/session/', { ...EXTENSION, status: 204 }))
     .input(NoInput)
     .output(z.void())
     .mutation(async ({ ctx }) => {
@@ -58,10 +57,7 @@ export const sessionsRouter = router({
 
   /** Confirms the password, which `reauthentication-required` demands. */
   confirm: protectedProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/session/confirm/', tags },
-      rest: { status: 204, extension: true, handlesIdempotency: true },
-    })
+    .meta(route('POST', '/session/confirm/', { status: 204, ...EXTENSION, handlesIdempotency: true }))
     .input(z.object({ password: Login.password }))
     .output(z.void())
     .mutation(({ ctx, input }) =>
@@ -69,7 +65,7 @@ export const sessionsRouter = router({
     ),
 
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/sessions/', tags }, rest })
+    .meta(route('GET', '/jb/sessions/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
     .query(async ({ ctx, input }) => {
@@ -80,14 +76,14 @@ export const sessionsRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta({ openapi: { method: 'DELETE', path: '/jb/sessions/{id}/', tags }, rest: noContent })
+    .meta(route('DELETE', '/jb/sessions/{id}/', { ...EXTENSION, status: 204 }))
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
   /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure
-    .meta({ openapi: { method: 'DELETE', path: '/jb/users/{email}/sessions/', tags }, rest: noContent })
+    .meta(route('DELETE', '/jb/users/{email}/sessions/', { ...EXTENSION, status: 204 }))
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),

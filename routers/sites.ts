@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { BrandingView } from './schemas/clients.ts';
 import { IdCursor, IdKey, Name, NoInput, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router, superuserProcedure } from './trpc.ts';
+
+const route = routesOf('Sites');
 
 export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
 
@@ -11,26 +14,21 @@ const Domain = Text(255)
   .toLowerCase()
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');
 
-const rest = { extension: true } as const;
-
 export const sitesRouter = router({
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/sites/', tags: ['Sites'] } })
+    .meta(route('GET', '/jb/sites/'))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteView))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/sites/{id}/', tags: ['Sites'] } })
+    .meta(route('GET', '/jb/sites/{id}/'))
     .input(z.object({ id: IdKey }))
     .output(SiteView)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 
   create: superuserProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/jb/sites/', tags: ['Sites'] },
-      rest: { status: 201, resource: 'sites.get', extension: true },
-    })
+    .meta(route('POST', '/jb/sites/', { status: 201, resource: 'sites.get', ...EXTENSION }))
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteView)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
@@ -39,7 +37,7 @@ export const sitesRouter = router({
 export const brandingRouter = router({
   /** Branding of the client whose site the request was sent to, for pages before login. */
   get: publicProcedure
-    .meta({ openapi: { method: 'GET', path: '/branding/', tags: ['Branding'], protect: false }, rest })
+    .meta(routesOf('Branding')('GET', '/branding/', { ...EXTENSION, protect: false }))
     .input(NoInput)
     .output(BrandingView)
     .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
@@ -47,10 +45,7 @@ export const brandingRouter = router({
 
 export const environmentRouter = router({
   read: adminProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/env/', tags: ['Environment'] },
-      rest: { responseTypes: ['text/json', 'application/json'] },
-    })
+    .meta(routesOf('Environment')('GET', '/jb/env/', { responseTypes: ['text/json', 'application/json'] }))
     .input(NoInput)
     .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
     .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),

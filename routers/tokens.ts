@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
+const route = routesOf('Token');
+
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;
-
-const tags = ['Token'];
-const rest = { extension: true } as const;
-const noContent = { status: 204, extension: true } as const;
+const login = { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES };
 
 const IssuedToken = z.object({ token: z.string() });
 
@@ -26,10 +26,7 @@ export const TokenView = z.object({
 export const tokensRouter = router({
   /** Accepts any string as username: an unknown one fails like a wrong password. */
   create: publicProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/api-token-auth/', tags, protect: false },
-      rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES },
-    })
+    .meta(route('POST', '/api-token-auth/', { ...login, protect: false }))
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
@@ -37,10 +34,7 @@ export const tokensRouter = router({
     })),
 
   createByEmail: publicProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/jb/api-token-auth/', tags, protect: false },
-      rest: { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES, extension: true },
-    })
+    .meta(route('POST', '/jb/api-token-auth/', { ...login, ...EXTENSION, protect: false }))
     .input(z.object({ email: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
@@ -48,7 +42,7 @@ export const tokensRouter = router({
     })),
 
   list: protectedProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/tokens/', tags }, rest })
+    .meta(route('GET', '/jb/tokens/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
     .query(async ({ ctx, input }) => {
@@ -60,7 +54,7 @@ export const tokensRouter = router({
 
   /** The only response that contains a named token. */
   createNamed: protectedProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/tokens/', tags }, rest: { status: 201, extension: true } })
+    .meta(route('POST', '/jb/tokens/', { status: 201, ...EXTENSION }))
     .input(z.object({ name: Name(100) }))
     .output(TokenView.extend({ token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -69,7 +63,7 @@ export const tokensRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta({ openapi: { method: 'DELETE', path: '/jb/tokens/{id}/', tags }, rest: noContent })
+    .meta(route('DELETE', '/jb/tokens/{id}/', { ...EXTENSION, status: 204 }))
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),

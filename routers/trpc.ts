@@ -5,39 +5,9 @@ import { type Actor, canList, canManage, canOperate } from '../src/services/acce
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
-import { type GuardMeta, type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
+import { type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
+import type { ProcedureMeta } from './procedure-meta.ts';
 import { transformer } from './schemas/transformer.ts';
-
-/** Settings of a procedure and its REST path that `OpenApiMeta` does not cover. */
-export type ProcedureMeta = {
-  role?: Role;
-  /**
-   * Starts the read of a query while the caller is being looked up. The query returns it only if the caller may see it. The
-   * input is not validated yet. See `Context.canPrefetch`.
-   */
-  prefetch?: (services: Services, input: unknown) => void;
-  rest?: GuardMeta & {
-    /** Status of a successful response, by default 200. */
-    status?: 200 | 201 | 204;
-    /** The body may be an object or an array of objects. The procedure takes an array under this key and returns one. */
-    many?: string;
-    /** The procedure takes the whole body under this key. */
-    body?: string;
-    /** Input keys that are read from the query string although the request has a body. */
-    query?: readonly string[];
-    /** Also accepts form bodies. */
-    forms?: boolean;
-    maxBodyBytes?: number;
-    /** Available content types, the default first. */
-    responseTypes?: readonly string[];
-    /** Responds with JSON regardless of the `Accept` header. */
-    jsonOnly?: boolean;
-    /** Response fields that change without a mutation. `If-Match` ignores them. */
-    volatileFields?: readonly string[];
-    /** An endpoint that Steward adds to the documented interface. */
-    extension?: boolean;
-  };
-};
 
 const t = initTRPC
   .context<Context>()

@@ -4,6 +4,7 @@ import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import type { Context } from './context.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';
@@ -23,15 +24,14 @@ import {
 } from './schemas/usage.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
+const route = routesOf('Apps');
+
 const MAX_PAGE_ENTRIES = 1_000;
 const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
 /** Whole days. */
 const WindowDays = z.int().min(1).max(3650);
 const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
-
-const apps = ['Apps'];
-const extension = true;
 
 type Filter = { appId: string; email?: string; windowDays: number };
 type StreamContext = Pick<Context, 'listFormat'> & { actor: Actor; services: Services };
@@ -45,7 +45,7 @@ const streamUsage = async ({ services, actor, listFormat }: StreamContext, filte
 export const usageRouter = router({
   /** Newest first, streamed page by page. */
   listByApp: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/', tags: apps } })
+    .meta(route('GET', '/jb/apps/{app_id}/usage/'))
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryView))
     .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
@@ -54,7 +54,7 @@ export const usageRouter = router({
 
   /** Without `window`, the newest entry; with it, all entries of these days, newest first, streamed page by page. */
   listByUser: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/users/{email}/usage/{app_id}/', tags: ['Users'] } })
+    .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/'))
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))
     .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
@@ -65,10 +65,7 @@ export const usageRouter = router({
 
   /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
   list: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/entries/', tags: apps },
-      rest: { extension },
-    })
+    .meta(route('GET', '/jb/apps/{app_id}/usage/entries/', EXTENSION))
     .input(
       z.object({
         app_id: AppKey,
@@ -88,7 +85,7 @@ export const usageRouter = router({
 
   /** Actions and users per UTC day until today, oldest first: of an app, of a user, or of a user in an app. */
   series: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/usage/series/', tags: apps }, rest: { extension } })
+    .meta(route('GET', '/jb/usage/series/', EXTENSION))
     .input(
       z
         .object({
@@ -107,10 +104,7 @@ export const usageRouter = router({
 
   /** The most active users and the most used stacks of an app. */
   top: viewerProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/jb/apps/{app_id}/usage/top/', tags: apps },
-      rest: { extension },
-    })
+    .meta(route('GET', '/jb/apps/{app_id}/usage/top/', EXTENSION))
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserView), stacks: z.array(TopStackView) }))
     .query(({ ctx, input }) =>
@@ -119,16 +113,15 @@ export const usageRouter = router({
 
   /** Takes one entry or an array. Either all are written or none. */
   record: viewerProcedure
-    .meta({
-      openapi: { method: 'POST', path: '/jb/apps/{app_id}/usage/', tags: apps },
-      rest: {
+    .meta(
+      route('POST', '/jb/apps/{app_id}/usage/', {
         many: 'entries',
         status: 201,
         maxBodyBytes: MAX_RECORDING_BYTES,
         handlesIdempotency: true,
-        extension,
-      },
-    })
+        ...EXTENSION,
+      }),
+    )
     .input(z.object({ app_id: AppKey, entries: UsageReports }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {

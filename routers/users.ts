@@ -1,16 +1,18 @@
 import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
 import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { UserView, userEncoder, userFilter, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
+const route = routesOf('Users');
+
 const ByEmail = z.object({ email: EmailKey });
-const tags = ['Users'];
 
 export const usersRouter = router({
   list: viewerProcedure
-    .meta({ openapi: { method: 'GET', path: '/jb/users/', tags } })
+    .meta(route('GET', '/jb/users/'))
     .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserView))
     .query(async ({ ctx, input }) => {
@@ -22,7 +24,7 @@ export const usersRouter = router({
 
   get: protectedProcedure
     .meta({
-      openapi: { method: 'GET', path: '/jb/users/{email}/', tags },
+      ...route('GET', '/jb/users/{email}/'),
       prefetch: ({ users }, input) => {
         const { data } = ByEmail.safeParse(input);
         if (data) users.prefetchGet(data.email);
@@ -35,7 +37,7 @@ export const usersRouter = router({
     ),
 
   create: adminProcedure
-    .meta({ openapi: { method: 'POST', path: '/jb/users/', tags } })
+    .meta(route('POST', '/jb/users/'))
     .input(
       z.object({
         email: Email,
@@ -54,7 +56,7 @@ export const usersRouter = router({
     ),
 
   update: adminProcedure
-    .meta({ openapi: { method: 'PATCH', path: '/jb/users/{email}/', tags }, rest: { resource: 'users.get' } })
+    .meta(route('PATCH', '/jb/users/{email}/', { resource: 'users.get' }))
     .input(
       z.object({
         email: EmailKey,
@@ -72,10 +74,7 @@ export const usersRouter = router({
     ),
 
   deactivate: adminProcedure
-    .meta({
-      openapi: { method: 'DELETE', path: '/jb/users/{email}/', tags },
-      rest: { status: 204, resource: 'users.get' },
-    })
+    .meta(route('DELETE', '/jb/users/{email}/', { status: 204, resource: 'users.get' }))
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),

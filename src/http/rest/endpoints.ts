@@ -2,7 +2,7 @@ import type { TRPCProcedureType } from '@trpc/server';
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import { type AppRouter, appRouter } from '../../../routers/index.ts';
-import type { ProcedureMeta } from '../../../routers/trpc.ts';
+import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
 import type { Role } from '../../lib/problems.ts';
 import { csvColumnsOf } from './csv.ts';
 
