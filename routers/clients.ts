@@ -66,8 +66,8 @@ export const clientsRouter = router({
     .input(ById.extend(invitationFilter))
     .output(listOf(ClientInvitationView))
     .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      const invitations = await ctx.services.invitations.ofClient(ctx.actor, input.id, input, page);
+      const filter = { ...input, client: input.id };
+      const invitations = await ctx.services.invitations.list(ctx.actor, filter, toPageRequest(ctx, input));
       return invitations.map((invitation) => clientInvitationView(invitation, ctx.baseUrl));
     }),
 

@@ -3,11 +3,12 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { AcceptanceRequirement } from '../../src/services/invitations/invitation-acceptance.ts';
 import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
+import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
 import { AnyObject, IdCursor, Instant } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserView, userView } from './users.ts';
 
-const InvitationStatus = z.enum(['pending', 'accepted', 'expired', 'revoked']);
+const InvitationStatus = z.enum(INVITATION_STATUSES);
 
 /** By default, lists show pending invitations. */
 export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all']).default('pending');

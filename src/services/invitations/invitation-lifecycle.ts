@@ -1,5 +1,5 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -12,18 +12,10 @@ import type { AuditAction } from '../audit/audit.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
-import {
-  hasStatus,
-  type InvitationRow,
-  type InvitationStatus,
-  invitationRows,
-  statusAt,
-  withInviters,
-} from './invitation-rows.ts';
+import type { InvitationRow, InvitationStatus } from './invitation-rows.ts';
+import { hasStatus, invitationRows, statusAt, withInviters } from './invitation-rows.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'links' | 'audit' | 'invitationDays' | 'mailRoute'>;
-
-type DetailedRow = Awaited<ReturnType<ReturnType<typeof detailedRows>['execute']>>[number];
+type DetailedRow = InferResult<ReturnType<typeof detailedRows>>[number];
 export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
 
 type InvitationSearch = {
@@ -35,7 +27,7 @@ type InvitationSearch = {
 };
 
 /** Reads, resends and revokes existing invitations. */
-export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Deps) => {
+export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Unit) => {
   const readDetails = async (unit: SqlEntityManager, actor: Actor, id: number) => {
     const rows = await detailedRows(unit, actor, clock.now()).where('id', '=', id).execute();
     const [details] = await withInviters(unit, actor, rows);
@@ -70,8 +62,8 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         const now = clock.now();
-        const isRenewed = invitation.renew(new Date(now.getTime() + invitationDays * DAY_MS));
-        if (!isRenewed) throw new Problem('invitation-closed');
+        const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
+        if (!invitation.renew(expiresAt)) throw new Problem('invitation-closed');
         await tx.flush();
         const mail = { id, client: invitation.client.id, email: invitation.email };
         const [rejected] = await enqueueInvitationMails(tx, [mail], now);
@@ -127,8 +119,7 @@ const lockInvitation = async (tx: SqlEntityManager, actor: Actor, id: number): P
     .select('client_id')
     .where('id', '=', id)
     .where(clientVisibleTo(actor, sql`client_id`))
-    .executeTakeFirst();
-  if (!row) throw notFound('invitation');
+    .executeTakeFirstOrThrow(() => notFound('invitation'));
   requireClientAdmin(actor, row.client_id);
   return tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 };

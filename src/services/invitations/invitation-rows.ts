@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import type { INVITATION_STATUSES } from '../../../entities/invitation.ts';
+import { type InferResult, sql } from 'kysely';
+import { INVITATION_STATUSES } from '../../../entities/invitation.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -8,6 +8,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
 
+export { INVITATION_STATUSES };
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
 /** Invitations with the ids of their apps, ordered by id. */
@@ -22,7 +23,7 @@ export const invitationRows = (em: SqlEntityManager) =>
     ])
     .orderBy('id');
 
-type BareInvitation = Awaited<ReturnType<ReturnType<typeof invitationRows>['execute']>>[number];
+type BareInvitation = InferResult<ReturnType<typeof invitationRows>>[number];
 export type InvitationRow = BareInvitation & { inviter: UserRow };
 
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
@@ -88,30 +89,28 @@ export const findInvitationByLink = async (
   em: SqlEntityManager,
   links: SignedLinks,
   { key, signature, now }: { key: string; signature: string; now: Date },
-): Promise<InvitationByLink> => {
-  const row = links.isInvitationSigned(key, signature)
-    ? await rowsByKey(em, now).where('invitations.key', '=', key).executeTakeFirst()
-    : undefined;
-  if (!row) throw notFound('invitation');
-  return row;
+) => {
+  if (!links.isInvitationSigned(key, signature)) throw notFound('invitation');
+  return (
+    tables(em)
+      .selectFrom('invitations')
+      .innerJoin('clients', 'clients.id', 'invitations.client_id')
+      .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
+      .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
+      .select(['invitations.id', 'invitations.client_id', 'invitations.email', 'invitations.extra'])
+      .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
+      .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
+      .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
+      /** null if no user has this address yet. */
+      .select('invitee.is_active as user_is_active')
+      .select([
+        statusAt(now).as('status'),
+        sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
+        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('app_labels'),
+      ])
+      .where('invitations.key', '=', key)
+      .executeTakeFirstOrThrow(() => notFound('invitation'))
+  );
 };
 
-const rowsByKey = (em: SqlEntityManager, now: Date) =>
-  tables(em)
-    .selectFrom('invitations')
-    .innerJoin('clients', 'clients.id', 'invitations.client_id')
-    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-    .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
-    .select(['invitations.id', 'invitations.client_id', 'invitations.email', 'invitations.extra'])
-    .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-    .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
-    .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
-    /** null if no user has this address yet. */
-    .select('invitee.is_active as user_is_active')
-    .select([
-      statusAt(now).as('status'),
-      sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
-        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('app_labels'),
-    ]);
-
-export type InvitationByLink = Awaited<ReturnType<ReturnType<typeof rowsByKey>['execute']>>[number];
+export type InvitationByLink = Awaited<ReturnType<typeof findInvitationByLink>>;

@@ -16,10 +16,9 @@ import {
   type InvitationElement,
   type InvitationInput,
 } from './invitation-checks.ts';
+import type { InvitationRow, InvitationStatus } from './invitation-rows.ts';
 import {
   hasStatus,
-  type InvitationRow,
-  type InvitationStatus,
   invitationRows,
   readInvitation,
   readInvitations,
@@ -33,6 +32,7 @@ type Filter = {
   status: InvitationStatus | 'all';
   search?: string | undefined;
   app?: string | undefined;
+  client?: number | undefined;
   /** Id of the last invitation of the previous page. */
   cursor?: number | undefined;
 };
@@ -42,45 +42,35 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
     const written = await writeInvitations(tx, actor, items, { now, expiresAt });
+    const events = written.map(({ id, isNew, email, client, initial_apps: apps }): AuditEvent => {
+      const action = isNew ? 'invitation.create' : 'invitation.renew';
+      return { action, actor, target: email, clients: [client], details: { id, apps } };
+    });
+    await audit.record(tx, events);
     const ids = written.map(({ id }) => id);
-    await audit.record(
-      tx,
-      written.map(({ id, key, email, client, initial_apps }) => ({
-        action: key === null ? 'invitation.renew' : 'invitation.create',
-        actor,
-        target: email,
-        clients: [client],
-        details: { id, apps: initial_apps },
-      })),
-    );
-    const rows = await readInvitations(tx, actor, ids);
-    const byId = new Map(rows.map((row) => [row.id, row]));
+    const byId = new Map((await readInvitations(tx, actor, ids)).map((row) => [row.id, row]));
     return ids.flatMap((id) => byId.get(id) ?? []);
   };
 
-  const filtered = ({ status, search, cursor }: Filter) => {
-    const rows = afterCursor(invitationRows(em), 'id', cursor).where(hasStatus(status, clock.now()));
-    return search === undefined ? rows : rows.where(hasWords(sql`email`, search));
+  const create = async (actor: Actor, items: InvitationElement[], { dryRun = false } = {}) => {
+    const checked = await checkInvitations(em, actor, items);
+    let rows: InvitationRow[] = [];
+    const rollback = new Error('dry run');
+    // Nested in an outer transaction, if any: a separate one would need a second connection.
+    const done = em.transactional(async (tx) => {
+      rows = await write(tx, actor, checked);
+      if (dryRun) throw rollback;
+    });
+    await done.catch((error: unknown) => {
+      if (error !== rollback) throw error;
+    });
+    return rows;
   };
 
   return {
-    /**
-     * Invitations to an app, or without `app` those that the actor created, of clients that are visible to the actor now.
-     * @throws Problem `not-found` if no app with this slug is visible to the actor
-     */
+    /** @throws Problem `not-found` if the app or client is not visible to the actor */
     list: async (actor: Actor, filter: Filter, part: PageRequest): Promise<InvitationRow[]> => {
-      const visible = filtered(filter).where(clientVisibleTo(actor, sql`client_id`));
-      const rows =
-        filter.app === undefined
-          ? visible.where('inviter_id', '=', actor.id)
-          : visible.where(await isForApp(em, actor, filter.app));
-      return withInviters(em, actor, await readPage(rows, 'id', part));
-    },
-
-    /** @throws Problem `not-found` */
-    ofClient: async (actor: Actor, clientId: number, filter: Filter, part: PageRequest) => {
-      await readClient(em, actor, clientId);
-      const rows = filtered(filter).where('client_id', '=', clientId);
+      const rows = await findInvitations(em, actor, filter, clock.now());
       return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 
@@ -89,34 +79,17 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
      * does the same work and rolls it back.
      * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`
      */
-    create: async (actor: Actor, items: InvitationElement[], { dryRun = false } = {}) => {
-      const checked = await checkInvitations(em, actor, items);
-      if (!dryRun) return em.transactional((tx) => write(tx, actor, checked));
-
-      let written: InvitationRow[] = [];
-      const rollback = new Error('dry run');
-      // Nested in an outer transaction, if any: a separate one would need a second connection.
-      const dry = em.transactional(async (tx) => {
-        written = await write(tx, actor, checked);
-        throw rollback;
-      });
-      await dry.catch((error: unknown) => {
-        if (error !== rollback) throw error;
-      });
-      return written;
-    },
+    create,
 
     /**
      * Creates one invitation. The path names the client, so errors have no element index.
      * @throws Problem `not-found`, `forbidden`, `invalid-input`
      */
-    createForClient: async (actor: Actor, clientId: number, input: Omit<InvitationInput, 'client'>) => {
-      await readClient(em, actor, clientId);
-      requireClientAdmin(actor, clientId);
-      const checked = await checkInvitations(em, actor, [
-        { value: { ...input, client: clientId }, faults: {} },
-      ]).catch(rethrowAsSingle);
-      const [row] = await em.transactional((tx) => write(tx, actor, checked));
+    createForClient: async (actor: Actor, client: number, input: Omit<InvitationInput, 'client'>) => {
+      await readClient(em, actor, client);
+      requireClientAdmin(actor, client);
+      const element = { value: { ...input, client }, faults: {} };
+      const [row] = await create(actor, [element]).catch(rethrowAsSingle);
       if (!row) throw notFound('invitation');
       return row;
     },
@@ -141,12 +114,12 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       changes: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
-        const found = await updatePending(tx, actor, { email, client, now: clock.now() }, changes);
-        const { id } = found;
+        const query = { email, client, now: clock.now() };
+        const { id, client_id } = await updatePending(tx, actor, query, changes);
         const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
-        const clients = [found.client_id];
-        const event: AuditEvent = { action: 'invitation.update', actor, target: email, clients, details };
-        if (changes.initial_apps || changes.extra) await audit.record(tx, [event]);
+        const event = { actor, target: email, clients: [client_id], details };
+        if (changes.initial_apps || changes.extra)
+          await audit.record(tx, [{ action: 'invitation.update', ...event }]);
         return readInvitation(tx, actor, id);
       }),
   };
@@ -155,15 +128,23 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
 /** Removes the element index from error fields: `items.0.email` becomes `email`. */
 const rethrowAsSingle = (error: unknown): never => {
   if (!(error instanceof Problem) || !error.fields) throw error;
-  const fields = Object.entries(error.fields).map(([path, messages]) => [
-    path.replace('items.0.', ''),
-    messages,
-  ]);
+  const fields = Object.entries(error.fields).map(([path, faults]) => [path.replace('items.0.', ''), faults]);
   throw invalid(Object.fromEntries(fields), error);
 };
 
-const isForApp = async (em: SqlEntityManager, actor: Actor, slug: string) => {
-  const appId = await requireViewableAppId(em, actor, slug);
-  return sql<boolean>`exists (select from invitation_apps ia
-    where ia.invitation_id = invitations.id and ia.app_id = ${appId})`;
+/** Invitations of a client, to an app (its slug), or else by the actor, of clients that are visible to the actor now. */
+const findInvitations = async (em: SqlEntityManager, actor: Actor, filter: Filter, now: Date) => {
+  const { status, search, app, client, cursor } = filter;
+  let rows = afterCursor(invitationRows(em), 'id', cursor)
+    .where(clientVisibleTo(actor, sql`client_id`))
+    .where(hasStatus(status, now));
+  if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
+  if (client !== undefined) {
+    await readClient(em, actor, client);
+    return rows.where('client_id', '=', client);
+  }
+  if (app === undefined) return rows.where('inviter_id', '=', actor.id);
+  const appId = await requireViewableAppId(em, actor, app);
+  return rows.where(sql<boolean>`exists (select from invitation_apps ia
+    where ia.invitation_id = invitations.id and ia.app_id = ${appId})`);
 };

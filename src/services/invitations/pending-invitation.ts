@@ -61,9 +61,8 @@ export const findPending = async (em: SqlEntityManager, actor: Actor, query: Pen
 export const lockPending = async (tx: SqlEntityManager, actor: Actor, query: PendingQuery) => {
   const found = await findPending(tx, actor, query);
   requireClientAdmin(actor, found.client_id);
-  const locked = await pendingRows(tx, query).where('id', '=', found.id).forUpdate().executeTakeFirst();
-  if (!locked) throw notFound('pending invitation');
-  return locked;
+  const locked = pendingRows(tx, query).where('id', '=', found.id).forUpdate();
+  return locked.executeTakeFirstOrThrow(() => notFound('pending invitation'));
 };
 
 const pendingRows = (tx: SqlEntityManager, { email, client, now }: PendingQuery) => {
