@@ -22,7 +22,8 @@ export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boo
     if (!(await isEmpty(tx))) return false;
     await addClients(tx, port, now);
     await addPeople(tx, hasher, password, now);
-    for (const { id } of APPS) await writeUsage(tx, id, demoUsage(id, now), now);
+    const entriesByApp = Map.groupBy(demoUsage(now), ({ appId }) => appId);
+    for (const [appId, entries] of entriesByApp) await writeUsage(tx, appId, entries, now);
     return true;
   });
 

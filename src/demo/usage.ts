@@ -5,50 +5,49 @@ import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 /** Between two actions. All actions of a day fit into its 24 hours. */
 const STEP_MINUTES = 97;
 
-/** Deterministic entries relative to `now`: each member opens a few stacks per day. */
-export const demoUsage = (appId: string, now: Date): UsageEntryInput[] =>
-  PEOPLE.flatMap((person, index) =>
-    Array.from({ length: USAGE_DAYS }, (_, day) => dayOf(person, index, day, now)).flat(),
-  )
-    .filter((entry) => entry.appId === appId)
-    .map(({ appId: _, ...entry }) => entry);
-
 type DemoEntry = UsageEntryInput & { appId: string };
 
-const dayOf = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date): DemoEntry[] => {
+/** Deterministic entries relative to `now`: each member opens a few stacks per day. */
+export const demoUsage = (now: Date): DemoEntry[] =>
+  PEOPLE.flatMap((person, index) =>
+    Array.from({ length: USAGE_DAYS }, (_, day) => entriesOfDay(person, index, day, now)).flat(),
+  );
+
+const entriesOfDay = (
+  person: (typeof PEOPLE)[number],
+  index: number,
+  day: number,
+  now: Date,
+): DemoEntry[] => {
   const stacks = STACKS.filter((stack) => person.apps?.includes(stack.appId));
-  if (stacks.length === 0) return [];
   const count = 1 + ((day * 7 + index * 3) % 4);
   return Array.from({ length: count }, (_, step) => {
-    const stack = stacks[(day + step) % stacks.length] ?? stacks[0];
     const occurredAt = new Date(now.getTime() - day * DAY_MS - (step * STEP_MINUTES + index + 1) * MINUTE_MS);
-    return entryOf(person, stack, occurredAt);
-  });
+    return entryOf(person, stacks[(day + step) % stacks.length], occurredAt);
+  }).flat();
 };
 
 const entryOf = (
   person: (typeof PEOPLE)[number],
   stack: (typeof STACKS)[number] | undefined,
   occurredAt: Date,
-): DemoEntry => {
+): DemoEntry[] => {
   const app = APPS.find(({ id }) => id === stack?.appId);
-  const path = `/apps/${app?.slug}/${stack?.slug}/`;
-  return {
-    appId: app?.id ?? '',
+  if (!app || !stack) return [];
+  const path = `/apps/${app.slug}/${stack.slug}/`;
+  const request = { path, session: `demo-${occurredAt.getTime().toString(36)}`, META: metaOf(path) };
+  const entry = {
+    appId: app.id,
     email: person.email,
     fullName: `${person.firstName} ${person.lastName}`,
     action: 'STACK_ACCESS',
-    actionDescription: `Opened ${stack?.label} of ${app?.label}`,
+    actionDescription: `Opened ${stack.label} of ${app.label}`,
     entryKey: null,
-    stack: stack?.id ?? null,
-    extra: JSON.stringify({
-      app: app?.slug,
-      stack: stack?.id,
-      app_id: app?.id,
-      request: { path, session: `demo-${occurredAt.getTime().toString(36)}`, META: metaOf(path) },
-    }),
+    stack: stack.id,
+    extra: JSON.stringify({ app: app.slug, stack: stack.id, app_id: app.id, request }),
     occurredAt,
   };
+  return [entry];
 };
 
 const metaOf = (path: string): Record<string, string> => ({
