@@ -56,9 +56,22 @@ export const createIdempotency = (deps: Deps) => {
      * lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-      const claim = { actor, key: request.idempotencyKey.key, now: clock.now() };
-      const stored = await claimKey(em, { ...claim, fingerprint: fingerprintOf(request) });
-      return stored && (await openStored(actor, request, stored));
+      const { id: userId, isSuperuser, isStaff, adminOf } = actor;
+      const { key } = request.idempotencyKey;
+      const now = clock.now();
+      const claimed = await sql`
+        insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+        values (${userId}, ${key}, ${fingerprintOf(request)}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
+        on conflict (user_id, key) do update
+          set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null,
+            is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
+          where idempotent_responses.created_at <= ${expiredAt(now)}
+        returning 1`.execute(tables(em));
+      if (claimed.rows.length > 0) return null;
+      const stored = await storedResponse(em, userId, key, now);
+      // Pruned or expired since the insert: the client may retry.
+      if (!stored) throw new Problem('overloaded');
+      return openStored(actor, request, stored);
     },
 
     /** Stores the response of the request that this transaction has claimed. */
@@ -132,23 +145,3 @@ const storedResponse = (em: SqlEntityManager, userId: number, key: string, now: 
     .executeTakeFirst();
 
 type StoredResponse = NonNullable<Awaited<ReturnType<typeof storedResponse>>>;
-type Claim = { actor: Actor; key: string; fingerprint: string; now: Date };
-
-/** Claims a free key and returns null. Waits for a transaction that holds the key. */
-const claimKey = async (tx: SqlEntityManager, claim: Claim): Promise<StoredResponse | null> => {
-  const { actor, key, fingerprint, now } = claim;
-  const { id: userId, isSuperuser, isStaff, adminOf } = actor;
-  const claimed = await sql`
-    insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-    values (${userId}, ${key}, ${fingerprint}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
-    on conflict (user_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null,
-        is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
-      where idempotent_responses.created_at <= ${expiredAt(now)}
-    returning 1`.execute(tables(tx));
-  if (claimed.rows.length > 0) return null;
-  const stored = await storedResponse(tx, userId, key, now);
-  // Pruned or expired since the insert: the client may retry.
-  if (!stored) throw new Problem('overloaded');
-  return stored;
-};
