@@ -101,38 +101,6 @@ versions('keeps all loads if two versions are fetched alternately', async ({ app
   );
 });
 
-versions('is migrated from the older table with one row per fetch', async ({ app }) => {
-  const twice = app
-    .db()
-    .selectFrom('fetched_packages')
-    .select(['slug', 'version', 'sha256', 'size_bytes', 'manifest', 'fetched_at'])
-    .where('slug', '=', 'sales')
-    .where('version', '=', '1.1.0');
-  const columns = ['slug', 'version', 'sha256', 'size_bytes', 'manifest', 'fetched_at'] as const;
-  await app.db().insertInto('fetched_packages').columns(columns).expression(twice).execute();
-  await fetchPackage(app, 'sales', '1.0.0');
-
-  await fetchPackage(app, 'sales', '1.1.0');
-  await fetchPackage(app, 'sales', '1.0.0');
-
-  const list = await listAs(app, ROOT);
-  assert.equal(
-    list.map(({ version, loads }) => [version, loads.length]),
-    [
-      ['1.0.0', 2],
-      ['1.1.0', 1],
-      ['1.2.0', 0],
-    ],
-  );
-  const rows = await app
-    .db()
-    .selectFrom('fetched_packages')
-    .select('id')
-    .where('slug', '=', 'sales')
-    .execute();
-  assert.is(rows.length, 3);
-});
-
 versions('lists the last 20 loads of a version', async ({ app }) => {
   for (let turn = 0; turn < 22; turn += 1) {
     await app.as(STAFF).apps.rollback({ app_slug: 'sales', app_version: '1.1.0' });

@@ -1,6 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { PackageInfo } from '../../../entities/app.ts';
 import { tables } from '../../db/kysely.ts';
 import {
   afterCursor,
@@ -27,8 +25,15 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
    * What a platform reads before it shows an app: one cheap query.
    * @throws Problem `not-found`
    */
-  getStatus: async (actor: Actor, id: string): Promise<AppStatus> => {
-    const status = await statusRows(em)
+  getStatus: async (actor: Actor, id: string) => {
+    const status = await tables(em)
+      .selectFrom('apps')
+      .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance'])
+      .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
+      // A message may be prepared before maintenance starts.
+      .select(
+        sql<string>`case when in_maintenance then maintenance_message else '' end`.as('maintenance_message'),
+      )
       .where('apps.id', '=', id)
       .where(appVisibleTo(actor))
       .executeTakeFirst();
@@ -40,13 +45,14 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
    * The stacks that an app offers, by slug.
    * @throws Problem `not-found`, `invalid-input` on `cursor`
    */
-  listStacks: async (
-    actor: Actor,
-    appId: string,
-    { cursor, ...page }: StackPageRequest,
-  ): Promise<AppStack[]> => {
+  listStacks: async (actor: Actor, appId: string, { cursor, ...page }: StackPageRequest) => {
     const { id } = await appRow(em, actor, appId);
-    const stacks = stackRows(em, id);
+    const stacks = tables(em)
+      .selectFrom('stacks')
+      .select(['stacks.id', 'stacks.slug', 'stacks.label'])
+      .where('stacks.app_id', '=', id)
+      .where('stacks.is_offered', '=', true)
+      .orderBy('stacks.slug');
     if (cursor === undefined) return readPage(stacks, 'stacks.id', page);
     const { slug } = await cursorRow(stacks.where('stacks.id', '=', cursor));
     return readPage(stacks.where('stacks.slug', '>', slug), 'stacks.id', page);
@@ -58,70 +64,40 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
    * @throws Problem `not-found`, `forbidden`
    */
   listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
-    const app = await requireViewableApp(em, actor, appId);
-    const running: PackageInfo = app.package_info;
-    const versions = await readPage(versionRows(em, app.slug, page.cursor), 'version.id', page);
-    const hashes = versions.map(({ sha256 }) => sha256);
-    const loads = Map.groupBy(await loadRows(em, app.id, hashes).execute(), ({ sha256 }) => sha256);
+    const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
+    const fetched = tables(em)
+      .selectFrom('fetched_packages')
+      .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
+      .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
+      .where('slug', '=', slug);
+    const rows = tables(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
+    const versions = await readPage(afterCursor(rows, 'version.id', page.cursor, 'desc'), 'version.id', page);
+    const loads = await readLoads(
+      em,
+      id,
+      versions.map((version) => version.id),
+    );
     return versions.map((version) => ({
       ...version,
-      loads: loads.get(version.sha256) ?? [],
+      loads: loads.get(version.id) ?? [],
       is_current: running.sha256 === version.sha256,
     }));
   },
 });
 
-export type AppVersion = Awaited<ReturnType<ReturnType<typeof createAppDetails>['listVersions']>>[number];
-
-const statusRows = (em: SqlEntityManager) =>
-  tables(em)
-    .selectFrom('apps')
-    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance'])
-    .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
-    // A message may be prepared before maintenance starts.
-    .select(
-      sql<string>`case when apps.in_maintenance then apps.maintenance_message else '' end`.as(
-        'maintenance_message',
-      ),
-    );
-
-export type AppStatus = Awaited<ReturnType<ReturnType<typeof statusRows>['execute']>>[number];
-
-const stackRows = (em: SqlEntityManager, appId: string) =>
-  tables(em)
-    .selectFrom('stacks')
-    .select(['stacks.id', 'stacks.slug', 'stacks.label'])
-    .where('stacks.app_id', '=', appId)
-    .where('stacks.is_offered', '=', true)
-    .orderBy('stacks.slug');
-
-export type AppStack = Awaited<ReturnType<ReturnType<typeof stackRows>['execute']>>[number];
-
-/** The last fetch of each version, identified by its hash: the hash covers the version. */
-const versionRows = (em: SqlEntityManager, slug: string, cursor: number | undefined) => {
-  const fetches = tables(em).selectFrom('fetched_packages').where('slug', '=', slug);
-  const lastFetches = fetches
-    .distinctOn('sha256')
-    .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
-    .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
-    .orderBy('sha256')
-    .orderBy('id', 'desc');
-  const rows = tables(em).selectFrom(lastFetches.as('version')).selectAll().orderBy('id', 'desc');
-  return afterCursor(rows, 'version.id', cursor, 'desc');
-};
-
-/** The loads of these hashes into the app, newest first. */
-const loadRows = (em: SqlEntityManager, appId: string, hashes: readonly string[]) => {
+/** The last loads of these packages into the app by the id of the package, newest first. */
+const readLoads = async (em: Unit['em'], appId: string, packageIds: readonly number[]) => {
   const loads = tables(em)
     .selectFrom('loaded_packages')
-    .innerJoin('fetched_packages', 'fetched_packages.id', 'loaded_packages.package_id')
-    .select(['loaded_packages.id', 'sha256', 'loaded_at', 'loaded_by', 'is_rollback'])
-    .select(sql<number>`row_number() over (partition by sha256 order by loaded_packages.id desc)`.as('nth'))
+    .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
+    .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
     .where('app_id', '=', appId)
-    .where(sql<boolean>`sha256 = any(${[...hashes]}::varchar[])`);
-  return tables(em)
+    .where(sql<boolean>`package_id = any(${[...packageIds]}::bigint[])`);
+  const rows = await tables(em)
     .selectFrom(loads.as('load'))
-    .select(['sha256', 'loaded_at', 'loaded_by', 'is_rollback'])
+    .selectAll()
     .where('nth', '<=', MAX_LOADS)
-    .orderBy('id', 'desc');
+    .orderBy('id', 'desc')
+    .execute();
+  return Map.groupBy(rows, (row) => row.package_id);
 };
