@@ -2,7 +2,7 @@ import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parsePackageFileName } from '../../lib/package-name.ts';
-import { checkSize, invalidPackage, MAX_ENTRIES, quote } from './package-rules.ts';
+import { checkSize, invalidPackage, MAX_PACKAGE_ENTRIES, quote } from './package-rules.ts';
 
 /** A package file, or its temporary file. */
 const PACKAGE_FORM = /^\.?(.+\.tgz)(?:\.[0-9a-f-]{36}\.tmp)?$/;
@@ -30,7 +30,8 @@ export const listFiles = async (dir: string, outDir: string, slug: string): Prom
     }
     if (isPackageOf(entry, outDir, slug)) continue;
     entries += 1;
-    if (entries > MAX_ENTRIES) throw invalidPackage(`${dir} has more than ${MAX_ENTRIES} files and folders.`);
+    if (entries > MAX_PACKAGE_ENTRIES)
+      throw invalidPackage(`${dir} has more than ${MAX_PACKAGE_ENTRIES} files and folders.`);
     if (entry.isDirectory()) continue;
     checkType(entry, path);
     sizeBytes += (await lstat(join(dir, path))).size;

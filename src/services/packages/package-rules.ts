@@ -4,7 +4,7 @@ import { Problem } from '../../lib/problems.ts';
 export const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
 
 /** Files and folders. */
-export const MAX_ENTRIES = 10_000;
+export const MAX_PACKAGE_ENTRIES = 10_000;
 
 /** Bounds the set of paths that is kept in memory. */
 const MAX_PATH_CHARACTERS = 1024;
@@ -27,7 +27,7 @@ export const createPathRules = () => {
    * @throws Problem `invalid-package`
    */
   return (path: string): string => {
-    if (paths.size >= MAX_ENTRIES) throw refusal(`more than ${MAX_ENTRIES} entries`);
+    if (paths.size >= MAX_PACKAGE_ENTRIES) throw refusal(`more than ${MAX_PACKAGE_ENTRIES} entries`);
     const isRoot = path === '.' || path === './';
     const bare = isRoot ? '' : path.replace(/^\.\//, '').replace(/\/$/, '');
     const fault = isRoot ? null : faultOf(bare);
