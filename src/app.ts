@@ -35,6 +35,7 @@ import { createResponseEncryption } from './services/idempotency/response-encryp
 import { createServices } from './services/index.ts';
 import { pruneCounts, pruneCredentials, pruneResponses } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
+import type { ServiceDeps } from './services/unit.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';
 import { createUsageWriteLimiter } from './services/usage/usage-recording.ts';
 import { createAnyUserLoader } from './services/users/user-loader.ts';
@@ -60,48 +61,11 @@ const READY_TIMEOUT_MS = 2_500;
 
 /** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
-  const { config, connection, secretKey, logger, hashCost, requestDeadlineMs = DEADLINE_MS } = deps;
-  const orm = await openDatabase(connection);
-  const hasher = await createPasswordHasher(config.argon2Concurrency, hashCost);
-  const store = await openPackageStore(config.appStore);
-  const { pool } = orm;
-  const databaseClock = await createDatabaseClock(pool);
-  const { clock = databaseClock } = deps;
-  await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
-  const transact = createTransact(pool);
-  const read = createRead(transact);
-  const links = createSignedLinks({ secretKey, baseUrl: config.baseUrl });
-  const mail = await createMailModule({ config, connection, em: orm.em, links, clock, logger });
-  const serviceDeps = {
-    clock,
-    logger,
-    hasher,
-    store,
-    commonPasswords: createCommonPasswords(),
-    throttle: createLoginThrottle(pool),
-    loginConcurrency: createLoginConcurrency(),
-    resetThrottle: createResetThrottle(pool),
-    refusalLimit: createRefusalLimit(),
-    links,
-    mailWriter: mail.mailWriter,
-    mailRoute: mail.mailRoute,
-    tokenIdleDays: config.tokenIdleDays,
-    sessionMaxDays: config.sessionMaxDays,
-    lookUpCredential: createCredentialLookup(orm.em.fork(), read),
-    read,
-    loadAnyUser: createAnyUserLoader(orm.em.fork(), read),
-    invitationDays: config.invitationDays,
-    usageRetentionDays: config.usageRetentionDays,
-    usageWriteLimiter: createUsageWriteLimiter(),
-    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
-    responseEncryption: createResponseEncryption(secretKey),
-    keyedMutex: createKeyedMutex(),
-    readRows: createTextRowReader(pool, connection.preparesStatements),
-    transact,
-  };
-  const openServices = (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin);
-  const inTransaction: InTransaction = (origin, work) =>
-    orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));
+  const { config, secretKey, logger, requestDeadlineMs = DEADLINE_MS } = deps;
+  const resources = await openResources(deps);
+  const { orm, pool, databaseClock, hasher, store, links, clock } = resources;
+  const mail = await createMailModule({ ...resources, em: orm.em });
+  const { openServices, inTransaction } = createServiceFactories(resources, mail);
 
   const requests = createRequestQueues();
   const server = await createServer({
@@ -128,23 +92,7 @@ export const createApp = async (deps: AppDeps) => {
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server, requests, () => server.close());
-  const scheduler = createScheduler({
-    logger,
-    tasks: {
-      mails: mail.prune,
-      usage: () =>
-        maintainUsage({
-          em: orm.em.fork(),
-          openSession: () => openUnlimitedSession(connection),
-          now: clock.now(),
-          retentionDays: config.usageRetentionDays,
-        }),
-      responses: () => pruneResponses(orm.em.fork(), clock.now()),
-      counts: () => pruneCounts(orm.em.fork()),
-      logins: () =>
-        pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
-    },
-  });
+  const scheduler = createScheduler({ logger, tasks: { mails: mail.prune, ...maintenanceTasks(resources) } });
 
   return {
     server,
@@ -161,10 +109,7 @@ export const createApp = async (deps: AppDeps) => {
       mail.worker.start();
       scheduler.start();
     },
-    /** The steps before `close`: see `ShutdownSteps`. */
-    announceStop: drain.announce,
-    holdRequests: drain.hold,
-    hasConnections: drain.hasConnections,
+    ...drain,
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
       await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop()]);
@@ -173,3 +118,81 @@ export const createApp = async (deps: AppDeps) => {
     },
   };
 };
+
+type Resources = Awaited<ReturnType<typeof openResources>>;
+
+/** Opens what the components share. */
+const openResources = async ({ config, connection, secretKey, logger, hashCost, clock }: AppDeps) => {
+  const orm = await openDatabase(connection);
+  const { pool } = orm;
+  await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
+  const databaseClock = await createDatabaseClock(pool);
+  return {
+    config,
+    connection,
+    secretKey,
+    logger,
+    orm,
+    pool,
+    databaseClock,
+    clock: clock ?? databaseClock,
+    hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
+    store: await openPackageStore(config.appStore),
+    links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
+  };
+};
+
+/** @returns functions that create the services of one request, which share a unit of work */
+const createServiceFactories = (
+  { config, connection, secretKey, logger, orm, pool, clock, hasher, store, links }: Resources,
+  mail: Pick<ServiceDeps, 'mailWriter' | 'mailRoute'>,
+) => {
+  const transact = createTransact(pool);
+  const read = createRead(transact);
+  const serviceDeps = {
+    clock,
+    logger,
+    hasher,
+    store,
+    links,
+    read,
+    transact,
+    commonPasswords: createCommonPasswords(),
+    throttle: createLoginThrottle(pool),
+    loginConcurrency: createLoginConcurrency(),
+    resetThrottle: createResetThrottle(pool),
+    refusalLimit: createRefusalLimit(),
+    mailWriter: mail.mailWriter,
+    mailRoute: mail.mailRoute,
+    tokenIdleDays: config.tokenIdleDays,
+    sessionMaxDays: config.sessionMaxDays,
+    lookUpCredential: createCredentialLookup(orm.em.fork(), read),
+    loadAnyUser: createAnyUserLoader(orm.em.fork(), read),
+    invitationDays: config.invitationDays,
+    usageRetentionDays: config.usageRetentionDays,
+    usageWriteLimiter: createUsageWriteLimiter(),
+    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
+    responseEncryption: createResponseEncryption(secretKey),
+    keyedMutex: createKeyedMutex(),
+    readRows: createTextRowReader(pool, connection.preparesStatements),
+  };
+  const inTransaction: InTransaction = (origin, work) =>
+    orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));
+  return {
+    openServices: (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin),
+    inTransaction,
+  };
+};
+
+const maintenanceTasks = ({ config, connection, orm, clock }: Resources) => ({
+  usage: () =>
+    maintainUsage({
+      em: orm.em.fork(),
+      openSession: () => openUnlimitedSession(connection),
+      now: clock.now(),
+      retentionDays: config.usageRetentionDays,
+    }),
+  responses: () => pruneResponses(orm.em.fork(), clock.now()),
+  counts: () => pruneCounts(orm.em.fork()),
+  logins: () => pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
+});

@@ -6,7 +6,7 @@ import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
-import { createClientErrors, requireHostHeader } from './middleware/client-errors.ts';
+import { createClientErrorHandler, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/csrf.ts';
@@ -53,7 +53,6 @@ export const createServer = async (options: ServerDeps) => {
   const csrf = createCsrf({ secretKey: options.secretKey, secure: isHttps(options.baseUrl) });
   const deps = { ...options, csrf };
   const securityHeaders = securityHeadersOf(deps.baseUrl);
-  const clientErrors = createClientErrors(securityHeaders);
   const cors = createCors(deps.corsOrigins);
   const app = fastify({
     loggerInstance: deps.logger,
@@ -76,7 +75,7 @@ export const createServer = async (options: ServerDeps) => {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    clientErrorHandler: clientErrors.handle,
+    clientErrorHandler: createClientErrorHandler(securityHeaders),
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);
@@ -84,7 +83,6 @@ export const createServer = async (options: ServerDeps) => {
       else sendProblem(request, reply, error);
     },
   });
-  clientErrors.trackResponses(app.server);
   addAllHttpMethods(app);
   app.setErrorHandler((error, request, reply) =>
     prefersPage(request)

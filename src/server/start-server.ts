@@ -28,12 +28,7 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Shutd
     throw error;
   }
   app.startBackgroundWork();
-  return {
-    announce: app.announceStop,
-    hold: app.holdRequests,
-    hasConnections: app.hasConnections,
-    close: app.close,
-  };
+  return app;
 };
 
 const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { problemDocument } from '../rest/problem-document.ts';
 import { isTrpcPath, trpcErrorBody } from '../trpc/trpc-protocol.ts';
+import { latestResponse } from './request-queues.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -20,34 +21,16 @@ const MAX_LINE_LENGTH = 100;
 /** Node documents `rawPacket` as a Buffer; Fastify's types have its JSON form. */
 type ParserError = Error & { code?: string; rawPacket?: unknown };
 
-/** The response in progress on a connection. */
-const CURRENT_RESPONSE = Symbol('current response');
-type TrackedSocket = Socket & { [CURRENT_RESPONSE]?: ServerResponse | undefined };
-
-function clearCurrentResponse(this: ServerResponse): void {
-  const socket: TrackedSocket = this.req.socket;
-  if (socket[CURRENT_RESPONSE] === this) socket[CURRENT_RESPONSE] = undefined;
-}
-
 /** Answers invalid HTTP with a problem like any other failure, and closes the connection. */
-export const createClientErrors = (headers: Headers) => {
-  return {
-    trackResponses: (server: Server): void => {
-      server.on('request', ({ socket }: { socket: TrackedSocket }, response) => {
-        socket[CURRENT_RESPONSE] = response;
-        response.once('close', clearCurrentResponse);
-      });
-    },
-
-    handle: (error: ParserError, socket: TrackedSocket): void => {
-      const current = socket[CURRENT_RESPONSE];
-      if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-      // Responses have the order of the requests: a complete earlier request must get its own response first.
-      else if (current?.req.complete) current.once('close', () => socket.destroy());
-      else socket.end(responseTo(error, headers, current?.req.url ?? pathIn(error.rawPacket)));
-    },
+export const createClientErrorHandler =
+  (headers: Headers) =>
+  (error: ParserError, socket: Socket): void => {
+    const current = latestResponse(socket);
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // Responses have the order of the requests: a complete earlier request must get its own response first.
+    else if (current?.req.complete) current.once('close', () => socket.destroy());
+    else socket.end(responseTo(error, headers, current?.req.url ?? pathIn(error.rawPacket)));
   };
-};
 
 /** The path, if the packet starts with the request line. Node keeps only the last packet of a request. */
 const pathIn = (packet: unknown): string => {

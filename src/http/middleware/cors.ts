@@ -1,6 +1,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ANY_ORIGIN } from '../../lib/origins.ts';
+import { HEADERS } from '../openapi/responses.ts';
 import { API_METHODS } from '../rest/methods.ts';
 import { addVary } from '../rest/negotiation.ts';
 
@@ -25,23 +26,10 @@ const REQUEST_HEADERS = [
 /** Response headers that scripts of other sites may read, beyond those that browsers always expose. */
 const EXPOSED_HEADERS = [
   'Allow',
-  'Content-Disposition',
   'Deprecation',
-  'ETag',
-  'Idempotency-Replayed',
-  'Link',
-  'Location',
   'Preference-Applied',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
   'WWW-Authenticate',
-  'X-Count',
-  'X-Next',
-  'X-Page',
-  'X-PageSize',
-  'X-Previous',
-  'X-Request-Id',
+  ...Object.keys(HEADERS),
 ];
 
 export type Cors = ReturnType<typeof createCors>;

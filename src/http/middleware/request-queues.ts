@@ -17,6 +17,10 @@ type Queue = {
   isPaused: boolean;
 };
 
+/** The response to the last request that arrived on a connection, until it is sent. */
+export const latestResponse = ({ [QUEUE]: queue }: Connection): ServerResponse | null | undefined =>
+  queue?.waiting.at(-1)?.response ?? queue?.response;
+
 export type RequestQueues = ReturnType<typeof createRequestQueues>;
 
 /**
