@@ -1,4 +1,6 @@
 import { type Html, html } from '../../lib/html.ts';
+import type { FieldErrors, Problem } from '../../lib/problems.ts';
+import { userMessage } from './display-text.ts';
 
 type Field = {
   name: string;
@@ -67,6 +69,25 @@ export const newPasswordField = ({
   });
 };
 
+/** The inputs of a form that changes a known password: the first with an error is focused. */
+export const passwordChangeFields = (
+  errors: FieldErrors | undefined,
+  rules: readonly PasswordRule[],
+): Html[] => [
+  currentPasswordField({
+    label: 'Current password',
+    errors: errors?.password,
+    isFocused: errors?.password !== undefined || errors?.new_password === undefined,
+  }),
+  newPasswordField({
+    name: 'new_password',
+    label: 'New password',
+    rules,
+    errors: errors?.new_password,
+    isFocused: errors?.password === undefined && errors?.new_password !== undefined,
+  }),
+];
+
 const rulesList = (id: string, messages: readonly string[], errors: readonly string[]): Html => html`
 <ul class="rules" id="${id}">
 ${messages.map((message) =>
@@ -81,8 +102,8 @@ export const hiddenUsername = (email: string): Html =>
   html`<input type="text" name="username" value="${email}" autocomplete="username" readonly hidden>`;
 
 /** The error above a form. Screen readers announce it at once. */
-export const alertBox = (message: string | null): Html | false =>
-  message !== null && html`<div class="alert" role="alert"><p>${message}</p></div>`;
+export const alertBox = (problem: Problem | null): Html | false =>
+  problem !== null && html`<div class="alert" role="alert"><p>${userMessage(problem)}</p></div>`;
 
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;

@@ -1,38 +1,30 @@
-import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { describeUserAgent, formatDateTime, userMessage } from './display-text.ts';
+import { describeUserAgent, formatDateTime } from './display-text.ts';
 import { alertBox } from './fields.ts';
 import { logoutForm } from './login.ts';
-import {
-  type Caller,
-  createPageContext,
-  isFormRejected,
-  type PageContext,
-  type PageDeps,
-} from './page-context.ts';
-import { redirectTo, sendPage } from './page-layout.ts';
+import { type Caller, isFormRejected, type PageContext, type Pages, pathParameter } from './page-context.ts';
+import { redirectTo } from './page-layout.ts';
 import { homeUrl } from './redirects.ts';
 
 /** `/`: the apps and sessions of the user who is logged in. */
-export const serveHome = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get('/', async (request, reply) => sendHome(createPageContext(request, reply, deps), deps));
+export const homePages: Pages = {
+  'GET /': async (context) => sendHome(context),
 
-  app.post<{ Params: { id: string } }>('/sessions/:id/end/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const id = Number(request.params.id);
+  'POST /sessions/:id/end/': async (context) => {
+    const id = Number(pathParameter(context, 'id'));
     const { problem } = await context.submit((caller) => caller.sessions.revoke({ id }));
     // Other problems mean that the session has already ended.
-    return isFormRejected(problem) ? sendHome(context, deps, problem) : redirectTo(reply, '/');
-  });
+    return isFormRejected(problem) ? sendHome(context, problem) : redirectTo(context.reply, '/');
+  },
 };
 
-const sendHome = async (context: PageContext, { appUrl }: PageDeps, problem: Problem | null = null) => {
+const sendHome = async (context: PageContext, problem: Problem | null = null) => {
   const user = await context.currentUser();
   if (!user) return redirectTo(context.reply, '/login/');
-  const { reader } = context;
+  const { reader, appUrl, getBranding } = context;
   const [branding, apps, sessions] = await Promise.all([
-    reader.branding.get({}),
+    getBranding(),
     reader.apps.list({}),
     reader.sessions.list({}),
   ]);
@@ -40,7 +32,7 @@ const sendHome = async (context: PageContext, { appUrl }: PageDeps, problem: Pro
   const content = html`
 <h1>Hello${user.first_name !== '' && ` ${user.first_name}`}</h1>
 <p class="lead">You are logged in as ${user.email}.</p>
-${alertBox(problem && userMessage(problem))}
+${alertBox(problem)}
 <section class="card" aria-labelledby="apps">
 <h2 id="apps">Your apps</h2>
 ${appList(apps, appUrl)}
@@ -55,7 +47,7 @@ ${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></
 <div class="actions"><a class="button quiet" href="/password/change/">Change your password</a>
 ${logoutForm(context, { isQuiet: true })}</div>
 </section>`;
-  return sendPage(context.reply, { brand: branding, title: 'Home', content, isWide: true, problem });
+  return context.sendPage({ title: 'Home', content, isWide: true, problem });
 };
 
 type Apps = Awaited<ReturnType<Caller['apps']['list']>>;

@@ -1,61 +1,52 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { formatDate, userMessage } from './display-text.ts';
+import { formatDate } from './display-text.ts';
 import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
 import { logoutForm } from './login.ts';
 import {
   attempt,
   type Caller,
-  createPageContext,
   formField,
   type PageContext,
-  type PageDeps,
+  type Pages,
+  pathParameter,
   queryParameter,
 } from './page-context.ts';
-import { mailLink, redirectTo, sendPage } from './page-layout.ts';
+import { mailLink, redirectTo } from './page-layout.ts';
 import { formActionSources, homeUrl, loginPath } from './redirects.ts';
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
-type InvitationRequest = FastifyRequest<{ Params: { key: string } }>;
 
 /** `/invitation/{key}/?signature=…`: opening the link changes nothing; submitting its form accepts the invitation. */
-export const serveInvitation = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get<{ Params: { key: string } }>('/invitation/:key/', async (request, reply) =>
-    sendInvitation(createPageContext(request, reply, deps), linkOf(request)),
-  );
+export const invitationPages: Pages = {
+  'GET /invitation/:key/': async (context) => sendInvitation(context),
 
-  app.post<{ Params: { key: string } }>('/invitation/:key/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const link = linkOf(request);
-    const { value: accepted, problem } = await context.submit((caller) =>
-      caller.invitations.accept({ ...link, ...newUserInput(request) }),
-    );
+  'POST /invitation/:key/': async (context) => {
+    const input = { ...linkOf(context), ...newUserInput(context) };
+    const { value: accepted, problem } = await context.submit((caller) => caller.invitations.accept(input));
     return problem
-      ? sendInvitation(context, link, problem)
-      : redirectTo(reply, homeUrl(accepted.home_location));
-  });
+      ? sendInvitation(context, problem)
+      : redirectTo(context.reply, homeUrl(accepted.home_location));
+  },
 };
 
-type Link = { key: string; signature: string };
-
-const linkOf = (request: InvitationRequest): Link => ({
-  key: request.params.key,
-  signature: queryParameter(request, 'signature') ?? '',
+const linkOf = (context: PageContext) => ({
+  key: pathParameter(context, 'key'),
+  signature: queryParameter(context, 'signature') ?? '',
 });
 
 /** Users who already have an account send no password. */
-const newUserInput = (request: InvitationRequest) => {
-  const password = formField(request, 'password');
+const newUserInput = (context: PageContext) => {
+  const password = formField(context, 'password');
   return {
-    first_name: formField(request, 'first_name').trim(),
-    last_name: formField(request, 'last_name').trim(),
+    first_name: formField(context, 'first_name').trim(),
+    last_name: formField(context, 'last_name').trim(),
     ...(password !== '' && { password }),
   };
 };
 
-const sendInvitation = async (context: PageContext, link: Link, problem: Problem | null = null) => {
-  const { value: invitation } = await attempt(() => context.reader.invitations.preview(link));
+const sendInvitation = async (context: PageContext, problem: Problem | null = null) => {
+  const { value: invitation } = await attempt(() => context.reader.invitations.preview(linkOf(context)));
   if (!invitation) return sendInvalidLink(context);
   if (invitation.status !== 'pending') return sendClosedInvitation(context, invitation, problem);
   return sendPendingInvitation(context, invitation, problem);
@@ -76,12 +67,12 @@ ${formatDate(invitation.expires_at)}.</p>
 ${invitation_body !== '' && html`<blockquote class="letter">${invitation_body}</blockquote>`}
 ${apps.length > 0 && html`<h2>Included apps</h2><ul class="chips">${apps.map((app) => html`<li>${app}</li>`)}</ul>`}
 <div class="card">
-${alertBox(problem && userMessage(problem))}
+${alertBox(problem)}
 ${await acceptForm(context, invitation, problem)}
 </div>`;
   const brand = { client_name, support_email };
   const formAction = formActionSources(homeUrl(invitation.home_location));
-  return sendPage(context.reply, { brand, title, content, problem, formAction });
+  return context.sendPage({ brand, title, content, problem, formAction });
 };
 
 const acceptForm = async (
@@ -120,7 +111,7 @@ const newUserForm = (context: PageContext, { email, rules }: Invitation, problem
       name,
       label,
       autocomplete,
-      value: formField(request, name),
+      value: formField(context, name),
       errors: errors?.[name],
       // Some people have one name only.
       isRequired: name === 'first_name',
@@ -163,7 +154,7 @@ ${
 }
 </div>`;
   const brand = { client_name, support_email };
-  return sendPage(context.reply, { brand, title, content, status: problem?.status ?? 410 });
+  return context.sendPage({ brand, title, content, status: problem?.status ?? 410 });
 };
 
 const describeClosed = ({ status, client_name: client, inviter_name: inviter, ...dates }: Invitation) => {
@@ -193,7 +184,7 @@ const contactHint = (address: string): Html =>
 
 /** The same page for an unknown key and for a wrong signature. */
 const sendInvalidLink = async (context: PageContext) => {
-  const brand = await context.reader.branding.get({});
+  const brand = await context.getBranding();
   const content = html`
 <h1>Invalid invitation link</h1>
 <div class="card">
@@ -201,5 +192,5 @@ const sendInvalidLink = async (context: PageContext) => {
 address bar, or ask the person who invited you to send the invitation again.</p>
 <p>${contactHint(brand.support_email)}</p>
 </div>`;
-  return sendPage(context.reply, { brand, title: 'Invalid invitation link', content, status: 404 });
+  return context.sendPage({ title: 'Invalid invitation link', content, status: 404 });
 };

@@ -1,51 +1,42 @@
-import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { userMessage } from './display-text.ts';
-import { alertBox, currentPasswordField, emailField, hiddenField, newPasswordField } from './fields.ts';
+import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './fields.ts';
 import {
   type Caller,
-  createPageContext,
   formField,
   isFormRejected,
   type PageContext,
-  type PageDeps,
+  type Pages,
   queryParameter,
 } from './page-context.ts';
-import { redirectTo, sendPage } from './page-layout.ts';
+import { redirectTo } from './page-layout.ts';
 import { formActionSources, homeUrl, localPath } from './redirects.ts';
 
-/** `/login/`: continues to `next`, or else to the home of the client's users. */
-export const serveLogin = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get('/login/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const target = await loginTarget(context, queryParameter(request, 'next'));
-    if (await context.currentUser()) return redirectTo(reply, target.destination);
+/** `/login/` continues to `next`, or else to the home of the client's users. */
+export const loginPages: Pages = {
+  'GET /login/': async (context) => {
+    const target = await loginTarget(context, queryParameter(context, 'next'));
+    if (await context.currentUser()) return redirectTo(context.reply, target.destination);
     return sendLogin(context, target);
-  });
+  },
 
-  app.post('/login/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const target = await loginTarget(context, formField(request, 'next'));
-    return formField(request, 'new_password') === ''
+  'POST /login/': async (context) => {
+    const target = await loginTarget(context, formField(context, 'next'));
+    return formField(context, 'new_password') === ''
       ? logIn(context, target)
       : changeExpiredPassword(context, target);
-  });
-};
+  },
 
-/** `/logout/`: POST only, so that links and images cannot log a user out. */
-export const serveLogout = (app: FastifyInstance, deps: PageDeps): void => {
-  app.post('/logout/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const next = localPath(formField(request, 'next'));
+  // POST only, so that links and images cannot log a user out.
+  'POST /logout/': async (context) => {
+    const next = localPath(formField(context, 'next'));
     const { problem } = await context.submit((caller) => caller.sessions.end({}));
-    if (!problem || !(await context.currentUser())) return redirectTo(reply, next ?? '/login/');
-
+    if (!problem || !(await context.currentUser())) return redirectTo(context.reply, next ?? '/login/');
     const content = html`
 <h1>Log out?</h1>
-<div class="card">${alertBox(userMessage(problem))}${logoutForm(context, { next })}</div>`;
+<div class="card">${alertBox(problem)}${logoutForm(context, { next })}</div>`;
     return context.sendPage({ title: 'Log out', content, problem });
-  });
+  },
 };
 
 type LogoutOptions = { next?: string | null; isQuiet?: boolean };
@@ -68,15 +59,18 @@ type LoginTarget = {
   destination: string;
 };
 
-const loginTarget = async ({ reader }: PageContext, requested: string | undefined): Promise<LoginTarget> => {
-  const branding = await reader.branding.get({});
+const loginTarget = async (
+  { getBranding }: PageContext,
+  requested: string | undefined,
+): Promise<LoginTarget> => {
+  const branding = await getBranding();
   const next = localPath(requested);
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };
 };
 
 const logIn = async (context: PageContext, target: LoginTarget) => {
-  const username = formField(context.request, 'username');
-  const password = formField(context.request, 'password');
+  const username = formField(context, 'username');
+  const password = formField(context, 'password');
   const { problem } = await context.submit((caller) => caller.sessions.create({ username, password }));
   if (!problem) return redirectTo(context.reply, target.destination);
   if (problem.code === 'password_expired') return sendExpiredPassword(context, target, { username, problem });
@@ -87,16 +81,15 @@ const logIn = async (context: PageContext, target: LoginTarget) => {
 };
 
 const changeExpiredPassword = async (context: PageContext, target: LoginTarget) => {
-  const username = formField(context.request, 'username');
-  const password = formField(context.request, 'password');
-  const newPassword = formField(context.request, 'new_password');
+  const username = formField(context, 'username');
+  const password = formField(context, 'password');
+  const new_password = formField(context, 'new_password');
   const change = await context.submit((caller) =>
-    caller.passwords.renew({ username, password, new_password: newPassword }),
+    caller.passwords.renew({ username, password, new_password }),
   );
   if (change.problem) return sendExpiredPassword(context, target, { username, problem: change.problem });
-  const { problem } = await context.submit((caller) =>
-    caller.sessions.create({ username, password: newPassword }),
-  );
+  const login = { username, password: new_password };
+  const { problem } = await context.submit((caller) => caller.sessions.create(login));
   return problem
     ? sendLogin(context, target, { username, problem })
     : redirectTo(context.reply, target.destination);
@@ -116,7 +109,6 @@ const sendLogin = (
     intro: html`
 <h1>${login_title || `Welcome to ${client_name}`}</h1>
 ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
-    alert: problem,
     fields: [
       emailField({
         name: 'username',
@@ -142,60 +134,33 @@ const sendExpiredPassword = async (
   { username, problem }: FailedLogin,
 ) => {
   const errors = problem?.fields;
-  const isFirstAttempt = problem?.code === 'password_expired';
   return sendLoginForm(context, target, {
     title: 'Password expired',
     intro: html`
 <h1>Your password has expired</h1>
 <p class="lead">Choose a new password to log in.</p>`,
-    alert: isFirstAttempt ? null : problem,
     fields: [
       emailField({ name: 'username', value: username, errors: errors?.username }),
-      currentPasswordField({
-        label: 'Current password',
-        errors: errors?.password,
-        isFocused: isFirstAttempt || errors?.new_password === undefined,
-      }),
-      newPasswordField({
-        name: 'new_password',
-        label: 'New password',
-        rules: await context.passwordRules(username),
-        errors: errors?.new_password,
-        isFocused: errors?.new_password !== undefined,
-      }),
+      ...passwordChangeFields(errors, await context.passwordRules(username)),
     ],
     button: 'Change password and log in',
     problem,
   });
 };
 
-type LoginForm = {
-  title: string;
-  intro: Html;
-  /** The problem shown above the fields. */
-  alert: Problem | null;
-  fields: Html[];
-  button: string;
-  problem: Problem | null;
-};
+type LoginForm = { title: string; intro: Html; fields: Html[]; button: string; problem: Problem | null };
 
 const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
-  const { branding, next, destination } = target;
+  const { next, destination } = target;
+  const { title, problem } = form;
   const content = html`${form.intro}
 <form class="card" method="post" action="/login/">
-${alertBox(form.alert && userMessage(form.alert))}
+${problem?.code !== 'password_expired' && alertBox(problem)}
 ${context.csrfField()}
 ${next !== null && hiddenField('next', next)}
 ${form.fields}
 <button>${form.button}</button>
 <p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
 </form>`;
-  const formAction = formActionSources(destination);
-  return sendPage(context.reply, {
-    brand: branding,
-    title: form.title,
-    content,
-    problem: form.problem,
-    formAction,
-  });
+  return context.sendPage({ title, content, problem, formAction: formActionSources(destination) });
 };

@@ -8,18 +8,27 @@ import { type ContextDeps, contextOf, isHttps } from '../middleware/request-cont
 import { hiddenField } from './fields.ts';
 import { type Page, sendPage } from './page-layout.ts';
 
-export type PageDeps = ContextDeps;
 export type Caller = ReturnType<typeof createCaller>;
 export type PageContext = ReturnType<typeof createPageContext>;
+/** Handlers by method and path: `GET /login/`. */
+export type Pages = Readonly<Record<string, (context: PageContext) => Promise<FastifyReply>>>;
 
 /** The request for a page, with what pages and their forms need to call procedures. */
-export const createPageContext = (request: FastifyRequest, reply: FastifyReply, deps: PageDeps) => {
+export const createPageContext = (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
   const reader = createReader(request, deps);
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;
+  let branding: ReturnType<Caller['branding']['get']> | undefined;
+  /** The branding of the client whose site received the request. */
+  const getBranding = () => {
+    branding ??= reader.branding.get({});
+    return branding;
+  };
   return {
     request,
     reply,
+    appUrl: deps.appUrl,
+    getBranding,
     /** Calls the queries whose results the page shows. */
     reader,
 
@@ -41,9 +50,9 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
       return value?.user ?? null;
     },
 
-    /** Sends a page with the branding of the client whose site received the request. */
-    sendPage: async (page: Omit<Page, 'brand'>) =>
-      sendPage(reply, { ...page, brand: await reader.branding.get({}) }),
+    /** Sends a page, by default with the branding of the client whose site received the request. */
+    sendPage: async (page: Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>) =>
+      sendPage(reply, { ...page, brand: page.brand ?? (await getBranding()) }),
 
     /** The rules for a new password of this user. */
     passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,
@@ -54,7 +63,7 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
  * Authenticates a form by its session cookie alone, so that a page can show users their own data even if the form failed
  * the CSRF check. The common context would reject the session of such a request. For queries only.
  */
-const createReader = (request: FastifyRequest, deps: PageDeps): Caller => {
+const createReader = (request: FastifyRequest, deps: ContextDeps): Caller => {
   const context = contextOf(request, deps);
   const session = readSession(request, isHttps(deps.baseUrl));
   if (session === null || request.method !== 'POST') return createCaller(context);
@@ -86,11 +95,14 @@ export const isFormRejected = (problem: Problem | null): boolean =>
   problem?.code === 'csrf-failed' || problem?.code === 'cross-site';
 
 /** A field of the submitted form; empty if it is missing. */
-export const formField = (request: FastifyRequest, name: string): string =>
+export const formField = ({ request }: PageContext, name: string): string =>
   stringProperty(request.body, name) ?? '';
 
-export const queryParameter = (request: FastifyRequest, name: string): string | undefined =>
+export const queryParameter = ({ request }: PageContext, name: string): string | undefined =>
   stringProperty(request.query, name);
+
+export const pathParameter = ({ request }: PageContext, name: string): string =>
+  stringProperty(request.params, name) ?? '';
 
 const stringProperty = (values: unknown, name: string): string | undefined => {
   if (typeof values !== 'object' || values === null || !Object.hasOwn(values, name)) return undefined;

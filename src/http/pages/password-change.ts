@@ -1,50 +1,33 @@
-import type { FastifyInstance } from 'fastify';
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { userMessage } from './display-text.ts';
-import { alertBox, currentPasswordField, hiddenUsername, newPasswordField } from './fields.ts';
-import { createPageContext, formField, type PageContext, type PageDeps } from './page-context.ts';
+import { alertBox, hiddenUsername, passwordChangeFields } from './fields.ts';
+import { formField, type PageContext, type Pages } from './page-context.ts';
 import { redirectTo } from './page-layout.ts';
 import { loginPath } from './redirects.ts';
 
 const PATH = '/password/change/';
 
-export const servePasswordChange = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get(PATH, async (request, reply) => sendForm(createPageContext(request, reply, deps)));
+export const passwordChangePages: Pages = {
+  [`GET ${PATH}`]: async (context) => sendForm(context),
 
-  app.post(PATH, async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const password = formField(request, 'password');
-    const newPassword = formField(request, 'new_password');
-    const { problem } = await context.submit((caller) =>
-      caller.passwords.change({ password, new_password: newPassword }),
-    );
+  [`POST ${PATH}`]: async (context) => {
+    const password = formField(context, 'password');
+    const new_password = formField(context, 'new_password');
+    const { problem } = await context.submit((caller) => caller.passwords.change({ password, new_password }));
     return problem ? sendForm(context, problem) : sendConfirmation(context);
-  });
+  },
 };
 
 const sendForm = async (context: PageContext, problem: Problem | null = null) => {
   const user = await context.currentUser();
   if (!user) return redirectTo(context.reply, loginPath(PATH));
-  const errors = problem?.fields;
   const content = html`
 <h1>Change your password</h1>
 <form class="card" method="post" action="${PATH}">
-${alertBox(problem && userMessage(problem))}
+${alertBox(problem)}
 ${context.csrfField()}
 ${hiddenUsername(user.email)}
-${currentPasswordField({
-  label: 'Current password',
-  errors: errors?.password,
-  isFocused: errors?.new_password === undefined,
-})}
-${newPasswordField({
-  name: 'new_password',
-  label: 'New password',
-  rules: await context.passwordRules(user.email),
-  errors: errors?.new_password,
-  isFocused: errors?.password === undefined && errors?.new_password !== undefined,
-})}
+${passwordChangeFields(problem?.fields, await context.passwordRules(user.email))}
 <button>Change password</button>
 <p class="aside"><a href="/">Cancel</a></p>
 </form>`;

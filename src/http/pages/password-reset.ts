@@ -1,40 +1,29 @@
-import type { FastifyInstance } from 'fastify';
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { userMessage } from './display-text.ts';
 import { alertBox, emailField, hiddenField, hiddenUsername, newPasswordField } from './fields.ts';
-import {
-  attempt,
-  createPageContext,
-  formField,
-  type PageContext,
-  type PageDeps,
-  queryParameter,
-} from './page-context.ts';
+import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
 
 /** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
-export const servePasswordReset = (app: FastifyInstance, deps: PageDeps): void => {
-  app.get('/password/reset/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const token = queryParameter(request, 'token');
+export const passwordResetPages: Pages = {
+  'GET /password/reset/': async (context) => {
+    const token = queryParameter(context, 'token');
     return token === undefined ? sendRequestForm(context) : sendPasswordForm(context, token);
-  });
+  },
 
-  app.post('/password/reset/', async (request, reply) => {
-    const context = createPageContext(request, reply, deps);
-    const token = formField(request, 'token');
+  'POST /password/reset/': async (context) => {
+    const token = formField(context, 'token');
     return token === '' ? requestLink(context) : setPassword(context, token);
-  });
+  },
 };
 
 const requestLink = async (context: PageContext) => {
-  const email = formField(context.request, 'email').trim();
+  const email = formField(context, 'email').trim();
   const { problem } = await context.submit((caller) => caller.passwords.requestReset({ email }));
   return problem ? sendRequestForm(context, { email, problem }) : sendLinkMailed(context, email);
 };
 
 const setPassword = async (context: PageContext, token: string) => {
-  const password = formField(context.request, 'password');
+  const password = formField(context, 'password');
   const { problem } = await context.submit((caller) => caller.passwords.reset({ token, password }));
   return problem ? sendPasswordForm(context, token, problem) : sendConfirmation(context);
 };
@@ -52,7 +41,7 @@ const sendRequestForm = async (context: PageContext, failure?: { email: string; 
       : 'Enter your email address, and we will send you a link to reset your password.'
   }</p>
 <form class="card" method="post" action="/password/reset/">
-${alertBox(problem && !isInvalidLink ? userMessage(problem) : null)}
+${alertBox(isInvalidLink ? null : problem)}
 ${context.csrfField()}
 ${emailField({ name: 'email', value: email, errors: problem?.fields?.email, isFocused: true })}
 <button>Send reset link</button>
@@ -85,7 +74,7 @@ const sendPasswordForm = async (context: PageContext, token: string, problem: Pr
 <h1>Choose a new password</h1>
 <p class="lead">For ${email}</p>
 <form class="card" method="post" action="/password/reset/">
-${alertBox(problem && userMessage(problem))}
+${alertBox(problem)}
 ${context.csrfField()}
 ${hiddenField('token', token)}
 ${hiddenUsername(email)}

@@ -1,34 +1,41 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
+import type { ContextDeps } from '../middleware/request-context.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { failurePage } from './error-pages.ts';
-import { serveHome } from './home.ts';
-import { serveInvitation } from './invitation.ts';
-import { serveLogin, serveLogout } from './login.ts';
-import type { PageDeps } from './page-context.ts';
-import { servePasswordChange } from './password-change.ts';
-import { servePasswordReset } from './password-reset.ts';
+import { homePages } from './home.ts';
+import { invitationPages } from './invitation.ts';
+import { loginPages } from './login.ts';
+import { createPageContext } from './page-context.ts';
+import { passwordChangePages } from './password-change.ts';
+import { passwordResetPages } from './password-reset.ts';
 
-const ACCOUNT_PATHS = [
-  '/',
-  '/login/',
-  '/logout/',
-  '/password/reset/',
-  '/password/change/',
-  '/sessions/:id/end/',
-];
+const PAGES = {
+  ...homePages,
+  ...loginPages,
+  ...passwordResetPages,
+  ...passwordChangePages,
+  ...invitationPages,
+};
 
 /** Serves the pages for users: plain HTML and forms, without scripts. */
-export const servePages = async (app: FastifyInstance, deps: PageDeps): Promise<void> => {
+export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   acceptFormsOnly(app);
   app.setErrorHandler((error, request, reply) => failurePage(request, reply, error, deps));
-  serveHome(app, deps);
-  serveLogin(app, deps);
-  serveLogout(app, deps);
-  servePasswordReset(app, deps);
-  servePasswordChange(app, deps);
-  serveInvitation(app, deps);
-  refuseOtherMethods(app, [...ACCOUNT_PATHS, '/invitation/:key/']);
+  const routes = Object.entries(PAGES).map(([route, handle]) => {
+    const [method = '', url = ''] = route.split(' ');
+    return { method, url, handle };
+  });
+  for (const { method, url, handle } of routes)
+    app.route({
+      method,
+      url,
+      handler: (request, reply) => handle(createPageContext(request, reply, deps)),
+    });
+  refuseOtherMethods(
+    app,
+    routes.map(({ url }) => url),
+  );
 };
 
 /** Far above the size of any form on these pages. */
