@@ -6,13 +6,13 @@ import type { Endpoint } from '../rest/endpoints.ts';
 import { createLinkResolver, findApiPath } from './api-paths.ts';
 import { curlCommand, trpcCall } from './code-samples.ts';
 import { breadcrumbs, methodBadge, methodsCard, relatedEndpointsCard } from './endpoint-cards.ts';
-import { highlightJson } from './json-highlighter.ts';
+import { highlightJson, MAX_INDENT } from './json-highlighter.ts';
 
+const FILES = ['../pages/frame.css', '../pages/parts.css', 'browsable.css', 'json.css'];
+const INDENTS = Array.from({ length: MAX_INDENT + 1 }, (_, level) => `.line.in${level}{--in:${level}}`);
 const style = createStyleSheet(
-  new URL('../pages/frame.css', import.meta.url),
-  new URL('../pages/parts.css', import.meta.url),
-  new URL('browsable.css', import.meta.url),
-  new URL('json.css', import.meta.url),
+  FILES.map((file) => new URL(file, import.meta.url)),
+  INDENTS.join(''),
 );
 
 export type ResponseContent = {

@@ -8,8 +8,8 @@ import type { Problem } from '../../lib/problems.ts';
  * Reads CSS files into one inline style sheet. It is a few kilobytes, and an error page then needs no second request to a
  * failing service. `cspSource` is its hash for the `style-src` directive, so the policy allows this style sheet only.
  */
-export const createStyleSheet = (...files: URL[]) => {
-  const css = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+export const createStyleSheet = (files: URL[], rules = '') => {
+  const css = files.map((file) => readFileSync(file, 'utf8')).join('\n') + rules;
   return {
     css: trusted(css),
     cspSource: `'sha256-${createHash('sha256').update(css).digest('base64')}'`,
@@ -68,7 +68,10 @@ export const redirectTo = (reply: FastifyReply, location: string): FastifyReply 
 const withPrivacyHeaders = (reply: FastifyReply): FastifyReply =>
   reply.header('referrer-policy', 'strict-origin').header('cache-control', 'no-store');
 
-const style = createStyleSheet(new URL('frame.css', import.meta.url), new URL('parts.css', import.meta.url));
+const style = createStyleSheet([
+  new URL('frame.css', import.meta.url),
+  new URL('parts.css', import.meta.url),
+]);
 
 export type Page = {
   /** What every page shows of the client whose site it is. */

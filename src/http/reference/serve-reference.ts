@@ -8,7 +8,7 @@ import { notFound } from '../../lib/problems.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 
-const style = createStyleSheet(new URL('browser/reference.css', import.meta.url));
+const style = createStyleSheet([new URL('browser/reference.css', import.meta.url)]);
 
 /** `/docs/`: the API reference. Scalar renders it in the browser from the OpenAPI document. */
 export const serveReference = (app: FastifyInstance): void => {
