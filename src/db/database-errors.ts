@@ -8,7 +8,7 @@ import {
   userExists,
 } from '../lib/problems.ts';
 
-/** What it means to a caller when the database refuses a row. */
+/** The field errors of violated constraints. */
 export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   users_email_unique: USER_EXISTS,
   sites_domain_unique: { domain: ['There is a site of this domain already.'] },
@@ -21,16 +21,16 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
 };
 
 /**
- * SQLSTATE classes and codes of a server that is away, starting, stopping or full, or that has ended a session which held a
- * transaction open for too long (PostgreSQL, appendix A).
+ * SQLSTATE classes and codes of a server that is unreachable, starting, stopping or full, or that has ended a session whose
+ * transaction was open for too long (PostgreSQL, appendix A).
  */
-const AWAY = /^(08|57P0|53|25P0[34])/;
+const UNAVAILABLE = /^(08|57P0|53|25P0[34])/;
 /** disk_full */
 const DISK_FULL = '53100';
 /** read_only_sql_transaction: a standby, or a primary that was demoted. */
 const READ_ONLY = '25006';
-/** Gave way to another transaction: deadlock, serialization failure, lock or statement timeout. */
-const GAVE_WAY = /^(40P01|40001|55P03|57014)$/;
+/** The transaction can be retried: deadlock, serialization failure, lock or statement timeout. */
+const RETRYABLE = /^(40P01|40001|55P03|57014)$/;
 const SOCKET_FAILURES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -47,7 +47,7 @@ const LOST_CONNECTION =
 const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again shortly.';
 const TOO_SLOW = { detail: 'The database did not answer in time. Try again shortly.' };
 
-/** The problem that a failed statement is to the caller, or null when it is a bug of ours. */
+/** The problem that a failed statement causes for the caller; null for a bug. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
@@ -57,12 +57,12 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
     if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
     if (code === DISK_FULL)
       return new Problem('database-unavailable', { detail: NO_DISK_SPACE, cause: error });
-    if (AWAY.test(code) || isLostConnection(cause, code))
+    if (UNAVAILABLE.test(code) || isLostConnection(cause, code))
       return new Problem('database-unavailable', { cause: error });
     if (code === READ_ONLY)
       return new Problem('database-unavailable', { detail: READ_ONLY_DETAIL, cause: error });
     if (cause instanceof DeadlineExceeded) return new Problem('overloaded', { ...TOO_SLOW, cause: error });
-    if (GAVE_WAY.test(code)) return new Problem('overloaded', { cause: error });
+    if (RETRYABLE.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;
 };

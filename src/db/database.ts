@@ -8,7 +8,7 @@ import { IncompatibleDatabase } from './database-errors.ts';
 import { createPool } from './pool.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
 
-/** Any fixed number will do: it only has to be the same in every instance. */
+/** An arbitrary number that all instances share. */
 const MIGRATION_LOCK = 7_305_130_501;
 const LOCK_RETRY_MS = 200;
 
@@ -30,15 +30,13 @@ export type Orm = Awaited<ReturnType<typeof openDatabase>>;
  */
 export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');
-  // A lost connection shows at the next statement; without a listener it would end the process on the spot.
-  lock.on('error', () => {});
   await lock.connect();
   try {
     for (;;) {
-      // As at most starts: what is there already needs no lock to be seen, and no second pool to be done.
+      // Usually nothing is pending, which needs neither the lock nor a pool.
       if (await hasAllMigrations(lock)) return [];
       if (await tryMigrationLock(lock)) return await runMigrations(connection);
-      // Asked again and again, as a transaction that waits keeps a connection of the pooler from the one who migrates.
+      // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
       await lock.query('rollback');
       await sleep(LOCK_RETRY_MS);
     }
@@ -54,7 +52,7 @@ const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
   return rows[0]?.isHeld === true;
 };
 
-/** Building an index of a large table takes as long as it takes. */
+/** Without time limits: building the index of a large table takes long. */
 const runMigrations = async (connection: Connection): Promise<string[]> => {
   const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
   const orm = await openDatabase({ ...connection, startupOptions }, null);
@@ -84,7 +82,7 @@ const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
   return isComplete;
 };
 
-/** Whether every migration that this version knows has run, and the server accepts writes. @throws when the database is away */
+/** Whether all migrations of this version have run and the server accepts writes. @throws if the database is unavailable */
 export const isReady = async (orm: Orm): Promise<boolean> => {
   const [state] = await orm.em
     .fork()

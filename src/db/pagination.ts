@@ -1,16 +1,16 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { invalid } from '../lib/problems.ts';
 
-/** A page by its number, from 1; how many there are in all is told apart from the rows. */
+/** A page by its number, from 1. `tellCount` receives the number of all rows. */
 export type NumberedPage = { number: number; size: number; tellCount: (count: number) => void };
 
-/** The part of a list that is asked for: all of it, the first few, or a page. */
+/** The requested part of a list: all of it, the first rows, or a page. */
 export type PageRequest = { limit?: number | undefined; page?: NumberedPage | undefined };
 
-/** A part whose list goes on behind the row of this id. */
+/** A part that starts after the row with this id. */
 export type CursorPageRequest = PageRequest & { cursor?: number | undefined };
 
-/** Reads the part of a list; `key` is the column by which its rows are told apart. */
+/** Reads a part of a list. `key` is its unique column. */
 export const readPage = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
@@ -20,13 +20,13 @@ export const readPage = async <DB, TB extends keyof DB, O>(
   return pageOfRows(rows, key, part).execute();
 };
 
-/** Tells whoever asked for a page how many rows there are in all. */
+/** Reports the number of all rows, if a page is requested. */
 export const reportCount = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   { page }: PageRequest,
 ): Promise<void> => {
   if (!page) return;
-  // The types cannot follow a selection that begins anew.
+  // Kysely's types do not follow `clearSelect`.
   const { count } = await rows
     .clearSelect()
     .clearOrderBy()
@@ -37,8 +37,8 @@ export const reportCount = async <DB, TB extends keyof DB, O>(
 };
 
 /**
- * The rows of the part. Those before a page are skipped by their keys alone: PostgreSQL would work out the columns of
- * every row that it skips, which takes seconds where a column is a query of its own.
+ * The rows of the part. The page is selected by keys only: PostgreSQL would compute the columns of all skipped rows, which
+ * takes seconds if a column is a subquery.
  */
 export const pageOfRows = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
@@ -54,7 +54,7 @@ export const pageOfRows = <DB, TB extends keyof DB, O>(
   return rows.where(sql<boolean>`${sql.ref(key)} in (${keys})`);
 };
 
-/** The rows behind a cursor, where they are ordered by this key; all of them without one. */
+/** The rows after a cursor, if they are ordered by this key; all rows without a cursor. */
 export const afterCursor = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
@@ -66,11 +66,11 @@ export const afterCursor = <DB, TB extends keyof DB, O>(
 };
 
 /**
- * The row behind which a page begins.
+ * The row after which a page starts.
  * @throws Problem `invalid-input` on `cursor` when the list has no such row
  */
 export const cursorRow = async <DB, TB extends keyof DB, O>(rows: SelectQueryBuilder<DB, TB, O>) => {
   const row = await rows.executeTakeFirst();
-  if (!row) throw invalid({ cursor: ['Names nothing that is in this list.'] });
+  if (!row) throw invalid({ cursor: ['No item in this list has this cursor.'] });
   return row;
 };

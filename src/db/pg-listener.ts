@@ -4,7 +4,7 @@ import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { createClient } from './single-client.ts';
 
-/** A connection that only listens does not notice that packets no longer arrive, so it is checked. */
+/** Sends queries, because a connection that only listens does not notice a broken network. */
 const CHECK_MS = 5_000;
 const CHECK_TIMEOUT_MS = 3_000;
 const RETRY_MS = 1_000;
@@ -12,14 +12,14 @@ const CLOSE_TIMEOUT_MS = 1_000;
 
 export type Notifications = {
   close(): Promise<void>;
-  /** Whether notifications are heard at the moment. */
+  /** Whether notifications arrive at the moment. */
   isListening(): boolean;
 };
 
 type Options = {
   connection: Connection;
   channel: string;
-  /** Called at each notification, and whenever the connection stands anew: something may have been missed. */
+  /** Called at each notification and after each connect, because notifications may have been missed. */
   onHeard: () => void;
   warn: (line: string) => void;
   retryMs?: number;
@@ -27,8 +27,8 @@ type Options = {
 };
 
 /**
- * Listens on a connection of its own (PostgreSQL's LISTEN), and connects again for as long as it is not closed. Behind a pooler
- * that does not deliver notifications (PgBouncer in transaction mode) it says so once, and listens no more.
+ * Listens on a separate connection (PostgreSQL's LISTEN), and reconnects until it is closed. Behind a pooler that does not
+ * deliver notifications (PgBouncer in transaction mode), it warns once and stops.
  */
 export const listenToDatabase = (options: Options): Notifications => {
   const { connection, channel, onHeard, warn, retryMs = RETRY_MS, checkMs = CHECK_MS } = options;
@@ -40,7 +40,6 @@ export const listenToDatabase = (options: Options): Notifications => {
   const listenOnce = async (): Promise<typeof NOT_DELIVERED | undefined> => {
     const client = newClient(connection);
     const ended = new Promise<void>((resolve) => {
-      // Without a listener a lost connection would end the process on the spot.
       client.on('error', () => resolve());
       client.on('end', resolve);
       hangUp = resolve;
@@ -54,7 +53,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       // Not before: the check above sends a notification too.
       client.on('notification', onHeard);
       onHeard();
-      while (!(await isOver(ended, checkMs))) await client.query('select 1');
+      while (!(await endsWithin(checkMs, ended))) await client.query('select 1');
       return undefined;
     } finally {
       isListening = false;
@@ -67,7 +66,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       const cause: unknown = await listenOnce().catch((error: unknown) => error);
       if (closing.signal.aborted) return;
       if (cause === NOT_DELIVERED) return warn(POOLED);
-      if (!isLost) warn(`Notifications of the database are not heard for now (${wordsOf(cause)}).`);
+      if (!isLost) warn(`Notifications of the database do not arrive for now (${reasonOf(cause)}).`);
       isLost = true;
       await pause(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
     }
@@ -79,7 +78,7 @@ export const listenToDatabase = (options: Options): Notifications => {
     close: async () => {
       closing.abort();
       hangUp();
-      await within(CLOSE_TIMEOUT_MS, listening);
+      await endsWithin(CLOSE_TIMEOUT_MS, listening);
     },
   };
 };
@@ -88,17 +87,16 @@ const NOT_DELIVERED = Symbol('notifications are not delivered');
 const POOLED =
   'The connection pooler does not deliver notifications. New mail is found by polling, every 5 s.';
 
-/** Sent by another session: the listener's own would arrive by whichever session it shares at that moment. */
+/** Sends from another session: a pooler would deliver the listener's own by the session that it uses at that moment. */
 const isDelivered = async (client: pg.Client, connection: Connection, channel: string): Promise<boolean> => {
   const heard = new Promise<void>((resolve) => {
     client.once('notification', () => resolve());
   });
   const sender = newClient(connection);
-  sender.on('error', () => {});
   try {
     await sender.connect();
     await sender.query('select pg_notify($1, $2)', [channel, '']);
-    return await isOver(heard, CHECK_TIMEOUT_MS);
+    return await endsWithin(CHECK_TIMEOUT_MS, heard);
   } finally {
     await endSoon(sender);
   }
@@ -107,30 +105,19 @@ const isDelivered = async (client: pg.Client, connection: Connection, channel: s
 const newClient = (connection: Connection): pg.Client =>
   createClient(connection, 'notifications', { query_timeout: CHECK_TIMEOUT_MS });
 
-/** A server that no longer answers would keep us waiting for its farewell. */
-const endSoon = (client: pg.Client): Promise<void> =>
-  within(
+/** A server that no longer responds does not confirm the end either. */
+const endSoon = (client: pg.Client): Promise<boolean> =>
+  endsWithin(
     CLOSE_TIMEOUT_MS,
     client.end().catch(() => {}),
   );
 
-const isOver = async (work: Promise<void>, ms: number): Promise<boolean> => {
-  let isDone = false;
-  await within(
-    ms,
-    work.then(() => {
-      isDone = true;
-    }),
-  );
-  return isDone;
-};
-
-const within = async (ms: number, work: Promise<void>): Promise<void> => {
+const endsWithin = (ms: number, work: Promise<unknown>): Promise<boolean> => {
   const done = new AbortController();
-  await Promise.race([work, pause(ms, undefined, { signal: done.signal }).catch(() => {})]);
-  done.abort();
+  const timeout = pause(ms, false, { signal: done.signal }).catch(() => false);
+  return Promise.race([work.then(() => true), timeout]).finally(() => done.abort());
 };
 
-/** A host of several addresses fails at all of them, which gives an error without words. */
-const wordsOf = (cause: unknown): string =>
+/** The error of a host with several addresses has no message. */
+const reasonOf = (cause: unknown): string =>
   (cause instanceof Error && (cause.message || errorCodeOf(cause))) || 'the connection ended';

@@ -38,7 +38,7 @@ export class ServerClient extends pg.Client {
     this.#connection = connection;
     this.#find = find;
     this.#tls = tls;
-    // A lost connection fails the statement at hand, or the next; without a listener it would end the process.
+    // A lost connection fails its statements; without a listener, the event would end the process.
     this.on('error', () => {});
   }
 

@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, HostAddress } from '../config/connection.ts';
-import { firstSuccess } from '../lib/first-success.ts';
 
 /** One address of a host. */
 export type Server = HostAddress & { address: string };
@@ -17,7 +16,7 @@ const STAGGER_MS = 500;
  * was right the last time is tried first. Connections that are opened at the same time share a search.
  */
 export const createServerSearch = (connection: Connection, timeoutMs: number, probe: Probe) => {
-  const hosts = [connection, ...(connection.fallbackHosts ?? [])] as const;
+  const hosts = [connection, ...(connection.fallbackHosts ?? [])];
   let last: Server | undefined;
   let search: Promise<Server> | undefined;
 
@@ -29,10 +28,10 @@ export const createServerSearch = (connection: Connection, timeoutMs: number, pr
     return firstSuccess(servers, attempt, { staggerMs: STAGGER_MS, signal });
   };
   const run = async (): Promise<Server> => {
-    const [first, ...others] = connection.targetSession
+    const ordered = connection.targetSession
       ? hosts.toSorted((a, b) => Number(isLast(b)) - Number(isLast(a)))
       : hosts;
-    last = await firstSuccess([first ?? connection, ...others], searchHost, { staggerMs: STAGGER_MS });
+    last = await firstSuccess(ordered, searchHost, { staggerMs: STAGGER_MS });
     return last;
   };
   return (): Promise<Server> => {
@@ -43,16 +42,48 @@ export const createServerSearch = (connection: Connection, timeoutMs: number, pr
   };
 };
 
-const addressesOf = async (
-  { host, port }: HostAddress,
-  timeoutMs: number,
-): Promise<[Server, ...Server[]]> => {
+const addressesOf = async ({ host, port }: HostAddress, timeoutMs: number): Promise<Server[]> => {
   if (host.startsWith('/') || isIP(host) !== 0) return [{ host, port, address: host }];
   const timeout = sleep(timeoutMs, undefined, { ref: false }).then(() => {
     throw new Error(`no address of ${host} was found in time`);
   });
   const addresses = await Promise.race([lookup(host, { all: true }), timeout]);
-  const [first, ...others] = addresses.map(({ address }) => ({ host, port, address }));
-  if (first) return [first, ...others];
-  throw new Error(`${host} has no address`);
+  return addresses.map(({ address }) => ({ host, port, address }));
 };
+
+/**
+ * Resolves with the first success. Attempts start in the order of the items, each when the one before has failed or has taken
+ * `staggerMs`, as in Happy Eyeballs (RFC 8305). A success aborts the signal of the others.
+ * @throws AggregateError of all failures
+ */
+export const firstSuccess = async <Item, Result>(
+  items: readonly Item[],
+  attempt: (item: Item, signal: AbortSignal) => Promise<Result>,
+  { staggerMs, signal }: { staggerMs: number; signal?: AbortSignal },
+): Promise<Result> => {
+  const done = new AbortController();
+  const stopSignal = signal ? AbortSignal.any([done.signal, signal]) : done.signal;
+  let ready: Promise<unknown> = Promise.resolve();
+  const attempts = items.map((item) => {
+    const result = ready.then(async () => {
+      stopSignal.throwIfAborted();
+      const value = await attempt(item, stopSignal);
+      done.abort();
+      return value;
+    });
+    const slow = ready.then(() => sleep(staggerMs, undefined, { signal: stopSignal }));
+    ready = Promise.race([result, slow]).catch(() => {});
+    return result;
+  });
+  try {
+    return await Promise.any(attempts);
+  } catch (error) {
+    throw new AggregateError(failuresOf(error));
+  } finally {
+    done.abort();
+  }
+};
+
+/** The failures of several attempts, which may have had several attempts each. */
+const failuresOf = (error: unknown): unknown[] =>
+  error instanceof AggregateError ? error.errors.flatMap(failuresOf) : [error];

@@ -30,22 +30,23 @@ export const clientClassOf = (connection: Connection): ClientClass => {
   };
 };
 
-/** A client that is not connected yet. `purpose` completes the name that the server shows of it. */
+/** Creates a client, not yet connected. The server shows `purpose` in the name of its session. */
 export const createClient = (
   connection: Connection,
   purpose: string,
   config: pg.ClientConfig = {},
 ): pg.Client => {
   const Client = clientClassOf(connection);
-  return new Client({ ...clientConfigOf(connection, purpose), ...config });
+  const client = new Client({ ...clientConfigOf(connection, purpose), ...config });
+  // A lost connection fails its statements; without a listener, the event would end the process.
+  client.on('error', () => {});
+  return client;
 };
 
-/** A session without time limits, for work that waits for others while nobody waits for it. */
+/** A session without time limits, for background work that may wait for locks. */
 export const openUnlimitedSession = async (connection: Connection): Promise<pg.Client> => {
   const options = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
   const client = createClient(connection, 'housekeeping', { options });
-  // A lost connection fails the statement at hand, or the next; without a listener it would end the process.
-  client.on('error', () => {});
   await client.connect();
   return client;
 };
@@ -81,9 +82,8 @@ const createProbe =
   };
 
 /**
- * Decides whether to use TLS where `sslmode=prefer` leaves it open: once, since a server that no longer has TLS is not
- * a reason to send anything in clear text.
- * @throws Error of `pg` when the server refuses both
+ * Decides once whether `sslmode=prefer` uses TLS: the service must not fall back to clear text later.
+ * @throws Error of `pg` if the server refuses both
  */
 export const settleTls = async (connection: Connection): Promise<Connection> => {
   if (connection.tls?.mode !== 'prefer') return connection;
@@ -101,7 +101,6 @@ export const settleTls = async (connection: Connection): Promise<Connection> => 
 
 const logIn = async (connection: Connection): Promise<void> => {
   const client = createClient(connection, 'probe');
-  client.on('error', () => {});
   await client.connect();
   await client.end();
 };

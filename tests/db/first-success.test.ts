@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { firstSuccess } from '../../src/lib/first-success.ts';
+import { firstSuccess } from '../../src/db/servers.ts';
 
 const NEVER = 1_000_000;
 

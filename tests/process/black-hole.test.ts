@@ -78,7 +78,7 @@ hole('fails requests at their deadline and readiness probes before theirs', asyn
 
 hole('is detected by the notification listener, which reconnects', async (context) => {
   const { proxy, service, smtp } = context;
-  await until('the listener warns', () => service.output.stdout.includes('are not heard'), RECOVERY_MS);
+  await until('the listener warns', () => service.output.stdout.includes('do not arrive'), RECOVERY_MS);
   proxy.forwardPackets();
   const [, recoveryMs] = await timed(
     until('it is ready', async () => (await service.send('GET !/readyz')).status === 200, RECOVERY_MS),
