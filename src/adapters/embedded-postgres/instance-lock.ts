@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rm, symlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCodeOf } from '../../lib/errno.ts';
 import { makeTempDir } from './account.ts';
@@ -40,32 +41,26 @@ const listen = async (path: string): Promise<Server> => {
 
 type Holder = { pid: number | undefined };
 
-/** Returns no pid if the holder is too busy to answer within half a second, and undefined if it is exiting. */
-const readHolder = async (socket: Socket): Promise<Holder | undefined> => {
-  let text = '';
-  let busy = false;
-  socket.setTimeout(500, () => {
-    busy = true;
-    socket.destroy();
-  });
-  socket.on('data', (chunk) => {
-    text += String(chunk);
-  });
-  // A reset is followed by the close that is awaited here.
-  socket.on('error', () => socket.destroy());
-  await new Promise((resolve) => socket.once('close', resolve));
-  return busy || text !== '' ? { pid: Number(text) || undefined } : undefined;
-};
+const HOLDER_TIMEOUT_MS = 500;
+const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK']);
 
-/** Finds the process that listens on the lock. Unlike a pid in a file, a listener cannot outlive its process. */
+/**
+ * Finds the process that listens on the lock. Unlike a pid in a file, a listener cannot outlive its process. Returns no pid if
+ * the holder is too busy to answer, and undefined if it is exiting.
+ */
 const findHolder = async (path: string): Promise<Holder | undefined> => {
   const socket = connect(path);
+  let isBusy = false;
+  socket.setTimeout(HOLDER_TIMEOUT_MS, () => {
+    isBusy = true;
+    socket.destroy();
+  });
   try {
-    await once(socket, 'connect');
-    return await readHolder(socket);
+    const pid = await text(socket);
+    return pid === '' ? undefined : { pid: Number(pid) };
   } catch (error) {
-    if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK'].includes(errorCodeOf(error) ?? ''))
-      return undefined;
+    if (isBusy) return { pid: undefined };
+    if (GONE.has(errorCodeOf(error) ?? '')) return undefined;
     throw error;
   }
 };

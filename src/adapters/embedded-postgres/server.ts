@@ -83,10 +83,7 @@ const SHUTDOWN = [
 export const stopServer = async (server: WatchedProcess): Promise<void> => {
   for (const [signal, timeoutMs] of SHUTDOWN) {
     server.send(signal);
-    const timer = new AbortController();
-    const timeout = sleep(timeoutMs, 'timeout', { signal: timer.signal });
-    const outcome = await Promise.race([server.exited, timeout]);
-    timer.abort();
-    if (outcome !== 'timeout') return;
+    const timeout = sleep(timeoutMs, 'timeout', { ref: false });
+    if ((await Promise.race([server.exited, timeout])) !== 'timeout') return;
   }
 };

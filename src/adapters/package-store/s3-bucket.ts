@@ -6,15 +6,10 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
+import type { AppStore } from '../../config/package-store-config.ts';
 import { hasErrorCode } from './s3-errors.ts';
 
-export type S3Location = {
-  bucket: string;
-  prefix: string;
-  endpoint: string | undefined;
-  region: string;
-  pathStyle: boolean;
-};
+export type S3Location = Omit<Extract<AppStore, { kind: 's3' }>, 'kind'>;
 
 export type S3Limits = {
   connectMs: number;
