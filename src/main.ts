@@ -1,9 +1,8 @@
 import cluster from 'node:cluster';
 import { statfs } from 'node:fs/promises';
 import type { Config } from './config/config.ts';
-import { createOperatorOutput } from './lib/console-output.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
-import { createLogger, type Logger, logUnhandledRejections } from './lib/logger.ts';
+import { createLogger, createOperatorOutput, type Logger, logUnhandledRejections } from './lib/logger.ts';
 import { type DatabaseHost, openDatabaseHost } from './server/database-host.ts';
 import { resolvePort } from './server/listen.ts';
 import { runWorker } from './server/workers/worker.ts';

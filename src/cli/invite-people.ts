@@ -47,18 +47,14 @@ const checkOrInvite = (
   { clientId, as, dryRun, isRejected }: InviteOptions & { isRejected: boolean },
 ) =>
   withDatabase(config, async (orm) => {
-    const bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
-    try {
-      const parties = await findParties(orm.em.fork(), clientId, as);
-      const outcome = await inviteRows(
-        { em: orm.em.fork(), invitationDays: config.invitationDays, now: systemClock.now() },
-        rows,
-        { ...parties, dryRun: dryRun || isRejected, advance: bar.advance },
-      );
-      return { ...parties, outcome };
-    } finally {
-      bar.stop();
-    }
+    using bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
+    const parties = await findParties(orm.em.fork(), clientId, as);
+    const outcome = await inviteRows(
+      { em: orm.em.fork(), invitationDays: config.invitationDays, now: systemClock.now() },
+      rows,
+      { ...parties, dryRun: dryRun || isRejected, advance: bar.advance },
+    );
+    return { ...parties, outcome };
   });
 
 const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {

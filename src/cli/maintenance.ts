@@ -1,10 +1,13 @@
+import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
 import { tables } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
+import { createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './progress.ts';
 
 /** Applies pending migrations and returns their names. */
@@ -12,15 +15,28 @@ export const migrate = (config: Config): Promise<string[]> =>
   withDatabaseHost(config, ({ connection }) => migrateDatabase(connection));
 
 /** Runs `work` on the migrated database. */
-export const withDatabase = <T>(config: Config, work: (orm: Orm) => Promise<T>): Promise<T> =>
+export const withDatabase = <T>(
+  config: Config,
+  work: (orm: Orm) => Promise<T>,
+  queryLimitMs?: number | null,
+): Promise<T> =>
   withDatabaseHost(config, async ({ connection }) => {
     await migrateDatabase(connection);
-    const orm = await openDatabase(connection);
-    try {
-      return await work(orm);
-    } finally {
-      await orm.close(true);
-    }
+    const orm = await openDatabase(connection, queryLimitMs);
+    return work(orm).finally(() => orm.close(true));
+  });
+
+/** @returns whether the generated password was set; see `createAdmin` */
+export const createAdminAccount = (config: Config, email: string, generated: string): Promise<boolean> =>
+  withDatabase(config, async (orm) => {
+    const hasher = await createPasswordHasher(config.argon2Concurrency);
+    const password = config.adminPassword;
+    return createAdmin(orm.em.fork(), hasher, createAudit(NO_ORIGIN, systemClock), {
+      email,
+      generated,
+      now: systemClock.now(),
+      ...(password && { password }),
+    });
   });
 
 /**
@@ -29,24 +45,19 @@ export const withDatabase = <T>(config: Config, work: (orm: Orm) => Promise<T>):
  * @throws Problem `not-found` if no app has this slug
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
-  withDatabaseHost(config, async ({ connection }) => {
-    // No statement timeout: counting a large app takes long.
-    const orm = await openDatabase(connection, null);
-    try {
+  withDatabase(
+    config,
+    async (orm) => {
       const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
       const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
       if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
-      const progress = createProgress('Apps', apps.length);
-      try {
-        for (const { id } of apps) {
-          await rebuildUsage(orm.em.fork(), id, systemClock.now());
-          progress.advance();
-        }
-      } finally {
-        progress.stop();
+      using progress = createProgress('Apps', apps.length);
+      for (const { id } of apps) {
+        await rebuildUsage(orm.em.fork(), id, systemClock.now());
+        progress.advance();
       }
       return apps.length;
-    } finally {
-      await orm.close(true);
-    }
-  });
+    },
+    // No statement timeout: counting a large app takes long.
+    null,
+  );

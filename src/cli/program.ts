@@ -75,7 +75,7 @@ const addAdminCommand = (program: Command): void => {
       const email = readEmail(argument);
       const generated = randomBytes(12).toString('base64url');
 
-      const { createAdminAccount } = await import('./create-admin.ts');
+      const { createAdminAccount } = await import('./maintenance.ts');
       const isGeneratedUsed = await createAdminAccount(config, email, generated);
       process.stdout.write(`${email} is a superuser.\n`);
       if (isGeneratedUsed) process.stdout.write(`Password (shown only once): ${generated}\n`);

@@ -2,15 +2,12 @@
 export type KeyedMutex = ReturnType<typeof createKeyedMutex>;
 
 export const createKeyedMutex = () => {
-  const last = new Map<string, Promise<void>>();
+  const last = new Map<string, Promise<unknown>>();
 
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const previous = last.get(key) ?? Promise.resolve();
     const result = previous.then(work);
-    const settled = result.then(
-      () => {},
-      () => {},
-    );
+    const settled = Promise.allSettled([result]);
     last.set(key, settled);
     try {
       return await result;

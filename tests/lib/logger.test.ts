@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createOperatorOutput } from '../../src/lib/console-output.ts';
+import { createOperatorOutput } from '../../src/lib/logger.ts';
 
 const output = suite('createOperatorOutput');
 
