@@ -50,7 +50,9 @@ client('contains only modules and declarations', () => {
   assert.ok(installed.files.includes('package/dist/src/client.js'));
   assert.equal(strays, []);
   assert.equal(
-    installed.files.filter((file) => /\.js$/.test(file) && !/\/src\/(client[./]|lib\/trpc-limits\.js)/.test(file)),
+    installed.files.filter(
+      (file) => /\.js$/.test(file) && !/\/src\/(client[./]|lib\/trpc-limits\.js)/.test(file),
+    ),
     [],
   );
 });
