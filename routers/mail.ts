@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/services/mail/mail-context.ts';
+import { MAIL_KINDS, MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
@@ -13,7 +13,7 @@ const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 
 export const MailView = z.object({
   id: z.int(),
-  kind: z.enum(['invitation', 'password-setup', 'password-reset', 'password-changed']),
+  kind: z.enum(MAIL_KINDS),
   recipient: z.string(),
   /** Null for mails that do not belong to a client. */
   client: z.int().nullable(),

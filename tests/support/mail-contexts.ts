@@ -29,7 +29,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_id: null,
   link_user_id: null,
   link_created_at: null,
-  link_expires_at: null,
+  link_expires_at: NOON,
   app_labels: ['Sales', 'Churn'],
   ...changes,
 });

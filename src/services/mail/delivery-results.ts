@@ -30,25 +30,25 @@ export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invita
         else expires_at end
     from sent where invitations.id = sent.invitation_id`.execute(tables(em));
 
-/** Schedules the next attempt with exponential backoff; a mail that is three days old fails instead. */
+type Failure = { isPermanent: boolean; reason: string };
+
+/**
+ * Records a failed attempt. After a temporary failure, schedules the next one with exponential backoff; a mail that is
+ * three days old fails instead.
+ */
 export const recordFailure = (
   em: SqlEntityManager,
   claim: Claim,
-  reason: string,
+  { isPermanent, reason }: Failure,
   now: Date,
   baseMs: number,
-) =>
-  unsent(em, claim)
-    .set({
-      last_error: reason,
-      next_attempt_at: new Date(now.getTime() + backoffMs(claim.attempts, baseMs)),
-      failed_at: sql<Date | null>`case when created_at <= ${new Date(now.getTime() - MAX_AGE_MS)}::timestamptz
-        then ${now}::timestamptz end`,
-    })
-    .execute();
-
-export const recordRefusal = (em: SqlEntityManager, claim: Claim, reason: string, now: Date) =>
-  unsent(em, claim).set({ last_error: reason, failed_at: now }).execute();
+) => {
+  const tooOld = new Date(now.getTime() - MAX_AGE_MS);
+  const failedAt = sql<Date | null>`case when ${isPermanent}::boolean or created_at <= ${tooOld}::timestamptz
+    then ${now}::timestamptz end`;
+  const next = new Date(now.getTime() + backoffMs(claim.attempts, baseMs));
+  return unsent(em, claim).set({ last_error: reason, next_attempt_at: next, failed_at: failedAt }).execute();
+};
 
 /** Releases a claimed mail that was not attempted. */
 export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>

@@ -1,14 +1,20 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type RawBuilder, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
+export { MAIL_KINDS };
+
 /** Lifetime of a mail's link, from the creation of the mail. SQL over the table or alias `mail`. */
 export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
   sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
     else ${invitationDays}::int * interval '1 day' end)`;
+
+const linkExpiry = (invitationDays: number): RawBuilder<Date> =>
+  sql`coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)})`;
 
 type Terms = { now: Date; invitationDays: number };
 
@@ -35,7 +41,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
     .select(['client.name as client_name', 'client.invitation_subject'])
     .select(whyObsolete(terms).as('obsolete'));
 
-export type MailRow = Awaited<ReturnType<ReturnType<typeof mailRows>['execute']>>[number];
+export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
 /** Mails with everything that their templates need. */
 export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
@@ -43,13 +49,13 @@ export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
-    .select('link.expires_at as link_expires_at')
+    .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
     .select(
       sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
         where ia.invitation_id = mail.invitation_id order by a.created_at, a.id)`.as('app_labels'),
     );
 
-export type MailContext = Awaited<ReturnType<ReturnType<typeof mailContexts>['execute']>>[number];
+export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
 /**
  * A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no link until a worker first
@@ -65,7 +71,7 @@ const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when mail.kind = 'password-changed' then null
   when not person.is_active then 'The account has been deactivated.'
-  when coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)}) <= ${now}
+  when ${linkExpiry(invitationDays)} <= ${now}
     then 'The link has expired.'
   when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
     then 'The link has been used or replaced.'

@@ -1,7 +1,6 @@
 import type { Mail } from '../../adapters/smtp/mailer.ts';
-import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailContext } from './mail-context.ts';
 import { isMailAddress, renderHtml, renderText } from './mail-layout.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
@@ -21,12 +20,8 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
   };
 
   /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
-  const expiryOf = (mail: MailContext, at: Date): Date => {
-    if (mail.kind === 'invitation') return later(at, invitationDays * DAY_MS);
-    const lifetimeMs =
-      mail.kind === 'password-reset' ? RESET_LINK_MINUTES * MINUTE_MS : invitationDays * DAY_MS;
-    return mail.link_expires_at ?? later(mail.created_at, lifetimeMs);
-  };
+  const expiryOf = (mail: MailContext, at: Date): Date =>
+    mail.kind === 'invitation' ? new Date(at.getTime() + invitationDays * DAY_MS) : mail.link_expires_at;
 
   const senderOf = ({ default_from_email: address }: MailContext): string =>
     address !== null && isMailAddress(address) ? address : mailFrom;
@@ -56,5 +51,3 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
 /** The time distinguishes equal ids of two databases: mail programs drop messages with a known id. */
 const messageIdOf = ({ id, created_at: createdAt }: MailContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;
-
-const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms);

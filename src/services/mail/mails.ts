@@ -3,14 +3,15 @@ import { sql } from 'kysely';
 import type { Mail } from '../../adapters/smtp/mailer.ts';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
-import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import type { Audit, AuditAction, AuditEvent } from '../audit/audit.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
+import type { AuditAction } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
 import {
   hasMailStatus,
   type MailContext,
-  type MailRoute,
   type MailRow,
   type MailStatus,
   mailContexts,
@@ -18,7 +19,6 @@ import {
   showsInvitationLink,
   showsPasswordLink,
 } from './mail-context.ts';
-import type { MailWriter } from './mail-writer.ts';
 
 export type MailFilter = {
   status: MailStatus | 'all';
@@ -30,26 +30,21 @@ export type MailFilter = {
 /** A mail with its rendered text. */
 export type ReadableMail = { row: MailRow; mail: Mail };
 
-type Deps = {
-  em: SqlEntityManager;
-  clock: Clock;
-  audit: Audit;
-  invitationDays: number;
-  mailWriter: MailWriter;
-  mailRoute: MailRoute;
-};
-
 /** Queued, sent and failed mails, for administrators. */
-export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Deps) => {
+export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {
   const terms = () => ({ now: clock.now(), invitationDays });
 
-  const visibleMail = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<MailContext> => {
-    const row = await mailContexts(tx, terms(), actor)
+  const visibleMail = (tx: SqlEntityManager, actor: Actor, id: number) =>
+    mailContexts(tx, terms(), actor)
+      .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
       .where(concerns(actor, canViewAll(actor)))
-      .executeTakeFirst();
-    if (!row) throw notFound('mail');
-    return row;
+      .executeTakeFirstOrThrow(() => notFound('mail'));
+
+  const record = async (tx: SqlEntityManager, action: AuditAction, actor: Actor, row: MailRow) => {
+    const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
+    const details = { id: row.id, kind: row.kind };
+    await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
   };
 
   const showsLink = (actor: Actor, { kind, client_id: client }: MailContext): boolean => {
@@ -72,10 +67,10 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
-      if (filter.client !== undefined)
-        rows = rows.where(
-          canViewClient(actor, filter.client) ? isOfClients([filter.client]) : sql<boolean>`false`,
-        );
+      if (filter.client !== undefined) {
+        const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
+        rows = rows.where(isOfClients([filter.client])).where(isVisible);
+      }
       return readPage(rows, 'mail.id', part);
     },
 
@@ -83,7 +78,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
         const row = await visibleMail(tx, actor, id);
-        if (showsLink(actor, row)) await audit.record(tx, [await eventOf(tx, 'mail.read-link', actor, row)]);
+        if (showsLink(actor, row)) await record(tx, 'mail.read-link', actor, row);
         return { row, mail: render(actor, row) };
       }),
 
@@ -95,14 +90,16 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       em.transactional(async (tx) => {
         await lockVisible(tx, actor, id);
         const row = await visibleMail(tx, actor, id);
-        await requireOwnMail(tx, actor, id);
+        // Staff can read all mails, but only retry those of clients they administer.
+        if (!row.is_own)
+          throw roleRequired('client admin of the client that this mail concerns, or superuser');
         if (row.sent_at) throw invalid({ id: ['This mail has already been sent.'] });
         if (row.obsolete !== null) throw invalid({ id: [row.obsolete] });
 
         const now = clock.now();
         if (!isBeingSent(row, now)) {
           await makeDue(tx, id, earliestRetry(row, now, mailRoute.perMinute));
-          await audit.record(tx, [await eventOf(tx, 'mail.retry', actor, row)]);
+          await record(tx, 'mail.retry', actor, row);
         }
         const after = await visibleMail(tx, actor, id);
         return { row: after, mail: render(actor, after) };
@@ -115,9 +112,6 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
-const canViewClient = (actor: Actor, clientId: number): boolean =>
-  canViewAll(actor) || actor.adminOf.includes(clientId);
-
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
 const lockVisible = (tx: SqlEntityManager, actor: Actor, id: number) =>
@@ -128,17 +122,6 @@ const lockVisible = (tx: SqlEntityManager, actor: Actor, id: number) =>
     .where(concerns(actor, canViewAll(actor)))
     .forUpdate()
     .execute();
-
-/** @throws Problem `forbidden` for staff, who can read all mails but only retry those of clients they administer */
-const requireOwnMail = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<void> => {
-  const own = await tables(tx)
-    .selectFrom('outbox_mails as mail')
-    .select('mail.id')
-    .where('mail.id', '=', id)
-    .where(concerns(actor, actor.isSuperuser))
-    .executeTakeFirst();
-  if (!own) throw roleRequired('client admin of the client that this mail concerns, or superuser');
-};
 
 /** A claimed mail whose delivery has no result yet. */
 const isBeingSent = (row: MailRow, now: Date): boolean =>
@@ -156,19 +139,3 @@ const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void
     .execute();
   await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
 };
-
-const eventOf = async (
-  tx: SqlEntityManager,
-  action: AuditAction,
-  actor: Actor,
-  row: MailRow,
-): Promise<AuditEvent> => ({
-  action,
-  actor,
-  target: row.recipient,
-  clients: row.client_id === null ? await clientsOf(tx, row) : [row.client_id],
-  details: { id: row.id, kind: row.kind },
-});
-
-const clientsOf = async (tx: SqlEntityManager, { user_id: user }: MailRow): Promise<number[]> =>
-  user === null ? [] : clientIdsOf(tx, user);

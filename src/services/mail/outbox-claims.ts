@@ -45,27 +45,18 @@ export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise
   return rows.map(({ id }) => id);
 };
 
-/** When the next mail is due, regardless of the rate limit; null if none is queued. */
-export const nextDue = async (em: SqlEntityManager): Promise<Date | null> => {
+/** When the next mail can be sent, by its schedule and the rate limit; null if none is queued. */
+export const nextDue = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
+  const queued = sql`outbox_mails where sent_at is null and failed_at is null`;
   // Each half of the index is ordered by time.
   const { rows } = await sql<{ due: Date | null }>`
-    select least(
-      (select min(next_attempt_at) from outbox_mails
-        where sent_at is null and failed_at is null and (kind = 'invitation') is false),
-      (select min(next_attempt_at) from outbox_mails
-        where sent_at is null and failed_at is null and (kind = 'invitation') is true)) as due`.execute(
+    select case when due is not null then greatest(due, (
+      select case when ${perMinute}::int between 1 and count(*) then min(last_attempt_at) + interval '1 minute' end
+      from outbox_mails where last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz)) end as due
+    from (select least(
+      (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is false),
+      (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)) as due) next`.execute(
     tables(em),
   );
   return rows[0]?.due ?? null;
-};
-
-/** When the rate limit allows the next mail; null if it allows one now. */
-export const nextSlot = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
-  if (perMinute === 0) return null;
-  const { count, oldest } = await tables(em)
-    .selectFrom('outbox_mails')
-    .select([sql<number>`count(*)`.as('count'), sql<Date | null>`min(last_attempt_at)`.as('oldest')])
-    .where('last_attempt_at', '>', new Date(now.getTime() - MINUTE_MS))
-    .executeTakeFirstOrThrow();
-  return oldest && count >= perMinute ? new Date(oldest.getTime() + MINUTE_MS) : null;
 };

@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/smtp/mailer.ts';
 import { tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { failObsolete, recordFailure, recordRefusal, recordSent, release } from './delivery-results.ts';
+import { deleteInBatches } from '../pruning.ts';
+import { failObsolete, recordFailure, recordSent, release } from './delivery-results.ts';
 import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
-import { claimDue, nextDue, nextSlot } from './outbox-claims.ts';
+import { claimDue, nextDue } from './outbox-claims.ts';
 import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
@@ -77,8 +78,10 @@ export const createOutbox = (deps: Deps) => {
     recordDelivery: async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
       const [fork, now] = [em.fork(), clock.now()];
       if (delivery.outcome === 'taken') await recordSent(fork, mail, now, invitationDays);
-      else if (delivery.outcome === 'refused') await recordRefusal(fork, mail, delivery.reason, now);
-      else await recordFailure(fork, mail, delivery.reason, now, backoffMs);
+      else {
+        const failure = { isPermanent: delivery.outcome === 'refused', reason: delivery.reason };
+        await recordFailure(fork, mail, failure, now, backoffMs);
+      }
     },
 
     release: async (mails: readonly ClaimedMail[]): Promise<void> => {
@@ -93,11 +96,9 @@ export const createOutbox = (deps: Deps) => {
 
     /** Milliseconds until a mail can be sent; null if none is queued. */
     msUntilDue: async (): Promise<number | null> => {
-      const due = await nextDue(em.fork());
-      if (due === null) return null;
       const now = clock.now();
-      const room = await nextSlot(em.fork(), now, perMinute);
-      return Math.max(due.getTime(), room?.getTime() ?? 0) - now.getTime();
+      const due = await nextDue(em.fork(), now, perMinute);
+      return due && due.getTime() - now.getTime();
     },
   };
 };
@@ -106,24 +107,12 @@ const undeliverableReason = ({ obsolete, recipient }: MailContext): string | nul
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
 
 const RETENTION_DAYS = 30;
-/** Rows per statement: small enough not to hold locks for long. */
-const PRUNE_BATCH = 1_000;
 
 /** Deletes mails that were sent or failed 30 days ago, and expired links. */
 const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
   const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
-  await repeatWhileFull(() =>
-    sql`
-      delete from outbox_mails where id in (
-        select id from outbox_mails where coalesce(sent_at, failed_at) < ${before}::timestamptz
-        order by id limit ${PRUNE_BATCH} for update skip locked)`.execute(tables(em)),
-  );
-  await repeatWhileFull(() =>
-    sql`
-      delete from password_links where id in (
-        select id from password_links where expires_at <= ${now}::timestamptz
-        order by id limit ${PRUNE_BATCH} for update skip locked)`.execute(tables(em)),
-  );
+  await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);
+  await deleteInBatches(em, 'password_links', sql`expires_at <= ${now}::timestamptz`);
 };
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
@@ -139,8 +128,4 @@ const failAllObsolete = async (
     .$narrowType<{ reason: string }>()
     .execute();
   await failObsolete(em, rows, terms.now);
-};
-
-const repeatWhileFull = async (prune: () => Promise<{ numAffectedRows?: bigint }>): Promise<void> => {
-  while ((await prune()).numAffectedRows === BigInt(PRUNE_BATCH));
 };
