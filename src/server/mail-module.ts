@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Mailer } from '../adapters/smtp/mailer.ts';
+import type { Mailer } from '../adapters/smtp/smtp-mailer.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { listenToDatabase } from '../db/pg-listener.ts';

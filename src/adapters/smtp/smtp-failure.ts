@@ -1,6 +1,5 @@
 import type { NodemailerError } from 'nodemailer';
-import type { Delivery } from './mailer.ts';
-import type { SmtpServer } from './smtp-mailer.ts';
+import type { Delivery, SmtpServer } from './smtp-mailer.ts';
 
 /** The size of the column. */
 const MAX_REASON_LENGTH = 500;

@@ -1,6 +1,23 @@
 import { createTransport } from 'nodemailer';
-import type { Delivery, Mail, Mailer } from './mailer.ts';
 import { deliveryOfFailure } from './smtp-failure.ts';
+
+/** A rendered mail. Header values must be single lines. */
+export type Mail = {
+  /** Without angle brackets. The same for every attempt, so that mail programs recognize duplicates. */
+  messageId: string;
+  date: Date;
+  /** `name` is one line of text, `address` one valid address. */
+  from: { name: string; address: string };
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+};
+
+/** `refused` is permanent, `failed` temporary. `reason`: at most 500 characters, without secrets and links. */
+export type Delivery = { outcome: 'taken' } | { outcome: 'failed' | 'refused'; reason: string };
+
+export type Mailer = ReturnType<typeof createSmtpMailer>;
 
 /** In milliseconds. `mail` limits a whole attempt: a slow server could extend it indefinitely. */
 export type SmtpTimeouts = { connection: number; greeting: number; socket: number; mail: number };
@@ -14,7 +31,7 @@ const MAX_REQUEUES = 2;
 type Options = { url: string; connections: number; timeoutsMs?: Partial<SmtpTimeouts> };
 
 /** Sends mails over a pool of connections to the mail server. Does not log. */
-export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mailer => {
+export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options) => {
   const server = readSmtpUrl(url);
   const limits = { ...TIMEOUTS_MS, ...timeoutsMs };
   const transport = createTransport({
@@ -35,6 +52,7 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mai
   });
 
   return {
+    /** Sends a mail to the mail server. Never rejects. */
     send: async (mail: Mail): Promise<Delivery> => {
       try {
         await transport.sendMail({ ...messageOf(mail), signal: AbortSignal.timeout(limits.mail) });
@@ -44,7 +62,8 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options): Mai
       }
     },
 
-    close: () => transport.close({ force: true }),
+    /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
+    close: (): void => transport.close({ force: true }),
   };
 };
 

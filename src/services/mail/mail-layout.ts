@@ -8,9 +8,9 @@ export type MailContent = {
   /** Paragraphs before the link. Line breaks are preserved. */
   opening: string[];
   /** Between opening and link. */
-  list: { heading: string; items: string[] } | null;
-  /** Label of the link; null for a mail without a link. */
-  action: string | null;
+  list?: { heading: string; items: string[] } | undefined;
+  /** Label of the link, if the mail has one. */
+  action?: string;
   /** null if the reader may not see it. */
   link: string | null;
   closing: string[];
@@ -22,7 +22,7 @@ export const renderText = ({ opening, list, action, link, closing }: MailContent
   [
     ...opening,
     ...(list ? [[list.heading, ...list.items.map((item) => `- ${item}`)].join('\n')] : []),
-    ...(action === null ? [] : [`${action}:\n${link ?? NO_LINK}`]),
+    ...(action === undefined ? [] : [`${action}:\n${link ?? NO_LINK}`]),
     ...closing,
   ]
     .join('\n\n')
@@ -47,7 +47,7 @@ export const renderHtml = (letter: MailContent): string => {
     body: html`<div role="article" style="${COLUMN}">
 ${opening.map(paragraph)}
 ${list && bulletList(list)}
-${action !== null && (link === null ? paragraph(`${action}: ${NO_LINK}`) : linkButton(action, link))}
+${action !== undefined && (link === null ? paragraph(`${action}: ${NO_LINK}`) : linkButton(action, link))}
 ${closing.map(paragraph)}
 </div>`,
   }).toString();

@@ -36,7 +36,7 @@ const invitation = (mail: MailContext, until: Date): Content => {
       `You have been invited to ${senderNameOf(mail)}.`,
       ...body.split(/\n{2,}/).filter((paragraph) => paragraph !== ''),
     ],
-    list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : null,
+    list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : undefined,
     action: 'Accept the invitation',
     closing: [
       `This invitation expires on ${dayOf(until)}.`,
@@ -51,7 +51,6 @@ const passwordSetup = (mail: MailContext, until: Date): Content => ({
     greeting(mail),
     `An account was created for you at ${senderNameOf(mail)} with the email address ${mail.recipient}. Set a password to log in.`,
   ],
-  list: null,
   action: 'Set your password',
   closing: [
     `You can use this link once. It expires on ${dayOf(until)}.`,
@@ -65,7 +64,6 @@ const passwordReset = (mail: MailContext, until: Date): Content => ({
     greeting(mail),
     `We received a request to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
   ],
-  list: null,
   action: 'Choose a new password',
   closing: [
     `You can use this link once, within ${RESET_LINK_MINUTES} minutes. It expires on ${dayOf(until)}, ${timeOf(until)} (UTC).`,
@@ -83,8 +81,6 @@ const passwordChanged = (mail: MailContext): Content => {
       greeting(mail),
       `The password of ${mail.recipient} at ${senderNameOf(mail)} was changed on ${at}${address && ` by a request from ${address}`}.`,
     ],
-    list: null,
-    action: null,
     closing: [
       'If this was you, you do not need to do anything.',
       'If this was not you, someone else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Also change the password of your mailbox and inform your administrator.',

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Delivery, Mailer } from '../../adapters/smtp/mailer.ts';
+import type { Delivery, Mailer } from '../../adapters/smtp/smtp-mailer.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -34,26 +34,16 @@ type Deps = {
   stopMs?: number;
 };
 
-/** Sends queued mails. Every instance runs one worker; they share the queue through the database. */
-export const createMailWorker = (deps: Deps) => {
-  const { outbox, mailer, listen, clock, logger } = deps;
-  const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
-  const alarm = createWakeableSleep();
-  const sending = new Set<Promise<void>>();
-  let isStopping = false;
-  let isDatabaseUnavailable = false;
-  let running: Promise<void> | undefined;
-  let notifications: Notifications | undefined;
+type Delivering = Required<Pick<Deps, 'outbox' | 'clock' | 'logger' | 'retryMs'>> & {
+  stopping: AbortSignal;
+  onDatabaseError: (error: unknown) => void;
+};
 
-  const warnOnce = (error: unknown): void => {
-    if (!isDatabaseUnavailable)
-      logger.warn({ err: error }, 'the mail worker cannot reach the database; retrying');
-    isDatabaseUnavailable = true;
-  };
-
-  const attempt = async (mail: ClaimedMail, by: Mailer): Promise<Delivery> => {
+/** Sends one mail and records the result. */
+const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseError }: Delivering) => {
+  const attempt = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     try {
-      return await by.send(outbox.write(mail));
+      return await mailer.send(outbox.write(mail));
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
       return { outcome: 'failed', reason: 'The mail could not be rendered.' };
@@ -61,25 +51,44 @@ export const createMailWorker = (deps: Deps) => {
   };
 
   /** Retries while the database is unavailable, until the lease ends: a lost result would send the mail again. */
-  const recordDelivery = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
+  const record = async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
     for (;;) {
       try {
         return await outbox.recordDelivery(mail, delivery);
       } catch (error) {
-        warnOnce(error);
-        if (isStopping || clock.now() >= mail.next_attempt_at) return;
+        onDatabaseError(error);
+        if (stopping.aborted || clock.now() >= mail.next_attempt_at) return;
         await pause(retryMs, undefined, { ref: false });
       }
     }
   };
 
-  const deliver = async (mail: ClaimedMail, by: Mailer): Promise<void> => {
-    const delivery = await attempt(mail, by);
+  return async (mail: ClaimedMail, mailer: Mailer): Promise<void> => {
+    const delivery = await attempt(mail, mailer);
     const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
     else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);
-    await recordDelivery(mail, delivery);
+    await record(mail, delivery);
   };
+};
+
+/** Sends queued mails. Every instance runs one worker; they share the queue through the database. */
+export const createMailWorker = (deps: Deps) => {
+  const { outbox, mailer, listen, clock, logger } = deps;
+  const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
+  const alarm = createWakeableSleep();
+  const sending = new Set<Promise<void>>();
+  const stopping = new AbortController();
+  let isDatabaseUnavailable = false;
+  let running: Promise<void> | undefined;
+  let notifications: Notifications | undefined;
+
+  const onDatabaseError = (err: unknown): void => {
+    if (!isDatabaseUnavailable) logger.warn({ err }, 'the mail worker cannot reach the database; retrying');
+    isDatabaseUnavailable = true;
+  };
+  const { signal } = stopping;
+  const deliver = createDelivery({ outbox, clock, logger, retryMs, stopping: signal, onDatabaseError });
 
   /** Starts to send due mails, up to the free connections. Returns how many mails it found. */
   const startDue = async (): Promise<number> => {
@@ -87,7 +96,7 @@ export const createMailWorker = (deps: Deps) => {
     const room = MAILS_IN_FLIGHT - sending.size;
     if (room === 0) return 0;
     const { mails, found } = await outbox.claim(room);
-    if (isStopping) {
+    if (signal.aborted) {
       await outbox.release(mails);
       return 0;
     }
@@ -108,14 +117,14 @@ export const createMailWorker = (deps: Deps) => {
   };
 
   const run = async (): Promise<void> => {
-    while (!isStopping) {
+    while (!signal.aborted) {
       alarm.reset();
       try {
         const found = await startDue();
         isDatabaseUnavailable = false;
         if (found === 0 || sending.size === MAILS_IN_FLIGHT) await alarm.sleep(await pauseMs());
       } catch (error) {
-        warnOnce(error);
+        onDatabaseError(error);
         await alarm.sleep(retryMs);
       }
     }
@@ -136,14 +145,11 @@ export const createMailWorker = (deps: Deps) => {
 
     /** Claims no more mails and gives running deliveries 8 s to finish. */
     stop: async (): Promise<void> => {
-      isStopping = true;
+      stopping.abort();
       alarm.wake();
-      const abortDeadline = new AbortController();
       const closeTimer = setTimeout(() => mailer?.close(), stopMs);
       const finished = Promise.all([notifications?.close(), running]).then(() => Promise.all(sending));
-      const deadline = pause(stopMs + RECORD_MS, undefined, { signal: abortDeadline.signal }).catch(() => {});
-      await Promise.race([finished, deadline]);
-      abortDeadline.abort();
+      await Promise.race([finished, pause(stopMs + RECORD_MS, undefined, { ref: false })]);
       clearTimeout(closeTimer);
       mailer?.close();
     },

@@ -1,4 +1,4 @@
-import type { Mail } from '../../adapters/smtp/mailer.ts';
+import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import type { MailContext } from './mail-context.ts';

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Mail } from '../../adapters/smtp/mailer.ts';
+import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';

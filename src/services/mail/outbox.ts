@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Delivery, Mail } from '../../adapters/smtp/mailer.ts';
+import type { Delivery, Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Mailer } from '../../../src/adapters/smtp/mailer.ts';
+import type { Mailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { html } from '../../../src/lib/html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-layout.ts';
