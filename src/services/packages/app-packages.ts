@@ -116,8 +116,6 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
   new Problem('not-found', {
     detail:
       wanted === undefined
-        ? `There is no version of ${slug} to roll back to: none but the present one was loaded since Steward keeps ` +
-          'manifests. An older one can be fetched and loaded.'
-        : `Version ${wanted} of ${slug} cannot be rolled back to: it was not loaded since Steward keeps manifests. ` +
-          'Fetch and load it instead.',
+        ? `No other version of ${slug} was loaded before. Fetch and load the version that you want.`
+        : `Version ${wanted} of ${slug} was never loaded. Fetch and load it instead.`,
   });
