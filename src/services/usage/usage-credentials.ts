@@ -88,11 +88,9 @@ const contextIn = (place: Context, key: string): Context => {
 /** The documented spelling of a key that looks like it, so that a second `request.META` cannot bypass the first. */
 const spellingOf = (key: string, path: string): string | null => {
   const documented = DOCUMENTED[path];
-  return documented === undefined || key === documented || !isRead(key, documented) ? null : documented;
+  if (documented === undefined || key === documented) return null;
+  return readableName(key).trim().toLowerCase() === documented.toLowerCase() ? documented : null;
 };
-
-const isRead = (key: string, documented: string): boolean =>
-  readableName(key).trim().toLowerCase() === documented.toLowerCase();
 
 /** The name in a header line. Errors must not contain the value. */
 const nameOf = (line: string): string => line.split(':', 1)[0] ?? '';

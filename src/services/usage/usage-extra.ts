@@ -21,6 +21,8 @@ const META_KEYS = new Set([
 /** In these, the values of secret parameters are masked: a platform cannot control which links users follow. */
 const ADDRESS_KEYS = new Set(['HTTP_REFERER', 'QUERY_STRING']);
 
+const NOT_A_SCALAR = 'Must be a text, a number, true, false or null.';
+
 type Extra = Record<string, unknown>;
 
 /** `extra` as the log stores it: JSON text, and the stack of its totals. */
@@ -55,25 +57,20 @@ const findRequestFaults = (request: unknown): FieldErrors => {
   if (!isJsonObject(request)) return requireObject(request, 'extra.request');
   const { META: meta } = request;
   if (!isJsonObject(meta)) return requireObject(meta, 'extra.request.META');
-  const faults: FieldErrors = {};
-  let count = 0;
+  const faults: [string, string[]][] = [];
+  const add = (key: string, reason: string) => faults.push([pathOf('extra.request.META', key), [reason]]);
   for (const key in meta) {
-    const reason = META_KEYS.has(key)
-      ? findValueFault(meta[key])
-      : isCredentialName(key, true) && NO_CREDENTIALS;
-    if (!reason) continue;
-    faults[pathOf('extra.request.META', key)] = [reason];
-    count += 1;
-    if (count === MAX_FAULTS) break;
+    const value = meta[key];
+    const isDocumented = META_KEYS.has(key);
+    if (!isDocumented && isCredentialName(key, true)) add(key, NO_CREDENTIALS);
+    if (isDocumented && typeof value === 'object' && value !== null) add(key, NOT_A_SCALAR);
+    if (faults.length === MAX_FAULTS) break;
   }
-  return faults;
+  return Object.fromEntries(faults);
 };
 
 const requireObject = (value: unknown, path: string): FieldErrors =>
   value === undefined || value === null ? {} : { [path]: ['Must be an object.'] };
-
-const findValueFault = (value: unknown): string | null =>
-  typeof value === 'object' && value !== null ? 'Must be a text, a number, true, false or null.' : null;
 
 /** The same object if nothing changes. */
 const withCleanRequest = (extra: Extra): Extra => {

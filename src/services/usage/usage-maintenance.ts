@@ -17,9 +17,6 @@ const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('usage reten
 /** The comment of a table from before it is detached until it is dropped. Only tables with this comment are dropped. */
 const MARK = 'A month of usage that Steward is dropping.';
 
-/** Totals by user are kept for the longest window. */
-const MIN_USER_DAYS = LONGEST_WINDOW_DAYS;
-
 type Partition = { name: string; parent: string; month: string | null; isDetaching: boolean };
 
 /** Partitions that are being detached come first: a table can have only one. */
@@ -42,22 +39,12 @@ type Deps = { em: SqlEntityManager; openSession: OpenSession; now: Date; retenti
 
 /** Creates the next months of the log, drops expired ones, and moves windows to the current day. */
 export const maintainUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
-  await em.transactional((tx) =>
-    ensureMonths(
-      tx,
-      MONTHS_AHEAD.map((months) => monthOf(now, months)),
-    ),
-  );
-  const stale = await tables(em)
-    .selectFrom('usage_windows')
-    .select('app_id')
-    .where('day', '<', dayOf(now))
-    .execute();
-  await refreshStaleWindows(
-    em,
-    stale.map(({ app_id }) => app_id),
-    now,
-  );
+  const months = MONTHS_AHEAD.map((ahead) => monthOf(now, ahead));
+  await ensureMonths(em, months);
+  const windows = tables(em).selectFrom('usage_windows').select('app_id');
+  const stale = await windows.where('day', '<', dayOf(now)).execute();
+  const staleIds = stale.map(({ app_id }) => app_id);
+  await refreshStaleWindows(em, staleIds, now);
   await dropOldMonths(openSession, now, retentionDays);
 };
 
@@ -77,26 +64,19 @@ export const dropOldMonths = async (
     await lock.query('set local idle_in_transaction_session_timeout = 0');
     const { rows } = await lock.query<{ held: boolean }>(TRY_LOCK);
     if (!rows[0]?.held) return [];
-    return await dropWith(openSession, oldest(now, retentionDays));
+    const client = await openSession();
+    return await dropAll(client, oldest(now, retentionDays)).finally(() => client.end());
   } finally {
     await lock.end();
   }
 };
 
-const dropWith = async (openSession: OpenSession, kept: Record<string, string>): Promise<string[]> => {
-  const client = await openSession();
-  return dropAll(client, kept).finally(() => client.end());
-};
-
-/** By table, the first day of the oldest month to keep. */
+/** By table, the first day of the oldest month to keep. Totals by user are kept for the longest window. */
 const oldest = (now: Date, retentionDays: number): Record<string, string> => {
-  const first = (days: number) =>
-    monthOf(new Date(now.getTime() - days * DAY_MS))
-      .toISOString()
-      .slice(0, 10);
+  const firstDay = (days: number) => dayOf(monthOf(new Date(now.getTime() - days * DAY_MS)));
   return {
-    usage_entries: first(retentionDays),
-    usage_days: first(Math.max(retentionDays, MIN_USER_DAYS)),
+    usage_entries: firstDay(retentionDays),
+    usage_days: firstDay(Math.max(retentionDays, LONGEST_WINDOW_DAYS)),
   };
 };
 

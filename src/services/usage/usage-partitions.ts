@@ -42,18 +42,16 @@ type Missing = { table: string; month: string };
  * Creates the missing partitions for these times. Attaching a table does not wait for readers and writers;
  * `create table … partition of` would lock the whole log.
  */
-export const ensureMonths = async (tx: SqlEntityManager, times: readonly Date[]): Promise<void> => {
+export const ensureMonths = async (em: SqlEntityManager, times: readonly Date[]): Promise<void> => {
   const months = monthsOf(times);
-  if ((await missingPartitions(tx, months)).length === 0) return;
-
-  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
-  // Another transaction may have created them in between.
-  for (const { table, month } of await missingPartitions(tx, months))
-    await addPartition(tx, table, new Date(month));
+  if ((await missingPartitions(em, months)).length === 0) return;
+  await em.transactional(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
+    // Another transaction may have created them in between.
+    for (const { table, month } of await missingPartitions(tx, months))
+      await addPartition(tx, table, new Date(month));
+  });
 };
-
-export const hasMissingMonths = async (em: SqlEntityManager, times: readonly Date[]): Promise<boolean> =>
-  (await missingPartitions(em, monthsOf(times))).length > 0;
 
 /** Reads the catalog: `to_regclass` may use a cache of the connection. */
 const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {

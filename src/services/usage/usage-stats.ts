@@ -11,18 +11,18 @@ import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** One UTC day; `day` is `YYYY-MM-DD`. */
-export type UsageDayCount = { day: string; actions: number; users: number };
-export type TopUser = { email: string; full_name: string; actions: number; days: number };
-export type TopStack = { stack: string; label: string; actions: number };
+type UsageDayCount = { day: string; actions: number; users: number };
+type TopUser = { email: string; full_name: string; actions: number; days: number };
+type TopStack = { stack: string; label: string; actions: number };
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
-/** Usage for people who would rather look: from the rollups, never from the log. */
+/** Usage for charts and rankings. Reads the rollups, never the log. */
 export const createUsageStats = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
   /**
-   * The days up to today, the oldest first, each of them there: of an app, of a user in the apps that the actor
-   * oversees, or of a user in an app.
-   * @throws Problem `not-found`, `forbidden`, `invalid-input` without either
+   * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
+   * an app.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` without app and user
    */
   series: async (
     actor: Actor,
@@ -31,7 +31,7 @@ export const createUsageStats = ({ em, clock }: { em: SqlEntityManager; clock: C
     { page }: PageRequest,
   ): Promise<UsageDayCount[]> => {
     if (appId === undefined && email === undefined) {
-      throw invalid({ app_id: ['Name an app, or a user by email, or both.'] });
+      throw invalid({ app_id: ['Set app_id, email or both.'] });
     }
     if (appId !== undefined) await requireViewableApp(em, actor, appId);
     if (email !== undefined) await readUser(em, actor, email);
@@ -49,15 +49,10 @@ export const createUsageStats = ({ em, clock }: { em: SqlEntityManager; clock: C
   },
 
   /**
-   * Who used an app the most, with the names that the actor may see, and which of its stacks were.
+   * The most active users of an app, with the names that the actor may see, and its most used stacks.
    * @throws Problem `not-found`, `forbidden`
    */
-  top: async (
-    actor: Actor,
-    appId: string,
-    windowDays: number,
-    limit: number,
-  ): Promise<{ users: TopUser[]; stacks: TopStack[] }> => {
+  top: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
     await requireViewableApp(em, actor, appId);
     const inWindow = sql`app_id = ${appId} and day <= ${dayOf(clock.now())}::date
       and day > ${dayOf(clock.now())}::date - ${windowDays}::int`;

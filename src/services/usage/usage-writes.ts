@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
-import { ensureMonths, hasMissingMonths } from './usage-partitions.ts';
+import { ensureMonths } from './usage-partitions.ts';
 import { insertWithRollups } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
 
@@ -50,8 +50,7 @@ export const writeUsagePipelined = async (
   ...[appId, entries, now]: [appId: string, entries: readonly UsageEntryInput[], now: Date]
 ): Promise<number> => {
   if (entries.length === 0) return 0;
-  const times = timesOf(entries);
-  if (await hasMissingMonths(em, times)) await em.transactional((tx) => ensureMonths(tx, times));
+  await ensureMonths(em, timesOf(entries));
   const db = tables(em);
   const write = insertWithRollups(appId, insertEntries(appId, entries)).compile(db);
   const refresh = refreshWindow(appId, now).map((statement) => statement.compile(db));
