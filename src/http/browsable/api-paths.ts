@@ -26,8 +26,11 @@ export const isReadable = (path: ApiPath | undefined): boolean =>
 export const fillPath = (url: string, params: Readonly<Record<string, string>>): string =>
   url.replaceAll(/:(\w+)/g, (_match, key: string) => {
     const value = Object.hasOwn(params, key) ? params[key] : undefined;
-    return value === undefined ? `{${key}}` : encodeURIComponent(value).replaceAll('%40', '@');
+    return value === undefined ? `{${key}}` : encodeSegment(value);
   });
+
+/** `@` stays readable. */
+const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 const USER_KEYS = new Set(['email', 'user', 'actor', 'fetched_by', 'loaded_by']);
 const APP_KEYS = new Set(['apps', 'initial_apps', 'app_id']);
@@ -41,33 +44,24 @@ export const createLinkResolver = (url: string, requestUrl: string): LinkResolve
   const isInvitation = url.includes('/invitations/');
   const itemRoute = findItemRoute(url);
 
-  const resolveNumber = (key: string, value: number, isTopLevel: boolean): string | null => {
-    if (CLIENT_KEYS.has(key)) return resourcePath('/jb/clients/:id/', String(value));
-    return key === 'id' && isTopLevel && itemRoute !== null ? fillParameter(itemRoute, String(value)) : null;
-  };
-
-  const resolveString = (key: string, value: string, isTopLevel: boolean): string | null => {
-    if (value === '') return null;
-    if (key === 'next_cursor') return nextPagePath(requestUrl, value);
+  const routeOf = (key: string, value: string | number, isTopLevel: boolean): string | null => {
+    if (typeof value === 'number' && CLIENT_KEYS.has(key)) return `${API}/jb/clients/:id/`;
+    if (key === 'id' && isTopLevel) return itemRoute;
+    if (typeof value === 'number') return null;
     // The address of an invitation need not belong to a user.
     if (isInvitation && isTopLevel && key === 'email') return null;
-    if (USER_KEYS.has(key)) return value.includes('@') ? resourcePath('/jb/users/:email/', value) : null;
-    if (APP_KEYS.has(key)) return resourcePath('/jb/apps/:app_id/', value);
-    if (key === 'hash' && url.includes('/hashr/'))
-      return resourcePath('/hashr/saved_global_filters/:hash/', value);
-    return key === 'id' && isTopLevel && itemRoute !== null ? fillParameter(itemRoute, value) : null;
+    if (USER_KEYS.has(key)) return value.includes('@') ? `${API}/jb/users/:email/` : null;
+    if (APP_KEYS.has(key)) return `${API}/jb/apps/:app_id/`;
+    return key === 'hash' && url.includes('/hashr/') ? `${API}/hashr/saved_global_filters/:hash/` : null;
   };
 
   return (keys, value) => {
     const key = keys.at(-1);
     if (key === undefined || keys.some((each) => FREE_FORM_KEYS.has(each))) return null;
-    const isTopLevel = keys.length === 1;
-    const link =
-      typeof value === 'number'
-        ? resolveNumber(key, value, isTopLevel)
-        : typeof value === 'string'
-          ? resolveString(key, value, isTopLevel)
-          : null;
+    if ((typeof value !== 'number' && typeof value !== 'string') || value === '') return null;
+    if (key === 'next_cursor' && typeof value === 'string') return nextPagePath(requestUrl, value);
+    const route = routeOf(key, value, keys.length === 1);
+    const link = route?.replace(/:\w+/, () => encodeSegment(String(value))) ?? null;
     return link === requestUrl ? null : link;
   };
 };
@@ -79,13 +73,6 @@ const findItemRoute = (url: string): string | null => {
   const candidates = [`${API}/jb/${plural}/:id/`, `${API}/jb/${plural}/:app_id/`];
   return candidates.find((candidate) => isReadable(findApiPath(candidate))) ?? null;
 };
-
-/** The path of a resource whose route has one parameter. `@` stays readable. */
-const resourcePath = (route: string, value: string): string =>
-  API + fillParameter(route, value).replaceAll('%40', '@');
-
-const fillParameter = (route: string, value: string): string =>
-  route.replace(/:\w+/, () => encodeURIComponent(value));
 
 const nextPagePath = (requestUrl: string, cursor: string): string => {
   const [path = '', query = ''] = requestUrl.split('?');
