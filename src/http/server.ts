@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
@@ -15,7 +20,7 @@ import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware
 import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
 import type { RequestQueues } from './middleware/request-queues.ts';
 import { addRequestState } from './middleware/request-state.ts';
-import { failurePage, notFoundPage, prefersPage } from './pages/error-pages.ts';
+import { failurePage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
 import { limitBodyMemory } from './rest/body.ts';
@@ -84,16 +89,12 @@ export const createServer = async (options: ServerDeps) => {
     },
   });
   addAllHttpMethods(app);
-  app.setErrorHandler((error, request, reply) =>
+  const sendFailure = (request: FastifyRequest, reply: FastifyReply, error: unknown) =>
     prefersPage(request)
       ? failurePage(request, reply, error, deps)
-      : sendProblemResponse(request, reply, error),
-  );
-  app.setNotFoundHandler((request, reply) =>
-    prefersPage(request)
-      ? notFoundPage(request, reply, deps)
-      : sendProblemResponse(request, reply, notFound('path')),
-  );
+      : sendProblemResponse(request, reply, error);
+  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
+  app.setNotFoundHandler((request, reply) => sendFailure(request, reply, notFound('path')));
   addRequestState(app, deps.requestDeadlineMs);
   setCommonHeaders(app, securityHeaders);
   await app.register(cookie);

@@ -14,21 +14,7 @@ const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
 export const prefersPage = (request: FastifyRequest): boolean =>
   !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 
-/** Sends the client's own 404 page. */
-export const notFoundPage = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
-  const branding = await loadBranding(request, deps);
-  const title = branding.subtitle_404 || 'We could not find that page';
-  const content = html`
-<p class="code">404</p>
-<h1>${title}</h1>
-<div class="card">
-${(await messageHtml(branding.message_404)) ?? html`<p>The link may be incomplete, or the page may have moved.</p>`}
-<p><a class="button" href="/">Go to the home page</a></p>
-</div>`;
-  return sendPage(reply, { brand: branding, title, content, problem: new Problem('not-found') });
-};
-
-/** Sends the page for an error that a page did not handle. */
+/** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */
 export const failurePage = async (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -36,13 +22,10 @@ export const failurePage = async (
   deps: ContextDeps,
 ) => {
   const problem = pageProblem(error);
-  if (problem.status === 404) return notFoundPage(request, reply, deps);
   const isServerError = problem.status >= 500;
   if (isServerError) request.log.error({ err: problem }, problem.code);
-  const branding = await loadBranding(request, deps);
-  const { title, message } = isServerError
-    ? await serverErrorText(problem, branding)
-    : clientErrorText(problem);
+  const brand = await loadBranding(request, deps);
+  const { title, message } = await errorText(problem, brand);
   const content = html`
 <p class="code">${problem.status}</p>
 <h1>${title}</h1>
@@ -51,7 +34,7 @@ ${message}
 ${isServerError && html`<p class="aside">If you contact support, include this request ID: <code>${request.id}</code></p>`}
 <p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
-  return sendPage(reply, { brand: branding, title, content, problem });
+  return sendPage(reply, { brand, title, content, problem });
 };
 
 /** Errors that Fastify itself raises for a form carry a status code but are no problems. */
@@ -66,18 +49,27 @@ const CLIENT_ERRORS: Partial<Record<ProblemCode, string>> = {
   'rate-limited': 'Too many requests. Wait a minute, then try again.',
 };
 
-const clientErrorText = ({ code }: Problem) => ({
-  title: 'Request failed',
-  message: html`<p>${CLIENT_ERRORS[code] ?? 'The request could not be read. Go back and try again.'}</p>`,
-});
-
-const serverErrorText = async (problem: Problem, branding: typeof DEFAULT_BRANDING) => ({
-  title: branding.subtitle_500 || 'Something went wrong on our side',
-  message:
-    problem.status === 503
-      ? html`<p>The service is temporarily unavailable. Please try again in a moment.</p>`
-      : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
-});
+const errorText = async ({ code, status }: Problem, branding: typeof DEFAULT_BRANDING) => {
+  if (status === 404)
+    return {
+      title: branding.subtitle_404 || 'We could not find that page',
+      message:
+        (await messageHtml(branding.message_404)) ??
+        html`<p>The link may be incomplete, or the page may have moved.</p>`,
+    };
+  if (status < 500)
+    return {
+      title: 'Request failed',
+      message: html`<p>${CLIENT_ERRORS[code] ?? 'The request could not be read. Go back and try again.'}</p>`,
+    };
+  return {
+    title: branding.subtitle_500 || 'Something went wrong on our side',
+    message:
+      status === 503
+        ? html`<p>The service is temporarily unavailable. Please try again in a moment.</p>`
+        : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
+  };
+};
 
 /** For errors while the database, and therefore the client's own branding, is unavailable. */
 const DEFAULT_BRANDING = {

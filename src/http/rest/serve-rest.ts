@@ -11,10 +11,9 @@ import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { toCsv } from './csv.ts';
 import { type Endpoint, restEndpoints } from './endpoints.ts';
 import { readInput } from './input.ts';
-import { sendListStream } from './list-responses.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
-import { attachmentOf, locationOf, pageUrls, setPageHeaders } from './response-headers.ts';
+import { attachmentOf, locationOf, pageUrls, sendListStream, setPageHeaders } from './responses.ts';
 
 /** Paths on which a POST needs a CSRF token even with an API token. */
 const CSRF_PATHS = '/api/v1/hashr/';
