@@ -62,7 +62,7 @@ const factories = {
   usageRecording: createUsageRecording,
   savedFilters: createSavedFilters,
   appPackages: createAppPackages,
-  environment: ({ em, environment: defaults }: Unit) => createEnvironment({ em, defaults }),
+  environment: createEnvironment,
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
 import { lockPending } from '../invitations/pending-invitation.ts';
 import type { Unit } from '../unit.ts';
@@ -14,44 +15,23 @@ type Key = Record<string, unknown>;
  * resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key update`
  * lets other transactions add usage or members, which only reference the row.
  */
-export const createResourceLocks = ({ em, clock }: Unit) => ({
-  'users.get': async (actor: Actor, { email }: Key): Promise<void> => {
-    await lockVisibleUser(em, actor, String(email));
-  },
-  'clients.get': async (actor: Actor, { id }: Key): Promise<void> => {
-    await tables(em)
-      .selectFrom('clients')
-      .select('id')
-      .where('id', '=', Number(id))
-      .where(clientVisibleTo(actor, sql`id`))
-      .forNoKeyUpdate()
-      .execute();
-  },
-  'sites.get': async (_actor: Actor, { id }: Key): Promise<void> => {
-    await tables(em).selectFrom('sites').select('id').where('id', '=', Number(id)).forNoKeyUpdate().execute();
-  },
-  'apps.get': async (actor: Actor, { app_id: id }: Key): Promise<void> => {
-    await tables(em)
-      .selectFrom('apps')
-      .select('id')
-      .where('id', '=', String(id))
-      .where(appVisibleTo(actor))
-      .forNoKeyUpdate()
-      .execute();
-  },
-  'invitations.pending': async (actor: Actor, { email, client }: Key): Promise<void> => {
-    const filter = { email: String(email), client: client === undefined ? undefined : Number(client) };
-    await lockPending(em, actor, { ...filter, now: clock.now() });
-  },
-  'savedFilters.get': async (actor: Actor, { hash }: Key): Promise<void> => {
-    await tables(em)
-      .selectFrom('saved_filters')
-      .select('id')
-      .where('user_id', '=', actor.id)
-      .where('hash', '=', String(hash))
-      .forNoKeyUpdate()
-      .execute();
-  },
-});
+export const createResourceLocks = ({ em, clock }: Unit) => {
+  const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>
+    sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(tables(em));
+  return {
+    'users.get': (actor: Actor, { email }: Key) => lockVisibleUser(em, actor, String(email)),
+    'clients.get': (actor: Actor, { id }: Key) =>
+      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
+    'sites.get': (_actor: Actor, { id }: Key) => lock('sites', sql`id = ${Number(id)}`),
+    'apps.get': (actor: Actor, { app_id: id }: Key) =>
+      lock('apps', sql`id = ${String(id)} and ${appVisibleTo(actor)}`),
+    'invitations.pending': (actor: Actor, { email, client }: Key) => {
+      const filter = { email: String(email), client: client === undefined ? undefined : Number(client) };
+      return lockPending(em, actor, { ...filter, now: clock.now() });
+    },
+    'savedFilters.get': (actor: Actor, { hash }: Key) =>
+      lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`),
+  };
+};
 
 export type ResourceLocks = ReturnType<typeof createResourceLocks>;

@@ -2,7 +2,6 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { tables } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -12,14 +11,7 @@ import type { Unit } from '../unit.ts';
 type Deps = Pick<Unit, 'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'audit' | 'origin'>;
 
 /** A user whose password was verified. */
-export type VerifiedUser = {
-  id: number;
-  email: string;
-  clientIds: number[];
-  /** Changes with the password: before acting on the verification, check that it is unchanged. */
-  lastPasswordSet: Date;
-  isExpired: boolean;
-};
+export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'>;
 
 export type PasswordVerification = ReturnType<typeof createPasswordVerification>;
 
@@ -28,10 +20,10 @@ export const createPasswordVerification = (deps: Deps) => {
   const address = origin.address ?? '';
 
   /** Does the same work and fails with the same error for every cause. */
-  const fail = async (email: string, user: CredentialsRow | undefined): Promise<never> => {
+  const fail = async (email: string, user: Account | undefined): Promise<never> => {
     // The username as typed is not recorded: some users type their password into the wrong field.
     const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
-    await audit.record(em, [{ ...event, clients: user?.client_ids ?? [] }]);
+    await audit.record(em, [{ ...event, clients: user?.clientIds ?? [] }]);
     await throttle.recordFailure(email, address);
     throw new Problem('invalid-credentials');
   };
@@ -51,24 +43,23 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       await throttle.check(email, address);
-      const [user, kinds] = await Promise.all([findCredentials(em, email), passwordHashKinds(em)]);
+      const [user, kinds] = await Promise.all([findAccount(em, email, clock.now()), passwordHashKinds(em)]);
       // Inactive users are treated like unknown ones: any password fails, after the same work.
-      const hash = user?.is_active ? user.password_hash : null;
+      const hash = user?.isActive ? user.passwordHash : null;
       const confirm = () => throttle.recordSuccess(email, address);
       const isVerified = await loginConcurrency.run(email, networkOf(address), () =>
         hasher.verify(hash, password, { kinds, confirm }),
       );
       if (!isVerified || !user) return fail(email, user);
 
-      if (user.password_hash && hasher.isOutdated(user.password_hash)) {
-        await upgradeHash(user.id, user.password_hash, password);
-      }
-      return toVerifiedUser(user, clock.now());
+      const { passwordHash, isActive: _, ...verified } = user;
+      if (passwordHash && hasher.isOutdated(passwordHash)) await upgradeHash(user.id, passwordHash, password);
+      return verified;
     },
 
     /** Fails a verification that a concurrent deactivation or password change has made invalid. */
     failAfterVerification: async ({ email }: VerifiedUser): Promise<never> =>
-      fail(email, await findCredentials(em, email)),
+      fail(email, await findAccount(em, email, clock.now())),
   };
 };
 
@@ -85,35 +76,26 @@ const orNullIfOverloaded = (error: unknown): null => {
   throw error;
 };
 
-const toVerifiedUser = (user: CredentialsRow, now: Date): VerifiedUser => ({
-  id: user.id,
-  email: user.email,
-  clientIds: user.client_ids,
-  lastPasswordSet: user.last_password_set,
-  isExpired:
-    user.expiration_days !== null &&
-    now.getTime() - user.last_password_set.getTime() > user.expiration_days * DAY_MS,
-});
-
 /** Usernames may be any text; PostgreSQL rejects NUL and invalid UTF-16. */
-const findCredentials = async (em: SqlEntityManager, email: string) =>
+const findAccount = async (em: SqlEntityManager, email: string, now: Date) =>
   email.includes('\0') || !email.isWellFormed()
     ? undefined
     : tables(em)
         .selectFrom('users')
-        .select(['id', 'email', 'is_active', 'password_hash', 'last_password_set'])
+        .select(['id', 'email', 'is_active as isActive', 'password_hash as passwordHash'])
+        .select('last_password_set as lastPasswordSet')
         .select([
           sql<number[]>`array(select client_id from memberships m where m.user_id = users.id)`.as(
-            'client_ids',
+            'clientIds',
           ),
-          sql<number | null>`(select min(c.password_expiration_days) from memberships m
-            join clients c on c.id = m.client_id and c.password_expiration_days > 0
-            where m.user_id = users.id)`.as('expiration_days'),
+          sql<boolean>`exists (select from memberships m join clients c on c.id = m.client_id
+            where m.user_id = users.id and c.password_expiration_days > 0 and last_password_set
+              < ${now}::timestamptz - c.password_expiration_days * interval '24 hours')`.as('isExpired'),
         ])
         .where('email', '=', email)
         .executeTakeFirst();
 
-type CredentialsRow = NonNullable<Awaited<ReturnType<typeof findCredentials>>>;
+type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 /** Replaces only the hash that was verified: a concurrent password change wins. */
 const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>

@@ -47,10 +47,7 @@ const visibleSites = (em: SqlEntityManager, actor: Actor) =>
     .orderBy('sites.id');
 
 /** Texts of the pages for visitors who are not logged in. */
-export const createBranding = ({ em }: Unit) => ({
-  /** @throws Problem `not-found` if there are no clients */
-  get: (host: string) => findClientByHost(em, host),
-});
+export const createBranding = ({ em }: Unit) => ({ get: (host: string) => findClientByHost(em, host) });
 
 /**
  * Finds the client of the site with this host, or else of the site with the lowest id.
@@ -73,7 +70,7 @@ const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '
 
 export type Environment = { environment: string; upload_bucket_name: string };
 
-export const createEnvironment = ({ em, defaults }: { em: SqlEntityManager; defaults: Environment }) => ({
+export const createEnvironment = ({ em, environment: defaults }: Unit) => ({
   /** Admins of a client with its own bucket get that bucket. */
   read: async (actor: Actor): Promise<Environment> => {
     const own = await tables(em)

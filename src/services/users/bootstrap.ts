@@ -83,18 +83,15 @@ export const createAdmin = async (
   audit: Audit,
   { email, password, generated, now }: AdminInput,
 ): Promise<boolean> => {
-  const hashes = {
-    given: password && (await hasher.hash(password)),
-    generated: await hasher.hash(generated),
-  };
+  const hash = await hasher.hash(password || generated);
   return em.transactional(async (tx) => {
     const existing = await tables(tx)
       .selectFrom('users')
       .select('password_hash')
       .where('email', '=', email)
       .executeTakeFirst();
-    const usesGenerated = !hashes.given && !existing?.password_hash;
-    await promoteToSuperuser(tx, email, hashes.given || (usesGenerated ? hashes.generated : null), now);
+    const usesGenerated = !password && !existing?.password_hash;
+    await promoteToSuperuser(tx, email, password || usesGenerated ? hash : null, now);
     await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: email }]);
     return usesGenerated;
   });
