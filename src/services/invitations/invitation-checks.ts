@@ -30,22 +30,21 @@ export const checkInvitations = async (
   actor: Actor,
   elements: readonly InvitationElement[],
 ): Promise<CheckedInvitation[]> => {
-  const items = elements.flatMap(({ value }) => (value ? { ...value, client: clientOf(actor, value) } : []));
-  const clients = await manageableClients(em, actor, items);
-  const manageable = items.filter(({ client }) => client !== undefined && clients.has(client));
-  const known = {
-    clients,
-    apps: await namedApps(em, clients, manageable),
-    members: await activeMembers(em, clients, manageable),
-    firstOf: new Map<string, number>(),
-  };
+  const named = elements.map(({ value, faults }) => ({
+    value: value && { ...value, client: value.client ?? soleAdminClient(actor) },
+    faults,
+  }));
+  const known = await readKnown(
+    em,
+    actor,
+    named.flatMap(({ value }) => value ?? []),
+  );
   const fields: FieldErrors = {};
   const checked: CheckedInvitation[] = [];
 
-  for (const [index, { value, faults }] of elements.entries()) {
-    const client = value ? clientOf(actor, value) : undefined;
-    const all = value ? { ...faults, ...faultsOf(value, client, index, known) } : faults;
-    if (value && client !== undefined) checked.push({ ...value, client });
+  for (const [index, { value, faults }] of named.entries()) {
+    const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
+    if (value?.client !== undefined) checked.push({ ...value, client: value.client });
     for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
     if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
   }
@@ -53,81 +52,61 @@ export const checkInvitations = async (
   return checked;
 };
 
-const clientOf = (actor: Actor, { client }: InvitationInput): number | undefined =>
-  client ?? soleAdminClient(actor);
-
-type Known = {
-  /** App id → client id. */
-  apps: Map<string, number>;
-  clients: Set<number>;
-  members: Set<string>;
-  /** Email → index of the first element that invites it. */
-  firstOf: Map<string, number>;
-};
+type Known = Awaited<ReturnType<typeof readKnown>>;
 
 const faultsOf = (
-  item: InvitationInput,
-  client: number | undefined,
+  { client, email, initial_apps }: InvitationInput,
   index: number,
   { apps, clients, members, firstOf }: Known,
 ): FieldErrors => {
-  const firstIndex = firstOf.get(item.email);
-  if (firstIndex === undefined) firstOf.set(item.email, index);
+  const firstIndex = firstOf.get(email);
+  if (firstIndex === undefined) firstOf.set(email, index);
   if (client === undefined) return { client: ['`client` is required.'] };
   if (!clients.has(client)) return { client: [`You cannot invite to client ${client}.`] };
 
   const faults: FieldErrors = {};
   if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} already invites this address.`];
-  if (members.has(`${client} ${item.email}`)) {
+  if (members.has(`${client} ${email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
-  const foreign = item.initial_apps.filter((id) => apps.get(id) !== client);
+  const foreign = initial_apps.filter((id) => !apps.has(`${client} ${id}`));
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
   return faults;
 };
 
-/** The requested apps that belong to these clients. */
-const namedApps = async (
-  em: SqlEntityManager,
-  clients: ReadonlySet<number>,
-  items: readonly InvitationInput[],
-): Promise<Map<string, number>> => {
-  const ids = [...new Set(items.flatMap((item) => item.initial_apps))];
-  const rows = await tables(em)
-    .selectFrom('apps')
-    .select(['id', 'client_id'])
-    .where(sql<boolean>`id = any(${ids}::varchar[])`)
-    .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
-    .execute();
-  return new Map(rows.map((row) => [row.id, row.client_id]));
-};
-
-const manageableClients = async (em: SqlEntityManager, actor: Actor, items: readonly InvitationInput[]) => {
-  const ids = [...new Set(items.flatMap((item) => item.client ?? []))];
-  const rows = await tables(em)
+/** The named clients that the actor manages; of these, the named apps and active members as `{client id} {id or email}`. */
+const readKnown = async (em: SqlEntityManager, actor: Actor, items: readonly InvitationInput[]) => {
+  const db = tables(em);
+  const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
+  const managed = await db
     .selectFrom('clients')
     .select('id')
-    .where(sql<boolean>`id = any(${ids}::int[])`)
+    .where(sql<boolean>`id = any(${named}::int[])`)
     .where(clientManagedBy(actor, sql`id`))
     .execute();
-  return new Set(rows.map((row) => row.id));
-};
+  const clients = new Set(managed.map(({ id }) => id));
+  const visible = items.filter(({ client }) => client !== undefined && clients.has(client));
+  const isManaged = sql<boolean>`client_id = any(${[...clients]}::int[])`;
 
-/** Active users as `{client id} {email}`. */
-const activeMembers = async (
-  em: SqlEntityManager,
-  clients: ReadonlySet<number>,
-  items: readonly InvitationInput[],
-): Promise<Set<string>> => {
-  const rows = await tables(em)
+  const apps = await db
+    .selectFrom('apps')
+    .select(['client_id', 'id as key'])
+    .where(sql<boolean>`id = any(${[...new Set(visible.flatMap((item) => item.initial_apps))]}::varchar[])`)
+    .where(isManaged)
+    .execute();
+  const members = await db
     .selectFrom('users')
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
-    .select(['client_id', 'email'])
+    .select(['client_id', 'email as key'])
     .where('is_active', '=', true)
-    .where(sql<boolean>`client_id = any(${[...clients]}::int[])`)
-    .where(sql<boolean>`email = any(${items.map((item) => item.email)}::varchar[])`)
+    .where(isManaged)
+    .where(sql<boolean>`email = any(${visible.map((item) => item.email)}::varchar[])`)
     .execute();
-  return new Set(rows.map((row) => `${row.client_id} ${row.email}`));
+  /** Email → index of the first element that invites it. */
+  const firstOf = new Map<string, number>();
+  return { clients, apps: new Set(apps.map(inClient)), members: new Set(members.map(inClient)), firstOf };
 };
+
+const inClient = ({ client_id, key }: { client_id: number; key: string }): string => `${client_id} ${key}`;
