@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config/config.ts';
-import { type FieldMapping, USER_FIELDS } from '../integrations/django/fields.ts';
+import type { FieldMapping } from '../integrations/django/fields.ts';
+import { USER_FIELDS } from '../integrations/django/user.ts';
 import { readId } from './invite.ts';
 
 const HELP = `

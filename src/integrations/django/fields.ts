@@ -1,5 +1,6 @@
 import { invalid } from '../../lib/problems.ts';
 import type { ModelSurvey } from './survey.ts';
+import { USER_FIELDS, type UserField } from './user.ts';
 
 /** A message for the operator about one record, or about the file (position null). */
 export type Remark = {
@@ -19,29 +20,6 @@ export const remarkOnFile = (outcome: Remark['outcome'], field: string, message:
   field,
   message,
 });
-
-/** The fields of a Steward user that an import can set. A field of the dump with the same name is imported into it. */
-export const USER_FIELDS = [
-  'email',
-  'password',
-  'first_name',
-  'last_name',
-  'extra',
-  'handle',
-  'profile_color',
-  'profile_avatar',
-  'is_active',
-  'is_demo_user',
-  'is_staff',
-  'is_superuser',
-  'last_login',
-  'date_joined',
-  'last_activated',
-  'last_deactivated',
-  'last_password_set',
-] as const;
-
-export type UserField = (typeof USER_FIELDS)[number];
 
 /** A field of the user model (null), or of a model whose field `user` references it. */
 export type Source = { model: string | null; field: string };

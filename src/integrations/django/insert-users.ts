@@ -50,7 +50,7 @@ const insert = (
       insert into users (email, handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,
         is_active, is_demo_user, is_staff, is_superuser, last_login, date_joined, last_activated, last_deactivated,
         last_password_set)
-      select email, placed.handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,
+      select email, placed.handle, extra::json, profile_color, profile_avatar, password_hash, first_name, last_name,
         is_active, is_demo_user, is_staff, is_superuser, last_login, coalesce(date_joined, ${now}::timestamptz),
         last_activated, last_deactivated, coalesce(last_password_set, ${now}::timestamptz)
       from dumped_users

@@ -61,41 +61,33 @@ const remarksOn = async (tx: SqlEntityManager, chunk: DumpRecord[], reading: Rea
   const { sources, profiles } = reading;
   const keys = chunk.map(userKeyOf);
   const values = await profiles.valuesOf(keys.filter((key) => key !== null));
-  const read = chunk.map((record, index) => readDjangoUser(record, sources, values.get(keys[index] ?? '')));
-  const checked = read.map((record) => checkHash(record, reading));
+  const read = chunk
+    .map((record, index) => readDjangoUser(record, sources, values.get(keys[index] ?? '')))
+    .map((record) => checkHash(record, reading));
 
-  const users = checked.flatMap(({ record: { position, pk, user } }) =>
-    user ? [{ position, pk, user }] : [],
-  );
+  const users = read.flatMap(({ position, pk, user }) => (user ? [{ position, pk, user }] : []));
   const repetitions = await stage(tx, users);
   const repeated = repetitions.map(({ position, pk, user: { email }, field, firstPosition }) => ({
     ...{ position, pk, email, outcome: 'faulty' as const, field },
     message: `Record ${firstPosition} has the same ${field === 'email' ? 'address' : 'handle'}.`,
   }));
-  const own = checked.flatMap(({ record: { position, pk, email, faults }, notes }) => [
-    ...(faults ?? []).map((fault) => ({ position, pk, email, outcome: 'faulty' as const, ...fault })),
-    ...notes,
-  ]);
-  return [...own, ...repeated].sort((one, other) => Number(one.position) - Number(other.position));
+  const own = read.flatMap(({ position, pk, email, remarks }) =>
+    remarks.map((remark) => ({ position, pk, email, ...remark })),
+  );
+  return [...own, ...repeated].sort((one, other) => one.position - other.position);
 };
 
 /** An unsupported hash is an error, unless the operator wants to import such users without a password. */
-const checkHash = (
-  record: DjangoRecord,
-  { reasonAgainstHash, resetsUnsupported }: Reading,
-): { record: DjangoRecord; notes: Remark[] } => {
-  const { position, pk, email, user } = record;
+const checkHash = (record: DjangoRecord, { reasonAgainstHash, resetsUnsupported }: Reading): DjangoRecord => {
+  const { user } = record;
   const reason = user?.password ? reasonAgainstHash(user.password) : null;
-  if (!user || reason === null) return { record, notes: [] };
-  if (!resetsUnsupported) {
-    return {
-      record: { position, pk, email, user: null, faults: [{ field: 'password', message: reason }] },
-      notes: [],
-    };
-  }
-  const message = `${reason} Imported without a password.`;
-  return {
-    record: { position, pk, email, user: { ...user, password: null }, faults: null },
-    notes: [{ position, pk, email, outcome: 'imported', field: 'password', message }],
-  };
+  if (!user || reason === null) return record;
+  const remark = (outcome: Remark['outcome'], message: string) => ({ outcome, field: 'password', message });
+  return resetsUnsupported
+    ? {
+        ...record,
+        user: { ...user, password: null },
+        remarks: [remark('imported', `${reason} Imported without a password.`)],
+      }
+    : { ...record, user: null, remarks: [remark('faulty', reason)] };
 };

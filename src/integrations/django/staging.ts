@@ -22,7 +22,7 @@ export const openStaging = (tx: SqlEntityManager) =>
       pk text not null,
       email varchar(254) not null unique,
       handle varchar(64) null unique,
-      extra json not null,
+      extra text not null,
       profile_color varchar(6) not null,
       profile_avatar varchar(2048) null,
       password_hash varchar(512) null,
@@ -57,30 +57,15 @@ export const stage = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise
 };
 
 const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<number>> => {
-  const users = dumped.map(({ user }) => user);
-  const column = <K extends keyof DjangoUser>(name: K) => users.map((user) => user[name]);
+  const records = dumped.map(({ position, pk, user }) => ({
+    ...{ ...user, position, pk, password_hash: user.password },
+    // As text: PostgreSQL parses nested JSON more strictly than a value of type json.
+    extra: JSON.stringify(user.extra),
+    profile_color: user.profile_color ?? profileColorOf(user.email),
+  }));
   const { rows } = await sql<{ position: number }>`
     insert into dumped_users
-    select * from unnest(
-      ${dumped.map(({ position }) => position)}::int[],
-      ${dumped.map(({ pk }) => pk)}::text[],
-      ${column('email')}::varchar[],
-      ${column('handle')}::varchar[],
-      ${users.map(({ extra }) => JSON.stringify(extra))}::json[],
-      ${users.map((user) => user.profile_color ?? profileColorOf(user.email))}::varchar[],
-      ${column('profile_avatar')}::varchar[],
-      ${column('password')}::varchar[],
-      ${column('first_name')}::varchar[],
-      ${column('last_name')}::varchar[],
-      ${column('is_active')}::boolean[],
-      ${column('is_demo_user')}::boolean[],
-      ${column('is_staff')}::boolean[],
-      ${column('is_superuser')}::boolean[],
-      ${column('last_login')}::timestamptz[],
-      ${column('date_joined')}::timestamptz[],
-      ${column('last_activated')}::timestamptz[],
-      ${column('last_deactivated')}::timestamptz[],
-      ${column('last_password_set')}::timestamptz[])
+    select * from json_populate_recordset(null::dumped_users, ${JSON.stringify(records)}::json)
     on conflict do nothing
     returning position`.execute(tables(tx));
   return new Set(rows.map(({ position }) => position));
@@ -88,18 +73,13 @@ const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<n
 
 /** Positions of staged users by `email ADDRESS` and `handle HANDLE`. */
 const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<string, number>> => {
-  const handles = users.flatMap(({ handle }) => (handle === null ? [] : [handle]));
-  const { rows } = await sql<{ email: string; handle: string | null; position: number }>`
-    select email, handle, position from dumped_users
-    where email = any(${users.map(({ email }) => email)}::varchar[]) or handle = any(${handles}::varchar[])`.execute(
-    tables(tx),
-  );
-  return new Map(
-    rows.flatMap(({ email, handle, position }) => [
-      [`email ${email}`, position] as const,
-      ...(handle === null ? [] : [[`handle ${handle}`, position] as const]),
-    ]),
-  );
+  const { rows } = await sql<{ key: string; position: number }>`
+    select 'email ' || email as key, position from dumped_users
+    where email = any(${users.map(({ email }) => email)}::varchar[])
+    union all
+    select 'handle ' || handle, position from dumped_users
+    where handle = any(${users.map(({ handle }) => handle)}::varchar[])`.execute(tables(tx));
+  return new Map(rows.map(({ key, position }) => [key, position]));
 };
 
 type TakenHandle = { position: number; pk: string; email: string; handle: string };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Email, MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import type { DumpRecord } from './dump.ts';
-import type { Sources } from './fields.ts';
+import type { Remark, Sources } from './fields.ts';
 import type { ProfileValues } from './profiles.ts';
 
 const MAX_NAME_LENGTH = 150;
@@ -88,18 +88,24 @@ const UserFields = z.object({
   last_password_set: Instant,
 });
 
+/** The fields that an import can set. A field of the dump with the same name is imported into it. */
+export const USER_FIELDS = UserFields.keyof().options;
+
+export type UserField = (typeof USER_FIELDS)[number];
+
 /** The imported fields of a Django user. Times are ISO 8601 in UTC. */
 export type DjangoUser = z.output<typeof UserFields>;
 
-type Fault = { field: string; message: string };
-
-/** A record of the user model: a user, or the errors in it. */
+/** A record of the user model. */
 export type DjangoRecord = {
   position: number;
   /** As in the dump, even if invalid: identifies the record in reports. */
   pk: string;
   email: string;
-} & ({ user: DjangoUser; faults: null } | { user: null; faults: Fault[] });
+  /** Null if the record has errors. */
+  user: DjangoUser | null;
+  remarks: Pick<Remark, 'outcome' | 'field' | 'message'>[];
+};
 
 /** Whether a record has this model, or no valid model. */
 export const isOfModel = ({ value }: DumpRecord, model: string): boolean => {
@@ -122,29 +128,25 @@ export const readDjangoUser = (
   sources: Sources,
   profiles: ProfileValues = new Map(),
 ): DjangoRecord => {
-  const faulty = (faults: Fault[]): DjangoRecord => ({ position, pk, email, user: null, faults });
   const { model, pk: key, fields } = isObject(value) ? value : {};
-  const pk = printable(key);
-  if (typeof model !== 'string') {
-    return {
-      position,
-      pk,
-      email: '',
-      user: null,
-      faults: [{ field: 'model', message: 'Must name a model.' }],
-    };
-  }
-  const input = isObject(fields) ? inputOf(fields, sources, profiles) : {};
-  const email = printable(input.email) || printable(input.username);
-  if (!isObject(fields)) return faulty([{ field: 'fields', message: 'Must be an object.' }]);
+  const isValid = typeof model === 'string' && isObject(fields);
+  const input = isValid ? inputOf(fields, sources, profiles) : {};
+  const record = { position, pk: printable(key), email: printable(input.email) || printable(input.username) };
+  const refuse = (faults: { field: string; message: string }[]): DjangoRecord => ({
+    ...record,
+    user: null,
+    remarks: faults.map((fault) => ({ outcome: 'faulty', ...fault })),
+  });
+  if (typeof model !== 'string') return refuse([{ field: 'model', message: 'Must name a model.' }]);
+  if (!isValid) return refuse([{ field: 'fields', message: 'Must be an object.' }]);
 
   const { data, error } = UserFields.safeParse({ ...input, email: addressIn(input) });
   const faults = [
     ...(error?.issues ?? []).map(({ path, message }) => ({ field: path.join('.'), message })),
     ...(needsKey(sources) && keyOf(key) === null ? [NO_KEY] : []),
   ];
-  if (data && faults.length === 0) return { position, pk, email: data.email, user: data, faults: null };
-  return faulty(faults);
+  if (!data || faults.length > 0) return refuse(faults);
+  return { ...record, email: data.email, user: data, remarks: [] };
 };
 
 /** Collects the values of a user's fields. `username` is also read, in case it contains the address, unless `email` is mapped. */
