@@ -1,2 +1,5 @@
-/** Escapes the text of a Markdown table cell. */
-export const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+export const markdownTable = (head: string[], rows: string[][]): string =>
+  [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+
+const line = (cells: string[]): string =>
+  `| ${cells.map((text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;

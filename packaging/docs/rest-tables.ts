@@ -1,7 +1,7 @@
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { ROLES } from '../../src/lib/problems.ts';
-import { cell } from './markdown.ts';
+import { markdownTable } from './markdown.ts';
 
 type BodySchema = {
   $ref?: string;
@@ -23,41 +23,34 @@ type Document = {
 
 const PAGING = ['page', 'page_size', 'cursor', 'limit'];
 const API_PREFIX = '/api/v1';
-const HEAD = ['| Request | Input | Role | tRPC | Does |', '|---|---|---|---|---|'];
+const HEAD = ['Request', 'Input', 'Role', 'tRPC', 'Does'];
 
 /** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions. */
 export const restTables = (): string => {
   const document: Document = JSON.parse(JSON.stringify(openApiDocument('')));
-  const rows = (isExtension: boolean): string[] =>
-    restEndpoints()
-      .filter(({ rest }) => (rest.extension ?? false) === isExtension)
-      .map((endpoint) => rowOf(endpoint, document));
-  return [
-    '### Paths of the replaced service',
-    '',
-    ...HEAD,
-    ...rows(false),
-    '',
-    '### Paths added by Steward',
-    '',
-    ...HEAD,
-    ...rows(true),
-  ].join('\n');
+  const table = (isExtension: boolean): string => {
+    const endpoints = restEndpoints().filter(({ rest }) => (rest.extension ?? false) === isExtension);
+    return markdownTable(
+      HEAD,
+      endpoints.map((endpoint) => rowOf(endpoint, document)),
+    );
+  };
+  const own = `### Paths of the replaced service\n\n${table(false)}`;
+  return `${own}\n\n### Paths added by Steward\n\n${table(true)}`;
 };
 
-const rowOf = (endpoint: Endpoint, document: Document): string => {
+const rowOf = (endpoint: Endpoint, document: Document): string[] => {
   const { method, url, procedure } = endpoint;
   const path = url.replaceAll(/:(\w+)/g, '{$1}');
   const operation = document.paths[path]?.[method.toLowerCase()];
   if (!operation) throw new Error(`${method} ${path} is not in the OpenAPI document.`);
-  const columns = [
+  return [
     `\`${method} ${path.slice(API_PREFIX.length)}\``,
     inputOf(operation, document),
     callersOf(endpoint),
     `\`${procedure}\``,
     operation.summary,
   ];
-  return `| ${columns.map(cell).join(' | ')} |`;
 };
 
 const callersOf = ({ isPublic, role }: Endpoint): string => {

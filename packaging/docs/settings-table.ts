@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Settings } from '../../src/config/config.ts';
-import { cell } from './markdown.ts';
+import { markdownTable } from './markdown.ts';
 
 type ValueSchema = {
   type?: string;
@@ -12,24 +12,18 @@ type ValueSchema = {
 };
 
 /** The settings of docs/settings.md, one table row each. */
-export const settingsTable = (): string =>
-  ['| Variable | Type | Default | Meaning |', '|---|---|---|---|', ...rows()].join('\n');
+export const settingsTable = (): string => markdownTable(['Variable', 'Type', 'Default', 'Meaning'], rows());
 
 /** Settings without a description belong to the AWS client, which documents them. */
-const rows = (): string[] =>
+const rows = (): string[][] =>
   Object.entries(Settings.shape).flatMap(([name, setting]) => {
     const { description, valueType, defaultText } = setting.meta() ?? {};
     if (typeof description !== 'string') return [];
     const schema: ValueSchema = JSON.parse(
       JSON.stringify(z.toJSONSchema(setting, { io: 'output', unrepresentable: 'any' })),
     );
-    const columns = [
-      `\`${name}\``,
-      valueType ?? typeOf(schema),
-      defaultText ?? defaultOf(schema),
-      description,
-    ];
-    return [`| ${columns.map((column) => cell(String(column))).join(' | ')} |`];
+    const type = String(valueType ?? typeOf(schema));
+    return [[`\`${name}\``, type, String(defaultText ?? defaultOf(schema)), description]];
   });
 
 const typeOf = ({ type, format, enum: values, minimum, maximum, default: value }: ValueSchema): string => {

@@ -31,23 +31,17 @@ export const runProgram = async (): Promise<void> => {
 // Commands import their modules when they run, so that help and invalid settings do not wait for the whole service.
 
 const addServiceCommands = (program: Command): void => {
-  program
-    .command('serve')
-    .description('Run the service until SIGTERM or SIGINT')
-    .action(async () => {
-      const config = readConfig(process.env);
-      const { serve } = await import('../main.ts');
-      await serve(config);
-    });
-
-  program
-    .command('demo')
-    .description('Run the service, with the demo workspace if the database is empty')
-    .action(async () => {
-      const config = readConfig(process.env);
-      const { serve } = await import('../main.ts');
-      await serve({ ...config, demo: true });
-    });
+  const serviceCommand = (name: string, description: string, settings?: { demo: true }) =>
+    program
+      .command(name)
+      .description(description)
+      .action(async () => {
+        const config = readConfig(process.env);
+        const { serve } = await import('../main.ts');
+        await serve({ ...config, ...settings });
+      });
+  serviceCommand('serve', 'Run the service until SIGTERM or SIGINT');
+  serviceCommand('demo', 'Run the service, with the demo workspace if the database is empty', { demo: true });
 
   program
     .command('migrate')

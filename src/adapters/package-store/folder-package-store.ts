@@ -12,12 +12,14 @@ import {
   requirePackageFileName,
 } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
-import { checksumFileOf, checksumLine, readChecksum } from './checksum-file.ts';
 import {
+  checksumFileOf,
+  checksumLine,
   missingChecksum,
   orUnavailable,
   type PackageStore,
   type PublishedFile,
+  readChecksum,
   type StoredPackage,
   versionTaken,
 } from './package-store.ts';

@@ -3,8 +3,13 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../lib/problems.ts';
-import { checksumFileOf, checksumLine, parseChecksum } from './checksum-file.ts';
-import { type PublishedFile, versionTaken } from './package-store.ts';
+import {
+  checksumFileOf,
+  checksumLine,
+  type PublishedFile,
+  parseChecksum,
+  versionTaken,
+} from './package-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import { hasErrorCode } from './s3-errors.ts';
 
