@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { prepared } from '../../db/kysely.ts';
+import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
@@ -76,34 +76,26 @@ export const createAudit = (origin: Origin, clock: Clock) => ({
   /** Writes all events in one statement. */
   record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
     if (events.length === 0) return;
-    await insertEntries(tx, {
-      ...origin,
-      now: clock.now(),
-      actions: events.map(({ action }) => action),
-      actors: events.map(({ actor }) => actor?.email ?? ''),
-      targets: events.map(({ target }) => target),
-      clients: events.map(({ clients = [] }) => `{${clients.join(',')}}`),
-      details: events.map(({ details = {} }) => JSON.stringify(details)),
-    });
+    const { requestId, address } = origin;
+    const { actions, actors, targets, clients, details } = columnsOf(events);
+    await sql`
+      insert into audit_entries
+        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
+      select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar,
+        action, actor_email, target, client_ids::int[], details
+      from unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
+        ${details}::json[]) as event (action, actor_email, target, client_ids, details)`.execute(tables(tx));
   },
 });
 
 /** One array per column, with one element per event. */
-type Columns = Origin & { now: Date } & Record<
-    'actions' | 'actors' | 'targets' | 'clients' | 'details',
-    string[]
-  >;
-
-const insertEntries = prepared((db, to: Columns) => ({
-  compile: () =>
-    sql`
-      insert into audit_entries
-        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${to.now}::timestamptz, ${to.requestId}::varchar, ${to.address}::varchar,
-        action, actor_email, target, client_ids::int[], details
-      from unnest(${to.actions}::varchar[], ${to.actors}::varchar[], ${to.targets}::varchar[], ${to.clients}::text[],
-        ${to.details}::json[]) as event (action, actor_email, target, client_ids, details)`.compile(db),
-}));
+const columnsOf = (events: readonly AuditEvent[]) => ({
+  actions: events.map(({ action }) => action),
+  actors: events.map(({ actor }) => actor?.email ?? ''),
+  targets: events.map(({ target }) => target),
+  clients: events.map(({ clients = [] }) => `{${clients.join(',')}}`),
+  details: events.map(({ details = {} }) => JSON.stringify(details)),
+});
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

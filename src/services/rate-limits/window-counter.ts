@@ -38,30 +38,22 @@ export const createWindowCounter = (
   pool: Pool,
   { keyPrefix, windowMs }: { keyPrefix: string; windowMs: number },
 ) => {
-  const run = async (text: string, ...values: unknown[]): Promise<WindowCount[]> => {
-    const client = await pool.connect();
-    try {
-      return (await client.query<WindowCount>(text, values)).rows;
-    } finally {
-      client.release();
-    }
-  };
-  const keyWith = (key: string): string => `${keyPrefix}:${key}`;
+  const run = async (text: string, key: string, ...values: number[]): Promise<WindowCount[]> =>
+    (await pool.query<WindowCount>(text, [`${keyPrefix}:${key}`, ...values])).rows;
 
   return {
     /** Adds points to the current window, or starts a new one. */
     add: async (key: string, points = 1): Promise<WindowCount> => {
-      const [count] = await run(ADD, keyWith(key), windowMs, points);
+      const [count] = await run(ADD, key, windowMs, points);
       if (!count) throw new Error('upsert returned no row');
       return count;
     },
 
     /** Reads the current window, if there is one. */
-    read: async (key: string): Promise<WindowCount | null> =>
-      (await run(READ, keyWith(key), windowMs)).at(0) ?? null,
+    read: async (key: string): Promise<WindowCount | null> => (await run(READ, key, windowMs)).at(0) ?? null,
 
     remove: async (key: string): Promise<void> => {
-      await run('delete from rate_limits where key = $1', keyWith(key));
+      await run('delete from rate_limits where key = $1', key);
     },
   };
 };
