@@ -12,8 +12,8 @@ import {
   appView,
   MessageView,
 } from './schemas/apps.ts';
-import { AppKey, Limit, LongIdKey, Name, Text } from './schemas/fields.ts';
-import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
+import { AppKey, LongIdKey, Name, Text } from './schemas/fields.ts';
+import { limitedPagingFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
@@ -58,7 +58,7 @@ export const appsRouter = router({
   /** Last fetched first; `cursor` is the id of the last version of the previous page. */
   versions: viewerProcedure
     .meta(route('GET', '/jb/apps/{app_id}/versions/', EXTENSION))
-    .input(z.object({ app_id: AppKey, ...pageNumberFields, cursor: LongIdKey.optional(), limit: Limit }))
+    .input(z.object({ app_id: AppKey, ...limitedPagingFields(LongIdKey) }))
     .output(z.array(AppVersionView))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);

@@ -3,8 +3,8 @@ import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { AnyObject, EmailKey, Id, Instant, InstantKey, Limit, LongIdKey, Text } from './schemas/fields.ts';
-import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
+import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Text } from './schemas/fields.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 const route = routesOf('Audit');
@@ -39,9 +39,7 @@ const AuditFilter = z
     client: Id.optional(),
     from: InstantKey.optional(),
     to: InstantKey.optional(),
-    ...pageNumberFields,
-    cursor: LongIdKey.optional(),
-    limit: Limit,
+    ...limitedPagingFields(LongIdKey),
   })
   .prefault({});
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Id, IdCursor, IdKey, Instant, Limit, NewPassword, PersonName } from './schemas/fields.ts';
+import { Id, IdCursor, IdKey, Instant, NewPassword, PersonName } from './schemas/fields.ts';
 import {
   AcceptedView,
   InvitationDetailsView,
@@ -10,7 +10,7 @@ import {
   invitationDetailsView,
   invitationPageView,
 } from './schemas/invitations.ts';
-import { pageNumberFields, Search, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { userView } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
@@ -32,9 +32,7 @@ export const invitationLifecycle = {
           status: InvitationStatusFilter,
           client: Id.optional(),
           search: Search.optional(),
-          ...pageNumberFields,
-          cursor: IdCursor.optional(),
-          limit: Limit,
+          ...limitedPagingFields(IdCursor),
         })
         .prefault({}),
     )

@@ -3,8 +3,8 @@ import { MAIL_KINDS, MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/se
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Id, Instant, Limit, LongIdKey } from './schemas/fields.ts';
-import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
+import { Id, Instant, LongIdKey } from './schemas/fields.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Mails');
@@ -60,9 +60,7 @@ export const mailRouter = router({
         .object({
           status: MailStatusFilter,
           client: Id.optional(),
-          ...pageNumberFields,
-          cursor: LongIdKey.optional(),
-          limit: Limit,
+          ...limitedPagingFields(LongIdKey),
         })
         .prefault({}),
     )

@@ -138,6 +138,3 @@ export const InstantKey = z
   .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'Must not be before the year 1.')
   .max(new Date('9999-12-31T00:00:00Z'), 'Must not be after the year 9999.');
-
-/** Page size of lists that are always paged. */
-export const Limit = z.int().min(1).max(200).default(50);

@@ -22,6 +22,13 @@ export const pagingFields = <C extends z.ZodType>(cursor: C) => ({
   limit: Size.optional(),
 });
 
+/** Paging of a list that is always paged. `cursor` identifies the last item of the previous page. */
+export const limitedPagingFields = <C extends z.ZodType>(cursor: C) => ({
+  ...pageNumberFields,
+  cursor: cursor.optional(),
+  limit: z.int().min(1).max(200).default(50),
+});
+
 /** Words that must all match, also inside of longer words. */
 export const Search = Text(254).refine(
   (search) => wordsOf(search).length <= MAX_WORDS,
