@@ -1,5 +1,4 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -30,12 +29,9 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
    */
   listByStack: async (actor: Actor, stackId: string, part: FilterPageRequest): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
-    const afterCursorRows = await filtersAfter(em, actor, part.cursor);
-    const rows = await readPage(
-      afterCursorRows.where('saved_filters.stack_id', '=', stackId),
-      'saved_filters.id',
-      part,
-    );
+    const remaining = await filtersAfter(em, actor, part.cursor);
+    const ofStack = remaining.where('saved_filters.stack_id', '=', stackId);
+    const rows = await readPage(ofStack, 'saved_filters.id', part);
     if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isUsableStack(em, actor, stackId)))
       throw notFound('stack');
     return rows;
@@ -95,12 +91,9 @@ export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
     }),
 });
 
-const eventOf = (action: AuditAction, actor: Actor, hash: string) => ({
-  action,
-  actor,
-  target: actor.email,
-  details: { hash },
-});
+const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
+  return { action, actor, target: actor.email, details: { hash } };
+};
 
 const filterRows = (em: SqlEntityManager, actor: Actor) =>
   tables(em)
@@ -128,12 +121,7 @@ const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Prom
 };
 
 /** Whether the actor may see the stack's app, and the app offers the stack or the filter already uses it. */
-const isUsableStack = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  stackId: string,
-  presentId?: string,
-): Promise<boolean> => {
+const isUsableStack = async (em: SqlEntityManager, actor: Actor, stackId: string, presentId?: string) => {
   const stack = await tables(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
@@ -142,15 +130,6 @@ const isUsableStack = async (
     .where(appVisibleTo(actor))
     .executeTakeFirst();
   return stack !== undefined && (stack.is_offered || stackId === presentId);
-};
-
-const countFilters = async (em: SqlEntityManager, actor: Actor): Promise<number> => {
-  const { count } = await tables(em)
-    .selectFrom('saved_filters')
-    .select(sql<number>`count(*)`.as('count'))
-    .where('user_id', '=', actor.id)
-    .executeTakeFirstOrThrow();
-  return count;
 };
 
 /** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
@@ -164,10 +143,14 @@ const requireValidInput = async (
   if (!(await isUsableStack(em, actor, input.stack_id, before?.stack_id))) {
     fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   }
-  const holder = filterRows(em, actor).where('hash', '=', input.hash);
-  if (input.hash !== before?.hash && (await holder.executeTakeFirst())) {
+  const own = await tables(em)
+    .selectFrom('saved_filters')
+    .select('hash')
+    .where('user_id', '=', actor.id)
+    .execute();
+  if (input.hash !== before?.hash && own.some(({ hash }) => hash === input.hash)) {
     fields.hash = ['You have a saved filter of this hash already.'];
-  } else if (!before && (await countFilters(em, actor)) >= MAX_FILTERS) {
+  } else if (!before && own.length >= MAX_FILTERS) {
     fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];
   }
   if (Object.keys(fields).length > 0) throw invalid(fields);
