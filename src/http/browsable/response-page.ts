@@ -67,18 +67,13 @@ ${!isComplete && html`<p class="note">This response is too long for this page. R
 </section>`;
 };
 
-/** Headers that matter to a caller. */
+/** Headers that matter to a caller. The others protect this page; a JSON response has different ones. */
 const SHOWN_HEADERS =
-  /^(allow|etag|last-modified|link|location|preference-applied|retry-after|www-authenticate|x-.*)$/;
-/** Headers that protect this page; a JSON response has others. */
-const HIDDEN_HEADERS =
-  /^x-(content-type-options|frame-options|dns-prefetch-control|download-options|permitted-cross-domain-policies|xss-protection)$/;
+  /^(allow|etag|link|location|preference-applied|retry-after|www-authenticate|x-(count|next|page|pagesize|previous|request-id))$/;
 
 /** The headers that the response would have as JSON. */
 const headerList = (reply: FastifyReply, type: string): Html => {
-  const shown = Object.entries(reply.getHeaders()).filter(
-    ([name]) => SHOWN_HEADERS.test(name) && !HIDDEN_HEADERS.test(name),
-  );
+  const shown = Object.entries(reply.getHeaders()).filter(([name]) => SHOWN_HEADERS.test(name));
   return html`<dl class="headers">
 <dt>content-type</dt><dd>${type}</dd>
 ${shown.map(([name, value]) => html`<dt>${name}</dt><dd>${name === 'link' ? linkHeader(String(value)) : escapeInvisible(String(value))}</dd>\n`)}

@@ -142,19 +142,14 @@ const sendClosedInvitation = async (
 ) => {
   const { client_name, support_email } = invitation;
   const { title, text } = describeClosed(invitation);
-  const isAccepted = invitation.status === 'accepted';
-  const content = html`
-<h1>${title}</h1>
-<div class="card">
-<p>${text}</p>
+  const body = html`<p>${text}</p>
 ${
-  isAccepted
+  invitation.status === 'accepted'
     ? html`<p><a class="button" href="/login/">${(await context.currentUser()) ? 'Continue' : 'Log in'}</a></p>`
     : html`<p>${contactHint(support_email)}</p>`
-}
-</div>`;
+}`;
   const brand = { client_name, support_email };
-  return context.sendPage({ brand, title, content, status: problem?.status ?? 410 });
+  return context.sendCard({ brand, title, body, status: problem?.status ?? 410 });
 };
 
 const describeClosed = ({ status, client_name: client, inviter_name: inviter, ...dates }: Invitation) => {
@@ -184,13 +179,12 @@ const contactHint = (address: string): Html =>
 
 /** The same page for an unknown key and for a wrong signature. */
 const sendInvalidLink = async (context: PageContext) => {
-  const brand = await context.getBranding();
-  const content = html`
-<h1>Invalid invitation link</h1>
-<div class="card">
-<p>The link may be incomplete: some email programs break long links. Copy the whole link from the email into the
+  const { support_email } = await context.getBranding();
+  return context.sendCard({
+    title: 'Invalid invitation link',
+    status: 404,
+    body: html`<p>The link may be incomplete: some email programs break long links. Copy the whole link from the email into the
 address bar, or ask the person who invited you to send the invitation again.</p>
-<p>${contactHint(brand.support_email)}</p>
-</div>`;
-  return context.sendPage({ title: 'Invalid invitation link', content, status: 404 });
+<p>${contactHint(support_email)}</p>`,
+  });
 };

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import type { Html } from '../../lib/html.ts';
+import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { readSession } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
@@ -12,6 +12,9 @@ export type Caller = ReturnType<typeof createCaller>;
 export type PageContext = ReturnType<typeof createPageContext>;
 /** Handlers by method and path: `GET /login/`. */
 export type Pages = Readonly<Record<string, (context: PageContext) => Promise<FastifyReply>>>;
+
+/** A page with the branding of the client whose site received the request, unless another is given. */
+type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 
 /** The request for a page, with what pages and their forms need to call procedures. */
 export const createPageContext = (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
@@ -24,6 +27,8 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
     branding ??= reader.branding.get({});
     return branding;
   };
+  const send = async (page: BrandedPage) =>
+    sendPage(reply, { ...page, brand: page.brand ?? (await getBranding()) });
   return {
     request,
     reply,
@@ -50,9 +55,10 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
       return value?.user ?? null;
     },
 
-    /** Sends a page, by default with the branding of the client whose site received the request. */
-    sendPage: async (page: Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>) =>
-      sendPage(reply, { ...page, brand: page.brand ?? (await getBranding()) }),
+    sendPage: send,
+    /** Sends a page that has only a title and a card. */
+    sendCard: ({ body, ...page }: Omit<BrandedPage, 'content'> & { body: Html }) =>
+      send({ ...page, content: html`<h1>${page.title}</h1>\n<div class="card">\n${body}\n</div>` }),
 
     /** The rules for a new password of this user. */
     passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,

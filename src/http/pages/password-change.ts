@@ -35,12 +35,8 @@ ${passwordChangeFields(problem?.fields, await context.passwordRules(user.email))
 };
 
 const sendConfirmation = (context: PageContext) =>
-  context.sendPage({
+  context.sendCard({
     title: 'Password changed',
-    content: html`
-<h1>Password changed</h1>
-<div class="card">
-<p>You stay logged in here. You have been logged out everywhere else.</p>
-<p><a class="button" href="/">Back to your account</a></p>
-</div>`,
+    body: html`<p>You stay logged in here. You have been logged out everywhere else.</p>
+<p><a class="button" href="/">Back to your account</a></p>`,
   });

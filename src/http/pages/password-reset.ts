@@ -52,17 +52,13 @@ ${emailField({ name: 'email', value: email, errors: problem?.fields?.email, isFo
 
 /** The same page for every address: it must not reveal which accounts exist. */
 const sendLinkMailed = (context: PageContext, email: string) =>
-  context.sendPage({
+  context.sendCard({
     title: 'Check your email',
-    content: html`
-<h1>Check your email</h1>
-<div class="card">
-<p>If <strong>${email}</strong> has an account, we have sent a link to reset its password. The link expires in
+    body: html`<p>If <strong>${email}</strong> has an account, we have sent a link to reset its password. The link expires in
 an hour and can be used once.</p>
 <p>If the email does not arrive within a few minutes, check your spam folder or
 <a href="/password/reset/">try another address</a>.</p>
-<p class="aside"><a href="/login/">Back to login</a></p>
-</div>`,
+<p class="aside"><a href="/login/">Back to login</a></p>`,
   });
 
 /** Opening a link does not use it up, because mail scanners open every link. */
@@ -91,12 +87,8 @@ ${newPasswordField({
 };
 
 const sendConfirmation = (context: PageContext) =>
-  context.sendPage({
+  context.sendCard({
     title: 'Password changed',
-    content: html`
-<h1>Password changed</h1>
-<div class="card">
-<p>Log in with your new password. You have been logged out everywhere.</p>
-<p><a class="button" href="/login/">Log in</a></p>
-</div>`,
+    body: html`<p>Log in with your new password. You have been logged out everywhere.</p>
+<p><a class="button" href="/login/">Log in</a></p>`,
   });

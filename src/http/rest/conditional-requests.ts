@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyRequest } from 'fastify';
 import type { Context, Precondition } from '../../../routers/context.ts';
-import { appRouter } from '../../../routers/index.ts';
 import { fieldErrors } from '../../../routers/middleware/errors.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { type Endpoint, endpointOf } from './endpoints.ts';
+import { callEndpoint, type Endpoint, endpointOf } from './endpoints.ts';
 
 const BATCHED = 'Must not be sent with a batch. Send this call alone.';
 const INVALID_ETAGS = 'Must be * or a list of entity tags in quotes.';
@@ -66,13 +64,16 @@ export const preconditionOf = (
   return {
     header,
     resolveResource: (query, input) => {
-      const key = keyOf(query, input);
+      const endpoint = endpointOf(query);
+      const key = keyOf(endpoint, input);
       return {
         key,
         check: async (actor, services) => {
           const ctx = { ...context, openServices: () => services, authenticate: async () => actor };
-          const content = await callQuery(query, key, ctx);
-          checkEtag(etagOf(content, JSON.stringify(content), endpointOf(query).rest.volatileFields));
+          const content = await callEndpoint(endpoint, ctx, key);
+          if (typeof content !== 'object' || content === null)
+            throw new TypeError(`${query} returns no object`);
+          checkEtag(etagOf(content, JSON.stringify(content), endpoint.rest.volatileFields));
         },
       };
     },
@@ -87,22 +88,11 @@ const parseHeader = (name: string, header: string | undefined) => {
 };
 
 /** The input of the query that reads the resource: the part of the mutation's input that identifies it. */
-const keyOf = (query: string, input: unknown): Record<string, unknown> => {
-  const { success, data, error } = endpointOf(query).input.safeParse(input);
+const keyOf = (endpoint: Endpoint, input: unknown): Record<string, unknown> => {
+  const { success, data, error } = endpoint.input.safeParse(input);
   if (!success) throw invalid(fieldErrors(error), error);
   return data;
 };
-
-const callQuery = async (query: string, key: Record<string, unknown>, ctx: Context): Promise<object> =>
-  callTRPCProcedure({
-    router: appRouter,
-    path: query,
-    type: 'query',
-    ctx,
-    getRawInput: async () => key,
-    signal: undefined,
-    batchIndex: 0,
-  });
 
 /** The entity tags of a header, or `*` for any. */
 export type Etags = readonly string[] | '*';

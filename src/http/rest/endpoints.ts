@@ -1,6 +1,7 @@
-import type { TRPCProcedureType } from '@trpc/server';
+import { callTRPCProcedure, type TRPCProcedureType } from '@trpc/server';
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
+import type { Context } from '../../../routers/context.ts';
 import { type AppRouter, appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
 import type { Role } from '../../lib/problems.ts';
@@ -96,3 +97,19 @@ export const endpointOf = (procedure: string): Endpoint => {
   if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
   return endpoint;
 };
+
+/** Calls the procedure of an endpoint. @throws TRPCError */
+export const callEndpoint = (
+  { procedure, type }: Endpoint,
+  ctx: Context,
+  input: Record<string, unknown>,
+): Promise<unknown> =>
+  callTRPCProcedure({
+    router: appRouter,
+    path: procedure,
+    type,
+    ctx,
+    getRawInput: async () => input,
+    signal: undefined,
+    batchIndex: 0,
+  });

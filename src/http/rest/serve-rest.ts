@@ -1,6 +1,4 @@
-import { callTRPCProcedure } from '@trpc/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
 import { ListStream } from '../../db/list-stream.ts';
@@ -9,7 +7,7 @@ import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { parseBodiesAsBuffers, readBody } from './body.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { toCsv } from './csv.ts';
-import { type Endpoint, restEndpoints } from './endpoints.ts';
+import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
 import { readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
@@ -74,15 +72,9 @@ const handleRequest = async (
   const { input, isSingle, errors } = readInput(endpoint, { params, query, body });
   const context = contextOf(request, deps);
   try {
-    const result: unknown = await callTRPCProcedure({
-      router: appRouter,
-      path: endpoint.procedure,
-      type: endpoint.type,
-      ctx: { ...context, listFormat: listFormatFor(endpoint, request) },
-      getRawInput: async () => (isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input),
-      signal: undefined,
-      batchIndex: 0,
-    });
+    const ctx = { ...context, listFormat: listFormatFor(endpoint, request) };
+    const shownInput = isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input;
+    const result = await callEndpoint(endpoint, ctx, shownInput);
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
     return await send(endpoint, request, reply, content, deps);
   } catch (error) {
