@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import { API_INDEX } from './browsable/api-paths.ts';
 import { sendResponsePage } from './browsable/response-page.ts';
 import type { Csrf } from './middleware/csrf.ts';
 import { openApiDocument } from './openapi/document.ts';
+import { etagOf, isNotModified } from './rest/conditional-requests.ts';
 import { restEndpoints } from './rest/endpoints.ts';
 import { refuseOtherMethods } from './rest/methods.ts';
 import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
@@ -75,16 +75,15 @@ const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void
 
 /** Serves the document, which is generated on the first request and cached. */
 const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void => {
-  let cached: { json: string; etag: string } | undefined;
+  let json = '';
+  let etag = '';
   app.get(OPENAPI_PATH, async (request, reply) => {
-    cached ??= generateOpenApi(version);
-    reply.header('cache-control', 'no-cache').header('etag', cached.etag);
-    if (request.headers['if-none-match'] === cached.etag) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(cached.json);
+    if (json === '') {
+      json = JSON.stringify(openApiDocument(version));
+      etag = etagOf({}, json);
+    }
+    reply.header('cache-control', 'no-cache').header('etag', etag);
+    if (isNotModified(request, etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(json);
   });
-};
-
-const generateOpenApi = (version: string) => {
-  const json = JSON.stringify(openApiDocument(version));
-  return { json, etag: `"${createHash('sha256').update(json).digest('base64url')}"` };
 };

@@ -42,17 +42,13 @@ export const openDatabaseHost = async (
   }
   // Before the server starts: a rejected key must not leave it running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
-  const {
-    connection: socket,
-    stop,
-    exited,
-  } = await startEmbeddedPostgres({
+  const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
     onLaunch,
   });
-  const connection = { ...socket, preparesStatements };
-  return { connection, secretKey, stop, lost: exited };
+  const connection = { ...server.connection, preparesStatements };
+  return { connection, secretKey, stop: server.stop, lost: server.exited };
 };
 
 /**
@@ -64,7 +60,10 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
   const deadline = Date.now() + patienceMs;
   for (;;) {
     // Try to start first: this waits for the server of a killed service, and fails only if the lock's owner is alive.
-    const own = await openDatabaseHost(config).catch(orInUse);
+    const own = await openDatabaseHost(config).catch((error: unknown) => {
+      if (error instanceof DataDirInUse) return error;
+      throw error;
+    });
     if (!(own instanceof DataDirInUse)) {
       return { ...own, stop: () => waitForAttached(own.connection).finally(own.stop) };
     }
@@ -78,11 +77,6 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
     if (Date.now() > deadline) throw own;
     await sleep(RETRY_MS);
   }
-};
-
-const orInUse = (error: unknown): DataDirInUse => {
-  if (error instanceof DataDirInUse) return error;
-  throw error;
 };
 
 /**

@@ -92,10 +92,7 @@ const OTHER_PATHS: JsonSchema = {
   '/api/v1/': operation(
     'index',
     'List the URLs of all paths without parameters',
-    {
-      type: 'object',
-      additionalProperties: { type: 'string', format: 'uri' },
-    },
+    { type: 'object', additionalProperties: { type: 'string', format: 'uri' } },
     { content: PAGE, errors: { 406: { $ref: '#/components/responses/Problem406' } } },
   ),
   '/api/v1/csrf/': operation('csrf', 'Get a CSRF token and its cookie', objectWith('csrf_token')),

@@ -18,12 +18,9 @@ export type RestInput = {
  */
 export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
   const { many, body: bodyKey, query: queryKeys = [] } = endpoint.rest;
+  const sentKeys = inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key));
   const urlInput = {
-    ...parseTexts(
-      endpoint,
-      inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key)),
-      query,
-    ),
+    ...parseTexts(endpoint, sentKeys, query),
     ...parseTexts(endpoint, endpoint.pathKeys, params),
   };
   if (!hasBody(endpoint)) return singleInput(urlInput);
@@ -32,7 +29,7 @@ export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): R
     const isSingle = !Array.isArray(body);
     const items = isSingle ? [objectBody(body)] : body;
     const errors = (fields: FieldErrors) =>
-      isSingle ? errorsOfSingle(fields, many) : errorsByIndex(fields, many);
+      isSingle ? errorsByField(withoutPrefix(fields, `${many}.0.`)) : errorsByIndex(fields, many);
     return { input: { ...urlInput, [many]: items }, isSingle, errors };
   }
   const content = objectBody(body);
@@ -68,9 +65,6 @@ const withoutPrefix = (fields: FieldErrors, prefix: string): FieldErrors => {
   }
   return errors;
 };
-
-const errorsOfSingle = (fields: FieldErrors, many: string): ErrorsMember =>
-  errorsByField(withoutPrefix(fields, `${many}.0.`));
 
 /** Groups errors by the index of the element; errors of the array itself are listed under `body`. */
 const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {

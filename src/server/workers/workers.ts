@@ -53,10 +53,8 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
       return;
     }
     printLine(`Worker ${number} exited: starting a replacement.`);
-    restartTimers.set(
-      number,
-      setTimeout(() => startWorker(number), pauseMs),
-    );
+    const timer = setTimeout(() => startWorker(number), pauseMs);
+    restartTimers.set(number, timer);
   };
 
   startWorker(1);

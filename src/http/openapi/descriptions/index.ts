@@ -21,22 +21,15 @@ type Procedures = AppRouter['_def']['record'];
 export type DescriptionsOf<R extends keyof Procedures> = Record<keyof Procedures[R], Description>;
 type AllDescriptions = { [R in keyof Procedures]: DescriptionsOf<R> };
 
-const DESCRIPTIONS = {
+const DESCRIPTIONS: Record<string, Record<string, Description>> = {
   ...{ tokens, sessions, passwords, users, roles, invitations, sites, clients, branding, environment },
   ...{ apps, appPackages, usage, savedFilters, audit, mail },
 } satisfies AllDescriptions;
 
-const byProcedure = new Map<string, Description>(
-  Object.entries(DESCRIPTIONS).flatMap(([router, descriptions]) =>
-    Object.entries<Description>(descriptions).map(
-      ([name, description]) => [`${router}.${name}`, description] as const,
-    ),
-  ),
-);
-
 /** @param procedure its tRPC path, such as `users.get` */
 export const describeProcedure = (procedure: string): Description => {
-  const description = byProcedure.get(procedure);
+  const [router = '', name = ''] = procedure.split('.');
+  const description = DESCRIPTIONS[router]?.[name];
   if (!description) throw new Error(`${procedure} has no description.`);
   return description;
 };
