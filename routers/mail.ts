@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAIL_KINDS, MAIL_STATUSES, type MailRow, mailStatusOf } from '../src/services/mail/mail-context.ts';
+import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
@@ -40,7 +40,7 @@ const mailView = (mail: MailRow): z.input<typeof MailView> => ({
   ...mail,
   client: mail.client_id,
   subject: subjectOf(mail),
-  status: mailStatusOf(mail),
+  status: mail.status,
   next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
 });
 

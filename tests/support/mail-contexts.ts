@@ -17,6 +17,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   last_error: null,
   sent_at: null,
   failed_at: null,
+  status: 'queued',
   client_name: 'Acme Analytics',
   invitation_subject: '',
   obsolete: null,

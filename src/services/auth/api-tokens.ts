@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -29,7 +29,8 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
       requireRecentPassword(actor, clock.now());
       await lockOwner(tx, actor);
       await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
-      if ((await countNamed(tx, actor)) >= MAX_NAMED_TOKENS) {
+      const valid = tokenRows(tx, actor, clock.now(), tokenIdleDays);
+      if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
       const token = newToken();
@@ -69,28 +70,17 @@ const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
   if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
 
-/** Deletes expired tokens, so that they do not count towards the limit. */
-const deleteIdle = async (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number): Promise<void> => {
-  await tables(tx)
+/** Deletes expired tokens, which frees their names. */
+const deleteIdle = (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number) =>
+  tables(tx)
     .deleteFrom('api_tokens')
     .where('user_id', '=', actor.id)
     .where('last_used', '<=', idleCutoff(now, idleDays))
     .execute();
-};
 
 /** Tokens last used before this time have expired. */
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
-
-const countNamed = async (tx: SqlEntityManager, actor: Actor): Promise<number> => {
-  const { count } = await tables(tx)
-    .selectFrom('api_tokens')
-    .select(sql<number>`count(*)`.as('count'))
-    .where('user_id', '=', actor.id)
-    .where('name', '<>', '')
-    .executeTakeFirstOrThrow();
-  return count;
-};
 
 const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: number) =>
   tables(em)

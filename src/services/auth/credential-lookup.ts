@@ -26,7 +26,8 @@ export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
     if (viewsAll.size > MAX_REMEMBERED && oldest !== undefined) viewsAll.delete(oldest);
   };
   const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
-    const owners = byDigest(await read(OWNER_QUERIES[kind].bound(em, { digests })));
+    const rows = await read(OWNER_QUERIES[kind].bound(em, { digests }));
+    const owners = new Map(rows.map((owner) => [owner.digest, owner]));
     for (const digest of digests) remember(digest, owners.get(digest));
     return owners;
   };
@@ -55,9 +56,6 @@ export const activeUsers = (db: Kysely<Database>) =>
         where m.user_id = users.id and m.is_admin order by client_id)`.as('admin_of'),
     )
     .where('users.is_active', '=', true);
-
-const byDigest = <Owner extends { digest: string }>(owners: readonly Owner[]) =>
-  new Map(owners.map((owner) => [owner.digest, owner]));
 
 const hasDigest = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;

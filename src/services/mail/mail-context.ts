@@ -19,6 +19,22 @@ const linkExpiry = (invitationDays: number): RawBuilder<Date> =>
 type Terms = { now: Date; invitationDays: number };
 
 /**
+ * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
+ * `failed`: rejected, too old or obsolete; not retried.
+ */
+export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
+
+export type MailStatus = (typeof MAIL_STATUSES)[number];
+
+/** The status of the alias `mail`. */
+export const mailStatus = sql<MailStatus>`case
+  when mail.sent_at is not null then 'sent'
+  when mail.failed_at is not null then 'failed'
+  when mail.attempts > 1 or mail.last_error is not null then 'retrying'
+  else 'queued'
+end`;
+
+/**
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client; a
  * reader sees the first of these clients that is visible to them. `obsolete` is the reason not to send a mail any more, or null.
  */
@@ -39,7 +55,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
     .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
     .select(['client.name as client_name', 'client.invitation_subject'])
-    .select(whyObsolete(terms).as('obsolete'));
+    .select([whyObsolete(terms).as('obsolete'), mailStatus.as('status')]);
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
@@ -77,31 +93,6 @@ const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
     then 'The link has been used or replaced.'
 end`;
 
-/**
- * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
- * `failed`: rejected, too old or obsolete; not retried.
- */
-export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
-
-export type MailStatus = (typeof MAIL_STATUSES)[number];
-
-type DeliveryState = Pick<MailRow, 'sent_at' | 'failed_at' | 'attempts' | 'last_error'>;
-
-export const mailStatusOf = ({ sent_at, failed_at, attempts, last_error }: DeliveryState): MailStatus => {
-  if (sent_at) return 'sent';
-  if (failed_at) return 'failed';
-  return attempts > 1 || last_error !== null ? 'retrying' : 'queued';
-};
-
-/** The same as SQL, over the alias `mail`. */
-export const hasMailStatus = (status: MailStatus) => {
-  if (status === 'sent') return sql<boolean>`mail.sent_at is not null`;
-  if (status === 'failed') return sql<boolean>`(mail.sent_at is null and mail.failed_at is not null)`;
-  const hasFailed = sql`(mail.attempts > 1 or mail.last_error is not null)`;
-  return sql<boolean>`(mail.sent_at is null and mail.failed_at is null and
-    ${hasFailed} = ${status === 'retrying'})`;
-};
-
 /** Whether a mail server is configured, and its rate limit. */
 export type MailRoute = { hasServer: boolean; perMinute: number };
 
@@ -111,7 +102,3 @@ export type MailRoute = { hasServer: boolean; perMinute: number };
  */
 export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
   hasServer ? actor.isSuperuser : administersClient(actor, clientId);
-
-/** A password link gives access to the account. Only superusers may see it, and only without a mail server. */
-export const showsPasswordLink = (actor: Actor, { hasServer }: MailRoute): boolean =>
-  actor.isSuperuser && !hasServer;

@@ -10,14 +10,13 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import {
-  hasMailStatus,
   type MailContext,
   type MailRow,
   type MailStatus,
   mailContexts,
   mailRows,
+  mailStatus,
   showsInvitationLink,
-  showsPasswordLink,
 } from './mail-context.ts';
 
 export type MailFilter = {
@@ -49,9 +48,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
   const showsLink = (actor: Actor, { kind, client_id: client }: MailContext): boolean => {
     if (kind === 'password-changed') return false;
-    return kind === 'invitation'
-      ? client !== null && showsInvitationLink(actor, client, mailRoute)
-      : showsPasswordLink(actor, mailRoute);
+    if (kind === 'invitation') return client !== null && showsInvitationLink(actor, client, mailRoute);
+    // A password link gives access to the account.
+    return actor.isSuperuser && !mailRoute.hasServer;
   };
 
   const render = (actor: Actor, row: MailContext): Mail =>
@@ -65,7 +64,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
         .where(concerns(actor, canViewAll(actor)))
         .orderBy('mail.id', 'desc');
-      if (filter.status !== 'all') rows = rows.where(hasMailStatus(filter.status));
+      if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);

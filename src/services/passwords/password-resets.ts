@@ -53,7 +53,12 @@ export const createPasswordResets = (unit: Unit) => {
       await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
-        if (!isActive || !(await consumePasswordLink(tx, link.id))) throw new Problem('invalid-link');
+        const used = await tables(tx)
+          .deleteFrom('password_links')
+          .where('id', '=', link.id)
+          .executeTakeFirst();
+        // Only one of several concurrent uses deletes the link.
+        if (!isActive || used.numDeletedRows === 0n) throw new Problem('invalid-link');
         const now = clock.now();
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
         await setPassword(tx, { userId: link.userId, hash, now });
@@ -83,10 +88,4 @@ const findPasswordLink = async (em: SqlEntityManager, links: SignedLinks, token:
     .executeTakeFirst();
   if (!link || !links.isPasswordLinkSigned(link, parsed.signature)) throw new Problem('invalid-link');
   return link;
-};
-
-/** Returns true for only one of several concurrent uses. */
-const consumePasswordLink = async (tx: SqlEntityManager, id: number): Promise<boolean> => {
-  const used = await tables(tx).deleteFrom('password_links').where('id', '=', id).executeTakeFirst();
-  return used.numDeletedRows > 0n;
 };

@@ -1,5 +1,4 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -117,12 +116,12 @@ export const deactivateUser = async (tx: SqlEntityManager, actor: Actor, { user 
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. */
 export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
-  const { others } = await tables(tx)
+  await tables(tx)
     .selectFrom('users')
-    .select(sql<number>`count(*)`.as('others'))
+    .select('id')
     .where('is_superuser', '=', true)
     .where('is_active', '=', true)
     .where('id', '<>', user.id)
-    .executeTakeFirstOrThrow();
-  if (others === 0) throw new Problem('last-superuser');
+    .limit(1)
+    .executeTakeFirstOrThrow(() => new Problem('last-superuser'));
 };
