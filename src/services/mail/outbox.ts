@@ -4,11 +4,10 @@ import type { Delivery, Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { failObsolete, recordFailure, recordSent, release } from './delivery-results.ts';
 import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
-import { claimDue, nextDue } from './outbox-claims.ts';
+import { claimDue, failObsolete, nextDue, recordFailure, recordSent, release } from './outbox-claims.ts';
 import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
