@@ -194,9 +194,8 @@ export class InvalidSettings extends Error {
 /** @throws InvalidSettings */
 export const readConfig = (env: NodeJS.ProcessEnv) => {
   const settings = Settings.safeParse(present(env));
-  const lines = settings.success
-    ? []
-    : settings.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+  const issues = settings.error?.issues ?? [];
+  const lines = issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
   if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');
   if (!settings.success || lines.length > 0) throw new InvalidSettings(lines);
 

@@ -1,17 +1,14 @@
 import type pg from 'pg';
-import type { Clock } from '../lib/clock.ts';
 
 const SYNC_MS = 10_000;
 /** After a longer round trip, the time is too inaccurate. */
 const MAX_ROUND_TRIP_MS = 2_000;
 
-export type DatabaseClock = Clock & { stop: () => void };
-
 /**
  * The clock of PostgreSQL, which all instances share: stored times are compared with it, and an instance whose own clock is
  * wrong, or jumps, would lock accounts or delay mail for hours. A monotonic timer measures the time since the last query.
  */
-export const createDatabaseClock = async (pool: pg.Pool): Promise<DatabaseClock> => {
+export const createDatabaseClock = async (pool: pg.Pool) => {
   let known = Date.now();
   let knownAt = performance.now();
 

@@ -1,11 +1,12 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { invalid } from '../lib/problems.ts';
 
-/** A page by its number, from 1. `tellCount` receives the number of all rows. */
-export type NumberedPage = { number: number; size: number; tellCount: (count: number) => void };
-
-/** The requested part of a list: all of it, the first rows, or a page. */
-export type PageRequest = { limit?: number | undefined; page?: NumberedPage | undefined };
+/** The requested part of a list: all of it, the first rows, or a page by its number, from 1. */
+export type PageRequest = {
+  limit?: number | undefined;
+  /** `tellCount` receives the number of all rows. */
+  page?: { number: number; size: number; tellCount: (count: number) => void } | undefined;
+};
 
 /** A part that starts after the row with this id. */
 export type CursorPageRequest = PageRequest & { cursor?: number | undefined };

@@ -66,63 +66,43 @@ const MIN_REMEMBERED = 64;
 /** Each round tries twice as many numbers per user as the one before, up to this limit. */
 const MAX_NUMBERS_EACH = 1024;
 
-/** The users with the same base, by index. All numbers below `next` are taken. */
-type Group = { base: string; next: number; waiting: number[] };
-
 /**
  * Returns a function that finds a free handle for each base: the base itself, or the base with the lowest free number from 2.
  * The handles must be in use before the next call, and no other process may create handles at the same time.
  * @param takenAmong returns those of the handles that are in use
  */
 export const createHandleAllocator = (takenAmong: (handles: string[]) => Promise<string[]>) => {
-  const remembered = new Map<string, number>();
+  /** By base; all lower numbers are taken. */
+  const nextNumbers = new Map<string, number>();
 
   return async (bases: readonly string[]): Promise<string[]> => {
-    const groups = groupByBase(bases, remembered);
     const assigned = new Map<number, string>();
     // `@ada2` may be the second handle of `@ada`, or the first of `@ada2`.
     const used = new Set<string>();
     for (let each = 1; assigned.size < bases.length; each = Math.min(each * 2, MAX_NUMBERS_EACH)) {
-      const open = groups.filter(({ waiting }) => waiting.length > 0);
-      const offers = open.map((group) => ({ group, numbers: nextNumbers(group, each) }));
-      const candidates = offers.flatMap(({ group, numbers }) => numbers.map((n) => handleOf(group.base, n)));
-      for (const handle of await takenAmong(candidates)) used.add(handle);
-      for (const { group, numbers } of offers) assignHandles(group, numbers, used, assigned);
+      const open = [...bases.entries()].filter(([index]) => !assigned.has(index));
+      const waiting = Map.groupBy(open, ([, base]) => base);
+      const candidates = [...waiting].flatMap(([base, users]) =>
+        candidatesOf(base, nextNumbers.get(base) ?? 1, users.length * each),
+      );
+      for (const handle of await takenAmong(candidates.map(({ handle }) => handle))) used.add(handle);
+      for (const { base, number, handle } of candidates) {
+        const [user] = waiting.get(base) ?? [];
+        if (!user) continue;
+        nextNumbers.set(base, number + 1);
+        if (used.has(handle)) continue;
+        used.add(handle);
+        assigned.set(user[0], handle);
+        waiting.get(base)?.shift();
+      }
     }
-    for (const { base, next } of groups) if (next > MIN_REMEMBERED) remembered.set(base, next);
+    for (const [base, number] of nextNumbers) if (number <= MIN_REMEMBERED) nextNumbers.delete(base);
     return bases.map((_base, index) => assigned.get(index) ?? '');
   };
 };
 
-const groupByBase = (bases: readonly string[], remembered: Map<string, number>): Group[] => {
-  const groups = new Map<string, Group>();
-  for (const [index, base] of bases.entries()) {
-    const group = groups.get(base) ?? { base, next: remembered.get(base) ?? 1, waiting: [] };
-    group.waiting.push(index);
-    groups.set(base, group);
-  }
-  return [...groups.values()];
-};
-
-const nextNumbers = ({ next, waiting }: Group, each: number): number[] =>
-  Array.from({ length: waiting.length * each }, (_, offset) => next + offset);
-
-const handleOf = (base: string, n: number): string => (n === 1 ? base : `${base}${n}`);
-
-const assignHandles = (
-  group: Group,
-  numbers: number[],
-  used: Set<string>,
-  assigned: Map<number, string>,
-): void => {
-  for (const n of numbers) {
-    const [index] = group.waiting;
-    if (index === undefined) return;
-    group.next = n + 1;
-    const handle = handleOf(group.base, n);
-    if (used.has(handle)) continue;
-    used.add(handle);
-    assigned.set(index, handle);
-    group.waiting.shift();
-  }
-};
+const candidatesOf = (base: string, first: number, count: number) =>
+  Array.from({ length: count }, (_, offset) => {
+    const number = first + offset;
+    return { base, number, handle: number === 1 ? base : `${base}${number}` };
+  });
