@@ -2,7 +2,7 @@ import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgr
 import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
 import { IncompatibleDatabase, problemOfDatabaseError } from '../db/database-errors.ts';
-import { errorCodeOf } from '../lib/errno.ts';
+import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
 
@@ -63,7 +63,3 @@ const fieldLines = ({ message: sentence, fields = {} }: Problem): string[] =>
 const isDatabaseFailure = (error: Error): boolean =>
   problemOfDatabaseError(error)?.code === 'database-unavailable' ||
   ('code' in error && /^(28|3D)/.test(String(error.code)));
-
-/** The error for a host with several addresses has no message itself. */
-const reasonOf = (error: Error): string =>
-  error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;

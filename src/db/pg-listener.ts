@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
-import { errorCodeOf } from '../lib/errno.ts';
+import { reasonOf } from '../lib/errno.ts';
 import { createClient } from './single-client.ts';
 
 /** Sends queries, because a connection that only listens does not notice a broken network. */
@@ -66,7 +66,10 @@ export const listenToDatabase = (options: Options): Notifications => {
       const cause: unknown = await listenOnce().catch((error: unknown) => error);
       if (closing.signal.aborted) return;
       if (cause === NOT_DELIVERED) return warn(POOLED);
-      if (!isLost) warn(`Notifications of the database do not arrive for now (${reasonOf(cause)}).`);
+      if (!isLost)
+        warn(
+          `Notifications of the database do not arrive for now (${cause === undefined ? 'the connection ended' : reasonOf(cause)}).`,
+        );
       isLost = true;
       await pause(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
     }
@@ -117,7 +120,3 @@ const endsWithin = (ms: number, work: Promise<unknown>): Promise<boolean> => {
   const timeout = pause(ms, false, { signal: done.signal }).catch(() => false);
   return Promise.race([work.then(() => true), timeout]).finally(() => done.abort());
 };
-
-/** The error of a host with several addresses has no message. */
-const reasonOf = (cause: unknown): string =>
-  (cause instanceof Error && (cause.message || errorCodeOf(cause))) || 'the connection ended';

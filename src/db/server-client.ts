@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls';
 import pg from 'pg';
 import type { Connection, DatabaseTls } from '../config/connection.ts';
+import { reasonOf } from '../lib/errno.ts';
 import type { Server } from './servers.ts';
 
 type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
@@ -18,12 +19,6 @@ export class CannotConnect extends Error {
     this.name = 'CannotConnect';
   }
 }
-
-/** Several attempts fail with an error that has no message of its own. */
-const reasonOf = (cause: unknown): string => {
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
-  return cause instanceof Error ? cause.message : String(cause);
-};
 
 /** Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role. */
 export class ServerClient extends pg.Client {

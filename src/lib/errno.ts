@@ -8,3 +8,9 @@ export const nullIfMissing = <T>(work: Promise<T>): Promise<T | null> =>
     if (errorCodeOf(error) === 'ENOENT') return null;
     throw error;
   });
+
+/** The message of an error. A host with several addresses fails with an error for each, which has no message itself. */
+export const reasonOf = (cause: unknown): string => {
+  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
+  return cause instanceof Error ? cause.message : String(cause);
+};
