@@ -4,14 +4,13 @@ import { clientsRouter } from './clients.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { passwordsRouter } from './passwords.ts';
-import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
 import { brandingRouter, environmentRouter, sitesRouter } from './sites.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
 import { usageRouter } from './usage.ts';
-import { usersRouter } from './users.ts';
+import { rolesRouter, usersRouter } from './users.ts';
 
 export const appRouter = router({
   tokens: tokensRouter,

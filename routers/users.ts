@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { routesOf } from './procedure-meta.ts';
-import { AppIds, Email, EmailKey, Extra, Id, PersonName, Slug } from './schemas/fields.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { UserView, userEncoder, userFilter, userView } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
+const rolesRoute = routesOf('Roles');
 
 const ByEmail = z.object({ email: EmailKey });
 
@@ -78,4 +79,25 @@ export const usersRouter = router({
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
+});
+
+export const rolesRouter = router({
+  update: superuserProcedure
+    .meta(rolesRoute('PATCH', '/jb/users/{email}/roles/', EXTENSION))
+    .input(
+      z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
+    )
+    .output(UserView)
+    .mutation(async ({ ctx, input: { email, ...changes } }) =>
+      userView(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
+    ),
+
+  setClientAdmin: superuserProcedure
+    .meta(rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', EXTENSION))
+    .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
+    .output(UserView)
+    .mutation(async ({ ctx, input }) => {
+      const { id, email, is_admin: isAdmin } = input;
+      return userView(await ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin), ctx.baseUrl);
+    }),
 });

@@ -44,13 +44,8 @@ export const applyPackage = async (
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
   const { label, description, help_html, footer_html, show_help, show_footer } = manifest;
   const columns = { label, description, help_html, footer_html, show_help, show_footer };
-  const packageInfo = {
-    version,
-    fetched_at: fetched.fetched_at.toISOString(),
-    loaded_at: now.toISOString(),
-    sha256,
-    stacks: offered,
-  };
+  const times = { fetched_at: fetched.fetched_at.toISOString(), loaded_at: now.toISOString() };
+  const packageInfo = { version, ...times, sha256, stacks: offered };
   await tables(tx)
     .updateTable('apps')
     .set({ ...columns, package_info: packageInfo })

@@ -21,17 +21,13 @@ const MODIFIED = new Date('1980-01-01T00:00:00Z');
 /** "Unknown" in byte 9 of a gzip header (RFC 1952 §2.3.1), so that all systems write the same bytes. */
 const ANY_SYSTEM = 255;
 
-export type PackageFile = PackageName & { sha256: string; sizeBytes: number };
-
-/** `leftOut`: paths in the folder that are not in the package; folders end with a slash. */
-export type PackedFile = PackageFile & { file: string; leftOut: string[] };
-
 /**
  * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically. The same files always result in
- * the same bytes. The package has passed the inspection of a fetch.
+ * the same bytes. The package has passed the inspection of a fetch. `leftOut` lists paths in the folder that are not in it;
+ * folders end with a slash.
  * @throws Problem `invalid-package`, `invalid-input` if `outDir` cannot be created
  */
-export const packDirectory = async (dir: string, outDir: string): Promise<PackedFile> => {
+export const packDirectory = async (dir: string, outDir: string) => {
   const { slug, version } = parseManifest(await readManifest(dir));
   const name = requirePackageFileName(slug, version);
   const { paths, leftOut } = await listFiles(dir, outDir, slug);
@@ -54,10 +50,7 @@ export const packDirectory = async (dir: string, outDir: string): Promise<Packed
  * Publishes a package file that passes the inspection of a fetch.
  * @throws Problem `invalid-package`, `package-store-unavailable`
  */
-export const publishPackageFile = async (
-  store: PackageStore,
-  file: string,
-): Promise<PackageFile & { isNew: boolean }> => {
+export const publishPackageFile = async (store: PackageStore, file: string) => {
   const named = parsePackageFileName(basename(file));
   // Before the check of its name: a missing file is the likelier mistake.
   await readOr(access(file), `${file} cannot be read.`);

@@ -29,8 +29,6 @@ const READ = `
   select points, expire::text as "window", ${MS_LEFT('expire')} from rate_limits
   where key = $1 and expire > ${NOW_MS}`;
 
-export type WindowCounter = ReturnType<typeof createWindowCounter>;
-
 /**
  * Counts points per key in the table `rate_limits`, shared by all instances. A fixed window starts with the first point.
  */

@@ -10,7 +10,7 @@ import { enrichReports, hasUntimedKeys, type UsageReport } from './usage-enrichm
 import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
 
 /** `duplicates` were already in the log. */
-export type RecordingResult = { inserted: number; duplicates: number };
+type RecordingResult = { inserted: number; duplicates: number };
 
 /** Tolerates clocks of platforms that are ahead. */
 const MAX_AHEAD_MS = 5 * MINUTE_MS;
