@@ -136,10 +136,12 @@ const authenticate = async (
   { identity, refusals }: Services,
 ): Promise<Actor | null> => {
   const token = readToken(request);
-  if (token !== null) return rememberUserId(request, await identity.findByToken(token));
-  const session = readSession(request, isHttps(baseUrl));
-  const actor = rememberUserId(request, session === null ? null : await identity.findBySession(session));
-  if (!actor || isSafe) return actor;
+  const session = token === null ? readSession(request, isHttps(baseUrl)) : null;
+  let actor: Actor | null = null;
+  if (token !== null) actor = await identity.findByToken(token);
+  else if (session !== null) actor = await identity.findBySession(session);
+  request.state.userId = actor?.id;
+  if (!actor || token !== null || isSafe) return actor;
   try {
     csrf.check(request);
   } catch (error) {
@@ -147,11 +149,6 @@ const authenticate = async (
       await refusals.record(actor, `${request.method} ${request.routeOptions.url}`, error);
     throw error;
   }
-  return actor;
-};
-
-const rememberUserId = (request: FastifyRequest, actor: Actor | null): Actor | null => {
-  request.state.userId = actor?.id;
   return actor;
 };
 

@@ -35,33 +35,22 @@ const formatParameter = (endpoint: Endpoint): JsonSchema => ({
   schema: { type: 'string', pattern: `^(${formatNames(responseTypesOf(endpoint)).join('|')})$` },
 });
 
-const headerParameter = (name: string, description: string): JsonSchema => ({
-  name,
-  in: 'header',
-  required: false,
-  description,
-  schema: { type: 'string' },
-});
+const HEADER_DESCRIPTIONS = {
+  'Idempotency-Key':
+    'A unique key of your choice. A repeated request with the same key within 24 hours returns the first response and changes nothing.',
+  'If-Match':
+    'The `ETag` that you have read. The request fails with 412 if the resource has changed since then.',
+  'If-None-Match': 'The `ETag` that you have cached. The response is 304 if the resource has not changed.',
+  Prefer: '`return=minimal` omits the body of the response, `return=representation` includes it.',
+};
 
 /** Request headers that make a request conditional, idempotent or its response minimal. */
-export const HEADER_PARAMETERS = {
-  'Idempotency-Key': headerParameter(
-    'Idempotency-Key',
-    'A unique key of your choice. A repeated request with the same key within 24 hours returns the first response and changes nothing.',
-  ),
-  'If-Match': headerParameter(
-    'If-Match',
-    'The `ETag` that you have read. The request fails with 412 if the resource has changed since then.',
-  ),
-  'If-None-Match': headerParameter(
-    'If-None-Match',
-    'The `ETag` that you have cached. The response is 304 if the resource has not changed.',
-  ),
-  Prefer: headerParameter(
-    'Prefer',
-    '`return=minimal` omits the body of the response, `return=representation` includes it.',
-  ),
-};
+export const HEADER_PARAMETERS: JsonSchema = Object.fromEntries(
+  Object.entries(HEADER_DESCRIPTIONS).map(([name, description]) => [
+    name,
+    { name, in: 'header', required: false, description, schema: { type: 'string' } },
+  ]),
+);
 
 const headerParametersOf = (endpoint: Endpoint): JsonSchema[] =>
   [
