@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Orm } from '../db/database.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
-import { createDjangoImport, type ImportTotals } from '../integrations/django/import.ts';
+import { type ImportTotals, importUsers } from '../integrations/django/import.ts';
 import { systemClock } from '../lib/clock.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
@@ -40,13 +40,13 @@ const importFile = async (
   { client, model, map, drop, resetUnsupportedPasswords, dryRun = false }: ImportArguments,
   report: ImportReport,
 ): Promise<ImportTotals> => {
-  const django = createDjangoImport({
+  const deps = {
     em: orm.em.fork(),
     clock: systemClock,
     audit: createAudit(NO_ORIGIN, systemClock),
     reasonAgainstHash,
     failureCostMs,
-  });
+  };
 
   // The first pass determines the models and fields.
   let bar: Progress = createProgress('Reading (bytes)', 2 * sizeBytes);
@@ -60,7 +60,8 @@ const importFile = async (
     bar.advance(count);
   };
   try {
-    return await django.importUsers(
+    return await importUsers(
+      deps,
       () => readDump(dump.createReadStream({ start: 0, autoClose: false }), (bytes) => bar.advance(bytes)),
       {
         ...{ model: model ?? null, map, drop, clientId: client ?? null, dryRun },

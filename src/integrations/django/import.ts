@@ -73,29 +73,27 @@ export type ImportTotals = typeof NO_TOTALS & {
 
 type Import = Deps & ImportOptions & ImportListener & { read: DumpReader };
 
-/** Imports the users of a Django service with their passwords. */
-export const createDjangoImport = (deps: Deps) => ({
-  /**
-   * Imports all users, or none if there are errors. Users whose email address exists are not changed. A dry run does the same
-   * work and rolls it back.
-   * @throws Problem `invalid-input` on `client`, `map`, `drop`
-   */
-  importUsers: async (
-    read: DumpReader,
-    options: ImportOptions,
-    listener: ImportListener,
-  ): Promise<ImportTotals> => {
-    const run = async (tx: SqlEntityManager): Promise<ImportTotals> => {
-      const task = { ...deps, ...options, ...listener, read };
-      const { valid, ...totals } = await stageUsers(tx, task);
-      return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
-    };
-    if (!options.dryRun) return deps.em.transactional(run);
-    const tx = deps.em.fork();
-    await tx.begin();
-    return run(tx).finally(() => tx.rollback());
-  },
-});
+/**
+ * Imports all users of a Django service with their passwords, or none if there are errors. Users whose email address exists are
+ * not changed. A dry run does the same work and rolls it back.
+ * @throws Problem `invalid-input` on `client`, `map`, `drop`
+ */
+export const importUsers = async (
+  deps: Deps,
+  read: DumpReader,
+  options: ImportOptions,
+  listener: ImportListener,
+): Promise<ImportTotals> => {
+  const run = async (tx: SqlEntityManager): Promise<ImportTotals> => {
+    const task = { ...deps, ...options, ...listener, read };
+    const { valid, ...totals } = await stageUsers(tx, task);
+    return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
+  };
+  if (!options.dryRun) return deps.em.transactional(run);
+  const tx = deps.em.fork();
+  await tx.begin();
+  return run(tx).finally(() => tx.rollback());
+};
 
 /** Reads the dump twice: to find the user model and its fields, then to stage its users. Reports all errors in it. */
 const stageUsers = async (tx: SqlEntityManager, task: Import): Promise<ImportTotals & { valid: number }> => {
