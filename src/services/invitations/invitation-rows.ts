@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { INVITATION_STATUSES } from '../../../entities/invitation.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -11,16 +11,17 @@ import { type UserRow, userRows } from '../users/user-rows.ts';
 export { INVITATION_STATUSES };
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
+/** Ids or labels of the apps of an invitation, by age. */
+export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuilder<unknown>) =>
+  sql<string[]>`array(select ${column} from invitation_apps ia join apps a on a.id = ia.app_id
+    where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
+
 /** Invitations with the ids of their apps, ordered by id. */
 export const invitationRows = (em: SqlEntityManager) =>
   tables(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
-    .select([
-      'is_demo_user',
-      sql<string[]>`array(select a.id from invitation_apps ia join apps a on a.id = ia.app_id
-        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('initial_apps'),
-    ])
+    .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')])
     .orderBy('id');
 
 type BareInvitation = InferResult<ReturnType<typeof invitationRows>>[number];
@@ -29,11 +30,9 @@ export type InvitationRow = BareInvitation & { inviter: UserRow };
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
 export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
   if (status === 'all') return sql<boolean>`true`;
+  // As in the conditions of the partial indexes.
   if (status === 'pending') return sql<boolean>`(status = 'pending' and expires_at > ${now})`;
-  if (status === 'expired') {
-    return sql<boolean>`(status = 'expired' or (status = 'pending' and expires_at <= ${now}))`;
-  }
-  return sql<boolean>`status = ${status}`;
+  return sql<boolean>`${statusAt(now)} = ${status}`;
 };
 
 /** The status at `now`. */
@@ -103,11 +102,7 @@ export const findInvitationByLink = async (
       .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
       /** null if no user has this address yet. */
       .select('invitee.is_active as user_is_active')
-      .select([
-        statusAt(now).as('status'),
-        sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
-        where ia.invitation_id = invitations.id order by a.created_at, a.id)`.as('app_labels'),
-      ])
+      .select([statusAt(now).as('status'), appsInvitedTo(sql`a.label`, sql`invitations.id`).as('app_labels')])
       .where('invitations.key', '=', key)
       .executeTakeFirstOrThrow(() => notFound('invitation'))
   );

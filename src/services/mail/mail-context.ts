@@ -4,6 +4,7 @@ import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
+import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
 export { MAIL_KINDS };
@@ -66,10 +67,7 @@ export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor)
     .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
-    .select(
-      sql<string[]>`array(select a.label from invitation_apps ia join apps a on a.id = ia.app_id
-        where ia.invitation_id = mail.invitation_id order by a.created_at, a.id)`.as('app_labels'),
-    );
+    .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'));
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
