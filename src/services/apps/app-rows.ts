@@ -47,10 +47,7 @@ export const appCursorOf = async (em: SqlEntityManager, actor: Actor, cursor: st
 export const isAfterApp = ({ createdAt, id }: AppCursor) =>
   sql<boolean>`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
-/**
- * The apps that come after the one of this id; all of them without one.
- * @throws Problem as `placeOf`
- */
+/** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
 export const appsAfter = async (em: SqlEntityManager, actor: Actor, cursor: string | undefined) => {
   const rows = appRows(em, actor);
   return cursor === undefined ? rows : rows.where(isAfterApp(await appCursorOf(em, actor, cursor)));

@@ -68,10 +68,10 @@ const addPartition = async (tx: SqlEntityManager, table: string, month: Date): P
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
   // Free space for HOT updates: a row that moves to another page needs new index entries.
   const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
-  await sql`create table ${name} (like ${sql.table(table)} including defaults including constraints) ${room}`.execute(
-    tables(tx),
-  );
-  await sql`alter table ${sql.table(table)} attach partition ${name} for values from (${from}) to (${to})`.execute(
+  const parent = sql.table(table);
+  const create = sql`create table ${name} (like ${parent} including defaults including constraints) ${room}`;
+  await create.execute(tables(tx));
+  await sql`alter table ${parent} attach partition ${name} for values from (${from}) to (${to})`.execute(
     tables(tx),
   );
 };

@@ -52,18 +52,14 @@ export const refreshWindow = (appId: string, now: Date) => [
   sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day`,
 ];
 
-/**
- * Moves windows of former days to the current day. Waits for concurrent writers first, so that their entries are counted.
- */
+/** Moves windows of former days to the current day. Waits for concurrent writers first, so that their entries are counted. */
 export const refreshStaleWindows = (
   em: SqlEntityManager,
   appIds: readonly string[],
   now: Date,
 ): Promise<void> =>
   em.transactional(async (tx) => {
-    await sql`
-      select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`.execute(
-      tables(tx),
-    );
+    const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;
+    await lock.execute(tables(tx));
     await sql`${upsertWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(tx));
   });

@@ -18,7 +18,7 @@ import {
 
 export const DEFAULT_WINDOW_DAYS = 30;
 
-/** A page for a screen; entries may be large. */
+/** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 type Deps = { em: SqlEntityManager; clock: Clock; readRows: ReadTextRows };
