@@ -40,7 +40,7 @@ const KEEP_ALIVE_MS = 72_000;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-export type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps, 'csrf'> & {
+type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
   /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */

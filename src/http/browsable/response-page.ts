@@ -15,7 +15,7 @@ const style = createStyleSheet(
   INDENTS.join(''),
 );
 
-export type ResponseContent = {
+type ResponseContent = {
   /** The response as JSON, or the start of it. */
   json: string;
   type: string;

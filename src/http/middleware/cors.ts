@@ -32,8 +32,6 @@ const EXPOSED_HEADERS = [
   ...Object.keys(HEADERS),
 ];
 
-export type Cors = ReturnType<typeof createCors>;
-
 /**
  * Lets scripts of the given origins read responses. Cookies are not allowed: they are for this site's own pages, and callers of
  * other sites send a token.

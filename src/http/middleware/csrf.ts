@@ -4,7 +4,7 @@ import { Problem } from '../../lib/problems.ts';
 import { readSession, readToken } from './credentials.ts';
 
 export const CSRF_COOKIE = 'csrftoken';
-export const CSRF_HEADER = 'x-csrftoken';
+const CSRF_HEADER = 'x-csrftoken';
 /** The form field of pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';
 

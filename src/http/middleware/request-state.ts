@@ -10,7 +10,7 @@ declare module 'fastify' {
 }
 
 /** What the service knows about a request. On the request itself, because a `WeakMap` would slow down garbage collection. */
-export type RequestState = {
+type RequestState = {
   reply: FastifyReply;
   deadline: Deadline;
   context: Context | null;

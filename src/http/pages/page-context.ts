@@ -4,6 +4,7 @@ import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { readSession } from '../middleware/credentials.ts';
+import { CSRF_FIELD } from '../middleware/csrf.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
 import { hiddenField } from './fields.ts';
 import { type Page, sendPage } from './page-layout.ts';
@@ -39,7 +40,7 @@ export const createPageContext = (request: FastifyRequest, reply: FastifyReply, 
 
     csrfField: (): Html => {
       csrfToken ??= deps.csrf.issue(request, reply);
-      return hiddenField('csrf_token', csrfToken);
+      return hiddenField(CSRF_FIELD, csrfToken);
     },
 
     /** Checks the CSRF token of the form, then runs a mutation. */

@@ -12,10 +12,8 @@ const style = createStyleSheet([new URL('browser/reference.css', import.meta.url
 
 /** `/docs/`: the API reference. Scalar renders it in the browser from the OpenAPI document. */
 export const serveReference = (app: FastifyInstance): void => {
-  const loadScripts = createScriptLoader();
-
   app.get('/docs/', async (_request, reply) => {
-    const scripts = await loadScripts();
+    const scripts = await loadReferenceScripts();
     return sendHtml(reply, {
       title: 'API reference – Steward',
       style,
@@ -34,7 +32,7 @@ ${scripts.map(({ fileName }) => html`<script src="/docs/${fileName}"></script>\n
   });
 
   app.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
-    const script = (await loadScripts()).find(({ fileName }) => fileName === request.params.file);
+    const script = (await loadReferenceScripts()).find(({ fileName }) => fileName === request.params.file);
     if (!script) throw notFound('file');
     return sendScript(request, reply, script);
   });
@@ -51,16 +49,15 @@ type BrowserScript = {
   gzipped: Buffer;
 };
 
-/** Returns a function that loads the scripts of the reference on first use, in the order they run. Failures are retried. */
-const createScriptLoader = () => {
-  let loading: Promise<BrowserScript[]> | undefined;
-  return (): Promise<BrowserScript[]> => {
-    loading ??= loadScripts().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+let loading: Promise<BrowserScript[]> | undefined;
+
+/** Loads the scripts of the reference on first use, in the order they run. Failures are retried. */
+const loadReferenceScripts = (): Promise<BrowserScript[]> => {
+  loading ??= loadScripts().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
 };
 
 const loadScripts = async (): Promise<BrowserScript[]> => [

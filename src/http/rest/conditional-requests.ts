@@ -95,7 +95,7 @@ const keyOf = (endpoint: Endpoint, input: unknown): Record<string, unknown> => {
 };
 
 /** The entity tags of a header, or `*` for any. */
-export type Etags = readonly string[] | '*';
+type Etags = readonly string[] | '*';
 
 const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 

@@ -19,9 +19,6 @@ const itemSchemaOf = (output: unknown): unknown => {
   return listOf ?? pagesOf;
 };
 
-/** The schema of a list lets only objects through. */
-const fieldOf = (value: unknown, field: string): unknown => (value as Record<string, unknown>)[field];
-
 /** Strings are kept, null and undefined are empty, dates are ISO 8601, objects and arrays are JSON. */
 const cellOf = (value: unknown): string => {
   if (typeof value === 'string') return value;
@@ -30,9 +27,12 @@ const cellOf = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-export const toCsv = (items: readonly unknown[], columns: readonly string[]): string =>
-  csvLine(columns) +
-  items.map((item) => csvLine(columns.map((field) => cellOf(fieldOf(item, field))))).join('');
+export const toCsv = (items: readonly unknown[], columns: readonly string[]): string => {
+  const records = items as Record<string, unknown>[]; // the schema of a list lets only objects through
+  return [columns, ...records.map((record) => columns.map((field) => cellOf(record[field])))]
+    .map(csvLine)
+    .join('');
+};
 
 /** Names the file after the path: `/api/v1/jb/clients/:id/users/` with id 1 is `clients-1-users.csv`. */
 export const csvFileName = (url: string, params: Record<string, string>): string => {

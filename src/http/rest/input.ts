@@ -5,7 +5,7 @@ import { type ErrorsMember, errorsByField } from './problem-document.ts';
 type Parts = { params: Record<string, string>; query: Record<string, unknown>; body: unknown };
 
 /** The input of the procedure, and how its errors are arranged: like the body, as one object or an array. */
-export type RestInput = {
+type RestInput = {
   input: Record<string, unknown>;
   isSingle: boolean;
   errors: (fields: FieldErrors) => ErrorsMember;

@@ -8,7 +8,7 @@ export const HTML_TYPE = 'text/html';
 export const JSON_TYPE = 'application/json';
 /** Content types in the order in which the server prefers them. Add further formats here. */
 export const JSON_TYPES: readonly string[] = [JSON_TYPE, HTML_TYPE];
-export const LIST_TYPES: readonly string[] = [JSON_TYPE, 'text/csv', HTML_TYPE];
+const LIST_TYPES: readonly string[] = [JSON_TYPE, 'text/csv', HTML_TYPE];
 
 const API = /^\/api\//;
 
