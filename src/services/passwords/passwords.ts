@@ -11,6 +11,7 @@ import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
+import { lockActiveUser } from '../users/user-locks.ts';
 import { readPolicyOfClient, readPolicyOfUser } from './password-policy.ts';
 import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';
@@ -28,7 +29,7 @@ export const createPasswords = (unit: Unit) => {
     const hash = await hasher.hash(next);
     const outdated = new Error('deactivated, or password changed, since it was verified');
     const replaced = transact(async (tx) => {
-      if (!(await lockUnchanged(tx, user))) throw outdated;
+      if (!(await lockActiveUser(tx, user.id, user.lastPasswordSet))) throw outdated;
       const now = clock.now();
       await enqueuePasswordNotice(tx, { userId: user.id, now, address: origin.address });
       await setPassword(tx, { userId: user.id, hash, now, kept });
@@ -110,16 +111,3 @@ const readPerson = (em: SqlEntityManager, userId: number): Promise<Person> =>
     .select(['email', 'first_name as firstName', 'last_name as lastName'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();
-
-/** Locks the user; returns false if they were deactivated, or their password changed, since it was verified. */
-const lockUnchanged = async (tx: SqlEntityManager, user: VerifiedUser): Promise<boolean> => {
-  const row = await tables(tx)
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', user.id)
-    .where('is_active', '=', true)
-    .where('last_password_set', '=', user.lastPasswordSet)
-    .forUpdate()
-    .executeTakeFirst();
-  return row !== undefined;
-};

@@ -75,16 +75,22 @@ const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string):
   return user.id;
 };
 
-/** Locks a user until the end of the transaction. Returns false if they are inactive. */
-export const lockActiveUser = async (tx: SqlEntityManager, id: number): Promise<boolean> => {
-  const locked = await tables(tx)
+/**
+ * Locks a user until the end of the transaction. Returns false if they are inactive, or their password was set at another
+ * time than `passwordSet`.
+ */
+export const lockActiveUser = async (
+  tx: SqlEntityManager,
+  id: number,
+  passwordSet?: Date,
+): Promise<boolean> => {
+  const active = tables(tx)
     .selectFrom('users')
     .select('id')
     .where('id', '=', id)
-    .where('is_active', '=', true)
-    .forUpdate()
-    .executeTakeFirst();
-  return locked !== undefined;
+    .where('is_active', '=', true);
+  const unchanged = passwordSet ? active.where('last_password_set', '=', passwordSet) : active;
+  return (await unchanged.forUpdate().executeTakeFirst()) !== undefined;
 };
 
 /** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
