@@ -1,16 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { User } from './user.ts';
-
-/** A host name, optionally with a port, that serves the platform. */
-export const Site = defineEntity({
-  name: 'Site',
-  tableName: 'sites',
-  properties: {
-    id: p.integer().primary().autoincrement(),
-    domain: p.string().length(255).unique(),
-    name: p.string().length(255),
-  },
-});
+import { Site } from './site.ts';
 
 const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
@@ -51,23 +40,5 @@ export const Client = defineEntity({
       .check('password_expiration_days >= 0 and password_expiration_days <= 3650'),
     /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */
     uploadBucketName: p.string().length(255).nullable(),
-  },
-});
-
-/** Membership of a user in a client, optionally as its admin. */
-export const Membership = defineEntity({
-  name: 'Membership',
-  tableName: 'memberships',
-  primaryKeys: ['client', 'user'],
-  indexes: [
-    {
-      name: 'memberships_admins',
-      expression: `create index memberships_admins on memberships (user_id, client_id) where is_admin`,
-    },
-  ],
-  properties: {
-    client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
-    user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
-    isAdmin: p.boolean().default(false),
   },
 });

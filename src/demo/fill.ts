@@ -1,7 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { App, AppGrant, Stack } from '../../entities/app.ts';
-import { Client, Membership, Site } from '../../entities/client.ts';
+import { Client } from '../../entities/client.ts';
+import { Membership } from '../../entities/membership.ts';
+import { Site } from '../../entities/site.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { tables } from '../db/kysely.ts';

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
-import { Client, Site } from '../../../entities/client.ts';
+import { Client } from '../../../entities/client.ts';
+import { Site } from '../../../entities/site.ts';
 import { pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { Site } from '../../../entities/client.ts';
+import { Site } from '../../../entities/site.ts';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';

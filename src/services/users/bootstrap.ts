@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { Client, Site } from '../../../entities/client.ts';
+import { Client } from '../../../entities/client.ts';
+import { Site } from '../../../entities/site.ts';
 import { User } from '../../../entities/user.ts';
 import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
