@@ -96,7 +96,12 @@ const OTHER_PATHS: JsonSchema = {
     { content: PAGE, errors: { 406: { $ref: '#/components/responses/Problem406' } } },
   ),
   '/api/v1/csrf/': operation('csrf', 'Get a CSRF token and its cookie', objectWith('csrf_token')),
-  '/api/v1/openapi.json': operation('openapi', 'Get this document', { type: 'object' }),
+  '/api/v1/openapi.json': operation(
+    'openapi',
+    'Get this document',
+    { type: 'object' },
+    { errors: { 304: { description: 'Not modified.', headers: headerRefs('ETag') } } },
+  ),
   '/healthz': operation('healthz', 'Check that the process is alive', objectWith('status', 'ok')),
   '/readyz': operation(
     'readyz',
