@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 
 /** Tables that requests only add rows to: new rows have a higher id. */
@@ -24,13 +25,9 @@ const changeQueries = (maxIds: MaxIds): Record<string, string> => ({
 
 const UPDATED_TABLES = 'users, app_grants, memberships, invitation_apps';
 
+/** In the order in which requests lock rows, the audit trail last: in another order, two could wait for each other. */
 const restoreStatements = (maxIds: MaxIds): string => `
   begin;
-  -- The last requests of a load may still be running: waiting for each row could end in a deadlock with one of them.
-  lock table ${UPDATED_TABLES}, ${APPEND_ONLY.join(', ')} in access exclusive mode;
-  alter table audit_entries disable trigger user;
-  delete from audit_entries where id > ${maxIds.audit_entries};
-  alter table audit_entries enable trigger user;
   delete from outbox_mails where id > ${maxIds.outbox_mails};
   delete from invitations where id > ${maxIds.invitations};
   delete from api_tokens where id > ${maxIds.api_tokens};
@@ -39,7 +36,23 @@ const restoreStatements = (maxIds: MaxIds): string => `
   delete from app_grants g using kept_users kept where g.user_id = kept.id
     and not exists (select from kept_grants k where k.user_id = g.user_id and k.app_id = g.app_id);
   insert into app_grants (user_id, app_id) select user_id, app_id from kept_grants on conflict do nothing;
+  alter table audit_entries disable trigger user;
+  delete from audit_entries where id > ${maxIds.audit_entries};
+  alter table audit_entries enable trigger user;
   commit`;
+
+const POLL_MS = 50;
+const QUIET_MS = 500;
+
+/** The last requests of a load may still be running, or wait for their passwords to be hashed. */
+const waitForTransactions = async (database: Client): Promise<void> => {
+  for (let quietMs = 0; quietMs < QUIET_MS; quietMs += POLL_MS) {
+    const { rows } = await database.query(`select from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`);
+    if (rows.length > 0) quietMs = 0;
+    await sleep(POLL_MS);
+  }
+};
 
 export type DatabaseState = Awaited<ReturnType<typeof keepDatabaseState>>;
 
@@ -70,6 +83,7 @@ export const keepDatabaseState = async (database: Client, emails: readonly strin
     },
 
     restore: async (): Promise<void> => {
+      await waitForTransactions(database);
       await database.query(restoreStatements(maxIds));
     },
 
