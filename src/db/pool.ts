@@ -88,19 +88,29 @@ export class DatabasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
-    if (callback) {
-      super.connect(callback);
-      return undefined;
-    }
+    const connecting = this.#connectInTime();
+    if (!callback) return connecting;
+    // `query` of the pool passes a callback. The pool would call it in the context of the request that releases a connection,
+    // whose deadline may have passed; here it is called in the context of its own request.
+    connecting.then(
+      (client) => callback(undefined, client, client.release),
+      (error) => callback(error, undefined, () => {}),
+    );
+    return undefined;
+  }
+
+  async #connectInTime(): Promise<pg.PoolClient> {
     const connecting = super.connect();
-    return beforeDeadline(connecting).catch((error: unknown) => {
+    try {
+      return await beforeDeadline(connecting);
+    } catch (error) {
       if (error instanceof DeadlineExceeded)
         connecting.then(
           (client) => client.release(),
           () => {},
         );
       throw error;
-    });
+    }
   }
 
   #watch(client: pg.PoolClient): void {
