@@ -1,6 +1,7 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
+import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
@@ -29,16 +30,27 @@ export const { router, createCallerFactory } = t;
  * Converts every failure into a problem. `next()` never rejects, so its result is inspected.
  */
 const withProblems = async <R extends MiddlewareResult>(
+  procedure: string,
   call: () => Promise<R>,
   onForbidden?: (problem: Problem) => Promise<void>,
 ): Promise<R> => {
+  const startedAt = performance.now();
+  const report = (outcome: Outcome): void =>
+    telemetry.procedure.publish(() => ({
+      procedure,
+      outcome,
+      seconds: (performance.now() - startedAt) / 1000,
+    }));
   const fail = async (error: unknown): Promise<never> => {
     const problem = problemOf(error);
+    report(problem.code);
     if (problem.status === 403 && problem.code !== 'reauthentication-required') await onForbidden?.(problem);
     throw trpcErrorOf(problem);
   };
   const result = await call().catch(fail);
-  return result.ok ? result : fail(result.error);
+  if (!result.ok) return fail(result.error);
+  report('ok');
+  return result;
 };
 
 /** Runs after the transaction of the forbidden call has ended, and so is not rolled back with it. */
@@ -47,8 +59,8 @@ const createRefusalRecorder = (context: Context, path: string) => async (problem
   if (actor) await context.openServices().refusals.record(actor, path, problem);
 };
 
-const withServices = t.middleware(({ ctx, next }) =>
-  withProblems(() => next({ ctx: { services: ctx.openServices() } })),
+const withServices = t.middleware(({ ctx, next, path }) =>
+  withProblems(path, () => next({ ctx: { services: ctx.openServices() } })),
 );
 
 /** @param roles the roles that `isAllowed` accepts, for the message of the problem */
@@ -72,7 +84,7 @@ const withActor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
       const isChange = meta?.openapi?.method !== 'POST';
       return withMutationGuards({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
     };
-    return withProblems(call, createRefusalRecorder(context, path));
+    return withProblems(path, call, createRefusalRecorder(context, path));
   });
 
 /** Requires no credentials and ignores those that are sent. */

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { statfs } from 'node:fs/promises';
+import type { Registry } from 'prom-client';
 import type { Config } from './config/config.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, type Logger, logUnhandledRejections } from './lib/logger.ts';
@@ -9,9 +10,13 @@ import { runWorker } from './server/workers/worker.ts';
 import { startWorkers } from './server/workers/workers.ts';
 
 /** `lost` resolves with the reason when the service can no longer run. */
-type RunningService = { stop: () => Promise<void>; lost: Promise<string> };
+type RunningService = { stop: () => Promise<void>; lost: Promise<string>; metrics: Registry | null };
 
 const NEVER = new Promise<never>(() => {});
+
+/** @returns the function that stops serving */
+const serveMetrics = async (config: Config, registry: Registry | null): Promise<() => Promise<void>> =>
+  (await import('./server/metrics.ts')).serveMetrics(config, registry);
 
 /** Takes most of a start, so it runs while PostgreSQL starts. */
 const loadServer = () => import('./server/start-server.ts');
@@ -25,7 +30,7 @@ const DUPLICATE_SIGNAL_MS = 1_000;
 export const serve = async (settings: Config): Promise<void> => {
   // First of all: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
-  if (cluster.isWorker) return runWorker(signal);
+  if (cluster.isWorker) return runWorker(signal, settings);
   const logger = createLogger(settings.logLevel);
   const { printLine } = createOperatorOutput(logger);
   logUnhandledRejections(logger);
@@ -35,10 +40,11 @@ export const serve = async (settings: Config): Promise<void> => {
   const closeSteps = [host.stop];
   try {
     const config = await resolvePort(settings);
-    const { stop, lost } = await (isSingleProcess
+    const { stop, lost, metrics } = await (isSingleProcess
       ? serveInProcess({ config, host, logger })
       : startWorkers({ config, ...host }, printLine));
     closeSteps.push(stop);
+    if (config.metricsPort > 0) closeSteps.push(await serveMetrics(config, metrics));
     const failed = Promise.race([lost, host.lost.then(() => describeDatabaseLoss(settings))]);
 
     const reason = await Promise.race([signal, failed]);
@@ -75,7 +81,7 @@ const serveInProcess = async (deps: {
   const { startServer } = await loadServer();
   const steps = await startServer(deps);
   createOperatorOutput(deps.logger).printLine(`Steward listens on ${deps.config.baseUrl}`);
-  return { stop: () => shutDownGracefully(steps), lost: NEVER };
+  return { stop: () => shutDownGracefully(steps), lost: NEVER, metrics: steps.metrics };
 };
 
 /**

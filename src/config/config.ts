@@ -74,6 +74,14 @@ export const Settings = z.object({
   WORKERS: wholeNumber(1, 64, 1).meta({
     description: 'Number of processes that serve requests: see [workers.md](workers.md)',
   }),
+  METRICS_PORT: wholeNumber(0, 65_535, 0).meta({
+    description: 'Port of `GET /metrics` for Prometheus; `0` serves no metrics: see [metrics.md](metrics.md)',
+  }),
+  METRICS_HOST: z.string().default('127.0.0.1').meta({
+    description:
+      'Address on which the metrics are served, without authentication: one that only Prometheus reaches',
+    valueType: 'IP address or host name',
+  }),
   BASE_URL: httpUrl.optional().meta({
     description: 'Public address of the service, used in links and in page headers',
     defaultText: '`http://localhost:PORT`',
@@ -206,6 +214,9 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     host: read.HOST,
     baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
     workers: read.WORKERS,
+    /** 0: none are served. */
+    metricsPort: read.METRICS_PORT,
+    metricsHost: read.METRICS_HOST,
     trustedProxies: read.TRUST_PROXY,
     /** Template with `{slug}` or `{id}`. Default: the app in the API. */
     appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',

@@ -2,6 +2,7 @@ import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { beforeDeadline, Deadline, withDeadline } from '../lib/deadline.ts';
 import { errorCodeOf } from '../lib/errno.ts';
+import { telemetry } from '../lib/telemetry.ts';
 
 type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
@@ -38,6 +39,7 @@ export const createTransact =
       client.query('commit'),
     ]);
     stream.uncork();
+    telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
     const results = await sent;
     const failure = results.find((result) => result.status === 'rejected');
     client.release(failure !== undefined && !isOfStatement(failure.reason));

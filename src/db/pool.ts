@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { beforeDeadline, DeadlineExceeded } from '../lib/deadline.ts';
+import { telemetry } from '../lib/telemetry.ts';
 import { pooledClientClass } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
 import { CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
@@ -100,6 +101,7 @@ export class DatabasePool extends pg.Pool {
   }
 
   async #connectInTime(): Promise<pg.PoolClient> {
+    const startedAt = performance.now();
     const connecting = super.connect();
     try {
       return await beforeDeadline(connecting);
@@ -110,6 +112,8 @@ export class DatabasePool extends pg.Pool {
           () => {},
         );
       throw error;
+    } finally {
+      telemetry.connection.publish(() => ({ seconds: (performance.now() - startedAt) / 1000 }));
     }
   }
 

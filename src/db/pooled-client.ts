@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { boundedWait, DeadlineExceeded } from '../lib/deadline.ts';
+import { telemetry } from '../lib/telemetry.ts';
 import type { ClientClass } from './single-client.ts';
 
 type Options = {
@@ -43,6 +44,8 @@ export const pooledClientClass = (
         values,
         ...(ms && { query_timeout: ms }),
       };
+      // The statements of a pipeline are counted together, where it is sent.
+      if (this.connection.stream.writableCorked === 0) telemetry.roundTrip.publish(() => ({ statements: 1 }));
       return callback ? query.call(this, bounded, callback) : query.call(this, bounded);
     }
   };

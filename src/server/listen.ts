@@ -3,39 +3,46 @@ import type { Config } from '../config/config.ts';
 
 /** The service cannot listen on HOST and PORT. The message is one line for the operator. */
 export class ListenError extends Error {
-  constructor(cause: unknown) {
-    super(reasonOf(cause), { cause });
+  constructor(cause: unknown, prefix: string) {
+    super(reasonOf(cause, prefix), { cause });
     this.name = 'ListenError';
   }
 }
 
-const reasonOf = (cause: unknown): string => {
+const reasonOf = (cause: unknown, prefix: string): string => {
   const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
+  const setting = `${prefix}PORT`;
   if (code === 'EADDRINUSE')
-    return `PORT ${port} is in use by another process. Stop it, or set another PORT.`;
-  if (code === 'EACCES') return `PORT ${port} is not permitted for this user. Set another PORT.`;
-  return `Cannot listen on HOST (${cause instanceof Error ? cause.message : String(cause)}).`;
+    return `${setting} ${port} is in use by another process. Stop it, or set another ${setting}.`;
+  if (code === 'EACCES') return `${setting} ${port} is not permitted for this user. Set another ${setting}.`;
+  return `Cannot listen on ${prefix}HOST (${cause instanceof Error ? cause.message : String(cause)}).`;
 };
 
-/** @throws ListenError */
-export const wrapListenError = <T>(attempt: Promise<T>): Promise<T> =>
+/**
+ * @param prefix of the settings that name the address
+ * @throws ListenError
+ */
+export const wrapListenError = <T>(attempt: Promise<T>, prefix = ''): Promise<T> =>
   attempt.catch((cause: unknown) => {
-    throw new ListenError(cause);
+    throw new ListenError(cause, prefix);
   });
 
 /**
- * Checks that the address is free, before links and the first site's domain are created from it. PORT=0 selects a free
+ * Checks that the addresses are free, before links and the first site's domain are created from it. PORT=0 selects a free
  * port.
  * @throws ListenError
  */
 export const resolvePort = async (config: Config): Promise<Config> => {
+  const { metricsPort, metricsHost } = config;
   const port = await wrapListenError(tryListening(config));
+  if (metricsPort > 0)
+    await wrapListenError(tryListening({ port: metricsPort, host: metricsHost }), 'METRICS_');
   const baseUrl =
     config.baseUrl === `http://localhost:${config.port}` ? `http://localhost:${port}` : config.baseUrl;
   return { ...config, port, baseUrl };
 };
 
-const tryListening = ({ host, port }: Config): Promise<number> =>
+const tryListening = ({ host, port }: Pick<Config, 'host' | 'port'>): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen({ host, port }, () => {

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 import {
   type Argon2Cost,
@@ -34,7 +34,8 @@ export const createPasswordHasher = async (
   cost: Argon2Cost = COST,
   observe: (family: string, units: number) => void = () => {},
 ) => {
-  const queued = createQueue(concurrency);
+  const limit = pLimit(concurrency);
+  const queued = createQueue(limit);
   // Verified if there is no hash, so that an unknown user takes as long as a wrong password.
   const decoy = readArgon2Hash(await makeArgon2Hash('no password has this hash', cost));
   if (!isCheck(decoy)) throw new Error('The hash of a new password cannot be read.');
@@ -73,6 +74,8 @@ export const createPasswordHasher = async (
       });
     },
 
+    queue: () => ({ running: limit.activeCount, waiting: limit.pendingCount }),
+
     /** Whether a hash that verifies should be replaced by a new one. */
     isOutdated: (hash: string): boolean =>
       isCheck(readArgon2Hash(hash)) ? isOutdatedArgon2Hash(hash, cost) : isCheck(readDjangoHash(hash)),
@@ -84,8 +87,7 @@ const toRefusal = (error: unknown) => ({ error });
 type AddWork = <T>(costMs: number, work: () => Promise<T>) => Promise<T>;
 
 /** Limits the queue by its work, not its length: a hash of Django takes seven times as long as one made here. */
-const createQueue = (concurrency: number) => {
-  const limit = pLimit(concurrency);
+const createQueue = (limit: LimitFunction) => {
   let aheadMs = 0;
 
   const counted: AddWork = async (costMs, work) => {
@@ -98,7 +100,7 @@ const createQueue = (concurrency: number) => {
   };
 
   return async <T>(costMs: number, work: (addWork: AddWork) => Promise<T>): Promise<T> => {
-    if (aheadMs >= concurrency * MAX_WAIT_MS) throw new Problem('overloaded');
+    if (aheadMs >= limit.concurrency * MAX_WAIT_MS) throw new Problem('overloaded');
     return counted(costMs, () => limit(() => work(counted)));
   };
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
+import { telemetry } from '../../lib/telemetry.ts';
 import type { Credential } from '../../services/access/actor.ts';
 import type { Allowance, RequestLimits } from '../../services/rate-limits/request-limits.ts';
 import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
@@ -31,6 +32,7 @@ export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits
     const allowance = await limits.consume(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));
     if (allowance.isGranted) return;
+    telemetry.rateLimit.publish(() => ({ calls }));
     const extras = calls > limits.limit ? BATCH_TOO_LARGE : {};
     throw new Problem('rate-limited', { ...extras, retryAfterSeconds: allowance.resetSeconds });
   });

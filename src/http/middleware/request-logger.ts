@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyServerOptions } from 'fastify';
+import { telemetry } from '../../lib/telemetry.ts';
 
 type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']>;
 type LogArguments = Parameters<FastifyBaseLogger['info']>;
@@ -12,6 +13,12 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
   // The line contains no secrets. Redaction would take a sixth of the memory of a request.
   const log = app.log.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {
+    telemetry.response.publish(() => ({
+      method: request.method,
+      route: request.routeOptions.url ?? 'none',
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    }));
     log.info(
       {
         reqId: request.id,

@@ -20,7 +20,10 @@ export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 export const LISTENING = 'listening';
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
-export const runWorker = async (signal: Promise<string>): Promise<void> => {
+export const runWorker = async (signal: Promise<string>, settings: Config): Promise<void> => {
+  // Messages wait for the first listener: this one and the next start to listen at the same time.
+  const metrics = settings.metricsPort > 0 ? await import('../metrics.ts') : null;
+  metrics?.answerScrapes();
   const received = {
     config: Promise.withResolvers<WorkerConfig>(),
     announce: Promise.withResolvers<void>(),
@@ -29,6 +32,8 @@ export const runWorker = async (signal: Promise<string>): Promise<void> => {
   };
   process.on('message', (message: ConfigMessage | StopMessage) => {
     if ('stop' in message) return received[message.stop].resolve();
+    // Others are of prom-client.
+    if (!('config' in message)) return;
     received.config.resolve(message.config);
     // From now on the service keeps the process alive, not the channel.
     process.channel?.unref();

@@ -63,6 +63,8 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
     for (let number = 2; number <= shared.config.workers; number += 1) startWorker(number);
   }
   return {
+    /** Each worker has its own. */
+    metrics: null,
     /** Resolves with the reason when no worker can start. */
     lost: lost.promise,
     /** Stops all workers gracefully. */

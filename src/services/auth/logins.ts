@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
+import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import { addSession, addToken } from './credentials.ts';
@@ -13,6 +14,12 @@ type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknow
 export const createLogins = ({ em, clock, passwordVerification, audit, origin, sessionMaxDays }: Unit) => {
   const address = origin.address ?? '';
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
+    const [attempt] = await Promise.allSettled([exchange(action, username, password, grant)]);
+    telemetry.login.publish(() => ({ outcome: outcomeOf(attempt) }));
+    if (attempt.status === 'rejected') throw attempt.reason;
+  };
+
+  const exchange = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const user = await passwordVerification.verify(username, password);
     if (user.isExpired) {
       const event = { actor: user, target: user.email, clients: user.clientIds };
@@ -53,6 +60,11 @@ export const createLogins = ({ em, clock, passwordVerification, audit, origin, s
       return secret;
     },
   };
+};
+
+const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
+  if (attempt.status === 'fulfilled') return 'ok';
+  return attempt.reason instanceof Problem ? attempt.reason.code : 'internal-error';
 };
 
 /**

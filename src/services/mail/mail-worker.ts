@@ -3,6 +3,7 @@ import type { Delivery, Mailer } from '../../adapters/smtp/smtp-mailer.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { telemetry } from '../../lib/telemetry.ts';
 import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
@@ -65,6 +66,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
 
   return async (mail: ClaimedMail, mailer: Mailer): Promise<void> => {
     const delivery = await attempt(mail, mailer);
+    telemetry.delivery.publish(() => ({ outcome: delivery.outcome }));
     const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
     else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);

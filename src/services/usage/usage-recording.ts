@@ -3,6 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Transact } from '../../db/pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
+import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -48,7 +49,9 @@ export const createUsageRecording = (deps: Deps) => ({
       requireValidTimes(reports, now, usageRetentionDays);
       const entries = await enrichReports(unit, { actor, appId, now }, reports);
       const inserted = await write(unit, appId, entries, now);
-      return { inserted, duplicates: entries.length - inserted };
+      const result = { inserted, duplicates: entries.length - inserted };
+      telemetry.usage.publish(() => result);
+      return result;
     };
     const request = idempotencyKey && {
       idempotencyKey,

@@ -1,0 +1,200 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { telemetry } from '../../lib/telemetry.ts';
+
+/** What is read at each scrape. */
+export type MetricSources = {
+  version: string;
+  pool: { totalCount: number; idleCount: number; waitingCount: number };
+  passwordQueue: () => { running: number; waiting: number };
+  readOperationalState: () => Promise<OperationalState>;
+};
+
+/** The state of the whole service, which all instances see alike. */
+export type OperationalState = {
+  unsentMails: number;
+  oldestUnsentMailSeconds: number;
+  /** Months after the current one for which the usage log has partitions. */
+  usageMonthsAhead: number;
+};
+
+/** Seconds. From a lookup of one user to the largest exports. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** A scrape that cannot reach the database still reports everything else. */
+const STATE_AGE_MS = 5_000;
+
+/**
+ * Collects the metrics of this process. No label holds a client, a user or a raw path: each metric has a bounded number of
+ * series.
+ */
+export const createMetrics = (sources: MetricSources): Registry => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  countEvents(registry);
+  describeProcess(registry, sources);
+  describeService(registry, sources.readOperationalState);
+  return registry;
+};
+
+const countEvents = (registry: Registry): void => {
+  const registers = [registry];
+  const buckets = DURATION_BUCKETS;
+
+  const responses = new Histogram({
+    name: 'steward_http_response_duration_seconds',
+    help: 'Time from the request to the end of the response, by route template.',
+    labelNames: ['method', 'route', 'status'],
+    buckets,
+    registers,
+  });
+  telemetry.response.subscribe(({ seconds, ...labels }) => responses.observe(labels, seconds));
+
+  const procedures = new Histogram({
+    name: 'steward_procedure_duration_seconds',
+    help: 'Time of a procedure call. The outcome is `ok` or the code of the problem.',
+    labelNames: ['procedure', 'outcome'],
+    buckets,
+    registers,
+  });
+  telemetry.procedure.subscribe(({ seconds, ...labels }) => procedures.observe(labels, seconds));
+
+  const roundTrips = new Counter({
+    name: 'steward_database_round_trips_total',
+    help: 'Messages to the database. Those of a pipeline count once.',
+    registers,
+  });
+  const statements = new Counter({
+    name: 'steward_database_statements_total',
+    help: 'Statements sent to the database.',
+    registers,
+  });
+  telemetry.roundTrip.subscribe((sent) => {
+    roundTrips.inc();
+    statements.inc(sent.statements);
+  });
+
+  const connections = new Histogram({
+    name: 'steward_database_connection_wait_seconds',
+    help: 'Time that work waited for a connection of the pool.',
+    buckets,
+    registers,
+  });
+  telemetry.connection.subscribe(({ seconds }) => connections.observe(seconds));
+
+  const logins = new Counter({
+    name: 'steward_logins_total',
+    help: 'Login attempts. The outcome is `ok` or the code of the problem.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  telemetry.login.subscribe(({ outcome }) => logins.inc({ outcome }));
+
+  const rateLimited = new Counter({
+    name: 'steward_rate_limited_calls_total',
+    help: 'Calls refused because the caller exceeded RATE_LIMIT_PER_MINUTE.',
+    registers,
+  });
+  telemetry.rateLimit.subscribe(({ calls }) => rateLimited.inc(calls));
+
+  const deliveries = new Counter({
+    name: 'steward_mail_deliveries_total',
+    help: 'Attempts to hand a mail to the mail server: `taken`, `failed` (to be retried) or `refused` for good.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  for (const outcome of ['taken', 'failed', 'refused']) deliveries.inc({ outcome }, 0);
+  telemetry.delivery.subscribe(({ outcome }) => deliveries.inc({ outcome }));
+
+  const usage = new Counter({
+    name: 'steward_usage_entries_total',
+    help: 'Usage entries received: inserted, or duplicates of entries in the log.',
+    labelNames: ['result'],
+    registers,
+  });
+  for (const result of ['inserted', 'duplicate']) usage.inc({ result }, 0);
+  telemetry.usage.subscribe(({ inserted, duplicates }) => {
+    usage.inc({ result: 'inserted' }, inserted);
+    usage.inc({ result: 'duplicate' }, duplicates);
+  });
+};
+
+const describeProcess = (registry: Registry, { version, pool, passwordQueue }: MetricSources): void => {
+  const registers = [registry];
+  new Gauge({
+    name: 'steward_build_info',
+    help: 'Always 1, labelled with the versions.',
+    labelNames: ['version', 'node'],
+    aggregator: 'first',
+    registers,
+  }).set({ version, node: process.versions.node }, 1);
+  new Gauge({
+    name: 'steward_database_connections',
+    help: 'Connections of the pool by state, and the work that waits for one.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
+      this.set({ state: 'idle' }, pool.idleCount);
+      this.set({ state: 'waiting' }, pool.waitingCount);
+    },
+  });
+  new Gauge({
+    name: 'steward_password_hashes',
+    help: 'Passwords that are being hashed, and those that wait for a core.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { running, waiting } = passwordQueue();
+      this.set({ state: 'running' }, running);
+      this.set({ state: 'waiting' }, waiting);
+    },
+  });
+};
+
+const describeService = (registry: Registry, read: MetricSources['readOperationalState']): void => {
+  const state = createStateCache(read);
+  const addGauge = (name: string, help: string, value: (state: OperationalState) => number): void => {
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      registers: [registry],
+      async collect() {
+        const current = await state();
+        this.set(current ? value(current) : Number.NaN);
+      },
+    });
+  };
+  new Gauge({
+    name: 'steward_database_up',
+    help: 'Whether the database answered: 1 or 0.',
+    aggregator: 'min',
+    registers: [registry],
+    async collect() {
+      this.set((await state()) ? 1 : 0);
+    },
+  });
+  addGauge('steward_mails_unsent', 'Mails that wait to be sent.', ({ unsentMails }) => unsentMails);
+  addGauge(
+    'steward_mails_oldest_unsent_seconds',
+    'Age of the oldest mail that waits to be sent.',
+    ({ oldestUnsentMailSeconds }) => oldestUnsentMailSeconds,
+  );
+  addGauge(
+    'steward_usage_months_ahead',
+    'Months after the current one for which the usage log has partitions.',
+    ({ usageMonthsAhead }) => usageMonthsAhead,
+  );
+};
+
+/** One read for all gauges of a scrape; null while the database does not answer. */
+const createStateCache = (read: MetricSources['readOperationalState']) => {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let state: Promise<OperationalState | null> = Promise.resolve(null);
+  return (): Promise<OperationalState | null> => {
+    if (performance.now() - readAt > STATE_AGE_MS) {
+      readAt = performance.now();
+      state = read().catch((_unavailable: unknown) => null);
+    }
+    return state;
+  };
+};

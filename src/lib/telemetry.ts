@@ -1,0 +1,41 @@
+import { channel } from 'node:diagnostics_channel';
+import type { ProblemCode } from './problems.ts';
+
+/**
+ * A kind of event that the service reports over Node's diagnostics channels. Without subscribers, reporting one costs a
+ * property access. Events hold no address, name, secret or id.
+ */
+const eventChannel = <Event extends object>(name: string) => {
+  const named = channel(`steward.${name}`);
+  return {
+    /** @param event called only if there are subscribers */
+    publish: (event: () => Event): void => {
+      if (named.hasSubscribers) named.publish(event());
+    },
+    subscribe: (onEvent: (event: Event) => void): void => {
+      // Only `publish` publishes on this channel.
+      named.subscribe((event) => onEvent(event as Event));
+    },
+  };
+};
+
+export type Outcome = 'ok' | ProblemCode;
+
+export const telemetry = {
+  /** An HTTP response. `route` is the template of the path, or `none` for an unknown path. */
+  response: eventChannel<{ method: string; route: string; status: number; seconds: number }>('response'),
+  /** A procedure call over REST, tRPC, a page or the command line. */
+  procedure: eventChannel<{ procedure: string; outcome: Outcome; seconds: number }>('procedure'),
+  /** Statements sent to the database together. */
+  roundTrip: eventChannel<{ statements: number }>('round-trip'),
+  /** A connection taken from the pool, after a wait. */
+  connection: eventChannel<{ seconds: number }>('connection'),
+  /** A password exchanged for a token or a session. */
+  login: eventChannel<{ outcome: Outcome }>('login'),
+  /** Calls refused because their caller exceeds the rate limit. */
+  rateLimit: eventChannel<{ calls: number }>('rate-limit'),
+  /** An attempt to hand a mail to the mail server. */
+  delivery: eventChannel<{ outcome: 'taken' | 'failed' | 'refused' }>('delivery'),
+  /** Usage entries recorded. */
+  usage: eventChannel<{ inserted: number; duplicates: number }>('usage'),
+};

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../support/free-port.ts';
+import { until } from '../support/poll.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, startService } from '../support/service-process.ts';
+
+const ADMIN = 'root@steward.test';
+const PASSWORD = 'steward-demo-1';
+const metrics = suite('GET /metrics');
+
+const startDemo = async (path: string, settings: Record<string, string> = {}) => {
+  const port = String(await freePort());
+  const service = await startService('demo', { DATA_DIR: path, METRICS_PORT: port, ...settings });
+  const scrape = async (): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    assert.is(response.status, 200);
+    assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+    return response.text();
+  };
+  return { service, port, scrape };
+};
+
+/** The value of a series, or undefined. */
+const sample = (text: string, series: string): number | undefined => {
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+};
+
+const LOGINS = (outcome: string): string => `steward_logins_total{outcome="${outcome}"}`;
+const RESPONSES = (labels: string): string => `steward_http_response_duration_seconds_count{${labels}}`;
+
+metrics('counts responses, procedures and logins by route and outcome, and names no person', async () => {
+  await using folder = await makeScratchFolder();
+  const { service, scrape } = await startDemo(folder.path);
+  await using _service = service;
+  const { token } = await service.logIn(ADMIN, PASSWORD);
+  const credentials = { username: ADMIN, password: 'wrong-password' };
+  await service.send('POST /api-token-auth/', { body: credentials });
+  await service.send(`GET /jb/users/${ADMIN}/`, { token });
+
+  const text = await scrape();
+
+  assert.is(sample(text, LOGINS('ok')), 1);
+  assert.is(sample(text, LOGINS('invalid-credentials')), 1);
+  assert.is(sample(text, RESPONSES('method="GET",route="/api/v1/jb/users/:email/",status="200"')), 1);
+  assert.is(sample(text, 'steward_procedure_duration_seconds_count{procedure="users.get",outcome="ok"}'), 1);
+  assert.is(sample(text, 'steward_database_up'), 1);
+  assert.ok((sample(text, 'steward_usage_months_ahead') ?? 0) >= 1);
+  for (const secret of ['root@', 'steward.test', token, 'wrong-password', 'acme'])
+    assert.not.ok(text.includes(secret), secret);
+});
+
+metrics('sums over all workers', async () => {
+  const requests = 20;
+  await using folder = await makeScratchFolder();
+  const { service, scrape } = await startDemo(folder.path, { WORKERS: '2', LOG_LEVEL: 'info' });
+  await using _service = service;
+  for (let count = 0; count < requests; count += 1)
+    await fetch(`${service.address}/avatars/a.svg`, { headers: { connection: 'close' } });
+  const series = RESPONSES('method="GET",route="/avatars/:file",status="200"');
+
+  await until('both workers report', async () => sample(await scrape(), series) === requests);
+  const text = await scrape();
+
+  assert.is(sample(text, 'steward_database_up'), 1);
+  assert.is(text.match(/^steward_build_info/gm)?.length, 1);
+});
+
+metrics('has nothing else on its port', async () => {
+  await using folder = await makeScratchFolder();
+  const { service, port } = await startDemo(folder.path);
+  await using _service = service;
+
+  const other = await fetch(`http://127.0.0.1:${port}/`);
+  const post = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' });
+
+  assert.is(other.status, 404);
+  assert.is(post.status, 405);
+});
+
+metrics('refuses to start on a METRICS_PORT that is in use', async () => {
+  await using folder = await makeScratchFolder();
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = String(await freePort());
+  const taken = (server.address() as { port: number }).port; // of a TCP server
+  const { code, stderr } = await runCommand(['serve'], {
+    DATA_DIR: folder.path,
+    PORT: port,
+    METRICS_PORT: String(taken),
+  });
+  server.close();
+
+  assert.is(code, 1);
+  assert.is(
+    stderr,
+    `METRICS_PORT ${taken} is in use by another process. Stop it, or set another METRICS_PORT.\n`,
+  );
+});
+
+metrics.run();
