@@ -5,6 +5,7 @@ import { readConfig } from '../config/config.ts';
 import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
+import { addBackupCommands } from './backup.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
@@ -23,6 +24,7 @@ export const runProgram = async (): Promise<void> => {
   addInviteCommand(program);
   addImportCommand(program);
   addUsageCommand(program);
+  addBackupCommands(program);
   addOpenApiCommand(program);
 
   await program.parseAsync().catch(reportFailure);

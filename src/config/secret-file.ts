@@ -72,6 +72,20 @@ export const createSecretFile = async (path: string): Promise<void> => {
   await syncDirectory(dirname(path));
 };
 
+/**
+ * Keeps a restored key in DATA_DIR.
+ * @throws SecretFileError if there is another key
+ */
+export const adoptSecretKey = async (dataDir: string, secretKey: string): Promise<void> => {
+  const path = join(dataDir, 'secret-key');
+  const kept = await readSecretFile(path, REPAIR);
+  if (kept === secretKey) return;
+  if (kept)
+    throw new SecretFileError(`${path} holds another key than the backup. Restore into another DATA_DIR.`);
+  await ensureDirectory(dataDir, 0o700);
+  await writeFile(path, secretKey, { mode: 0o600, flag: 'wx', flush: true });
+};
+
 const REPAIR = 'Remove it to get a new key: links in mails that were sent before stop working.';
 
 /**

@@ -26,16 +26,17 @@ export type Orm = Awaited<ReturnType<typeof openDatabase>>;
  * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
  * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
  * the client.
+ * @param to the last one to apply
  * @throws IncompatibleDatabase
  */
-export const migrateDatabase = async (connection: Connection): Promise<string[]> => {
+export const migrateDatabase = async (connection: Connection, to?: string): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');
   await lock.connect();
   try {
     for (;;) {
       // Usually nothing is pending, which needs neither the lock nor a pool.
       if (await hasAllMigrations(lock)) return [];
-      if (await tryMigrationLock(lock)) return await runMigrations(connection);
+      if (await tryMigrationLock(lock)) return await runMigrations(connection, to);
       // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
       await lock.query('rollback');
       await sleep(LOCK_RETRY_MS);
@@ -53,11 +54,11 @@ const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
 };
 
 /** Without time limits: building the index of a large table takes long. */
-const runMigrations = async (connection: Connection): Promise<string[]> => {
+const runMigrations = async (connection: Connection, to?: string): Promise<string[]> => {
   const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
   const orm = await openDatabase({ ...connection, startupOptions }, null);
   try {
-    return (await orm.migrator.up()).map(({ name }) => name);
+    return (await orm.migrator.up(to === undefined ? {} : { to })).map(({ name }) => name);
   } finally {
     await orm.close(true);
   }

@@ -10,7 +10,8 @@ export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
 const LOCK = sql`hashtextextended('usage partitions', 0)`;
 
 /** Held by the instance that drops months, and by transactions that rely on existing months. */
-export const RETENTION_LOCK = sql`hashtextextended('usage retention', 0)`;
+export const RETENTION_LOCK_KEY = "hashtextextended('usage retention', 0)";
+export const RETENTION_LOCK = sql.raw(RETENTION_LOCK_KEY);
 
 /** The lower bound of a partition as a UTC date. PostgreSQL prints it in the time zone of the session. */
 export const FIRST_DAY = `case inhparent

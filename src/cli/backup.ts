@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { readConfig } from '../config/config.ts';
+
+/** Loaded by the commands that need it, to keep `--help` fast. */
+const loadBackups = () => import('./backups.ts');
+
+const BACKUP_HELP = `
+The service may run: the backup holds one consistent snapshot of the database, and the packages of APP_STORE.
+With --with-key it also holds the secret key, encrypted with BACKUP_PASSPHRASE. Without the key, restored links
+in mails and stored responses are not valid, unless the new service has the same SECRET_KEY.`;
+
+const RESTORE_HELP = `
+Restores into an empty database: that of DATABASE_URL, or a new one in DATA_DIR. Set BACKUP_PASSPHRASE if the backup
+holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the file that --key-file names.`;
+
+export const addBackupCommands = (program: Command): void => {
+  const backup = program
+    .command('backup')
+    .description('Write a backup to a folder')
+    .argument('<folder>', 'folder that gets the file steward-TIME.tar')
+    .option('--with-key', 'include the secret key, encrypted with BACKUP_PASSPHRASE')
+    .addHelpText('after', BACKUP_HELP)
+    .action(async (folder: string, { withKey = false }: { withKey?: boolean }) => {
+      const config = readConfig(process.env);
+      const { writeBackup } = await loadBackups();
+      process.stdout.write(`${await writeBackup(config, folder, withKey)}\n`);
+    });
+
+  backup
+    .command('verify')
+    .description('Restore a backup into a temporary database and compare it with the snapshot')
+    .argument('<file>', 'backup')
+    .action(async (file: string) => {
+      const { verifyBackup } = await loadBackups();
+      process.stdout.write(`${await verifyBackup(file)}\n`);
+    });
+
+  program
+    .command('restore')
+    .description('Restore a backup into an empty database')
+    .argument('<file>', 'backup')
+    .option('--key-file <file>', 'file to create with the secret key of the backup')
+    .addHelpText('after', RESTORE_HELP)
+    .action(async (file: string, { keyFile }: { keyFile?: string }) => {
+      const config = readConfig(process.env);
+      const { restoreBackup } = await loadBackups();
+      process.stdout.write(`${await restoreBackup(config, file, keyFile)}\n`);
+    });
+};

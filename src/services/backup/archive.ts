@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { extract, pack } from 'tar-stream';
+
+/** A file of an archive, complete in memory or as a stream of known length. */
+export type ArchiveFile = { path: string; content: Buffer | { body: Readable; sizeBytes: number } };
+
+/** The SHA-256 of each file by its path. */
+export type Checksums = Record<string, string>;
+
+/** The last file: without it, an archive is incomplete. */
+export const MANIFEST = 'manifest.json';
+
+/**
+ * Writes a tar archive to a stream, file by file, without holding it in memory.
+ * @param describe makes the manifest from the checksums of all files
+ */
+export const writeArchive = async (
+  target: NodeJS.WritableStream,
+  files: AsyncIterable<ArchiveFile>,
+  describe: (checksums: Checksums) => object,
+): Promise<void> => {
+  const archive = pack();
+  const written = pipeline(archive, target);
+  const writeFiles = async (): Promise<void> => {
+    const checksums: Checksums = {};
+    for await (const { path, content } of files)
+      checksums[path] = Buffer.isBuffer(content)
+        ? await addBuffer(archive, path, content)
+        : await addStream(archive, path, content);
+    await addBuffer(archive, MANIFEST, Buffer.from(JSON.stringify(describe(checksums), null, 2)));
+    archive.finalize();
+  };
+  await Promise.all([
+    written,
+    writeFiles().catch((error: Error) => {
+      archive.destroy(error);
+      throw error;
+    }),
+  ]);
+};
+
+type Archive = ReturnType<typeof pack>;
+
+const addBuffer = async (archive: Archive, name: string, content: Buffer): Promise<string> => {
+  await new Promise<void>((resolve, reject) => {
+    archive.entry({ name }, content, (error) => (error ? reject(error) : resolve()));
+  });
+  return createHash('sha256').update(content).digest('hex');
+};
+
+const addStream = async (
+  archive: Archive,
+  name: string,
+  { body, sizeBytes }: { body: Readable; sizeBytes: number },
+): Promise<string> => {
+  const hash = createHash('sha256');
+  body.on('data', (chunk: Buffer) => hash.update(chunk));
+  await pipeline(body, archive.entry({ name, size: sizeBytes }));
+  return hash.digest('hex');
+};
+
+/**
+ * Reads an archive from the beginning to the end and passes on each file but the manifest. What `onFile` does not read is
+ * skipped.
+ * @returns the manifest, or null without one, and the checksums of the files as read
+ */
+export const readArchive = async (
+  source: Readable,
+  onFile: (path: string, content: AsyncIterable<Buffer>) => Promise<void>,
+): Promise<{ manifest: unknown; checksums: Checksums }> => {
+  const checksums: Checksums = {};
+  const archive = extract();
+  const fed = pipeline(source, archive);
+  // A failure is reported by the loop.
+  fed.catch(() => undefined);
+  let manifest: unknown = null;
+  for await (const entry of archive) {
+    const { name } = entry.header;
+    const hash = createHash('sha256');
+    // A stream of bytes, which its type leaves open.
+    const content = tap(entry as AsyncIterable<Buffer>, (chunk) => hash.update(chunk));
+    if (name === MANIFEST) manifest = JSON.parse((await collect(content)).toString('utf8'));
+    else await onFile(name, content);
+    for await (const _rest of content);
+    if (name !== MANIFEST) checksums[name] = hash.digest('hex');
+  }
+  await fed;
+  return { manifest, checksums };
+};
+
+const tap = async function* (chunks: AsyncIterable<Buffer>, onChunk: (chunk: Buffer) => void) {
+  for await (const chunk of chunks) {
+    onChunk(chunk);
+    yield chunk;
+  }
+};
+
+export const collect = async (content: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};

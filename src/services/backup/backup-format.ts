@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** The version of the archive's layout. */
+const FORMAT = 1;
+
+const TableColumns = z.object({ name: z.string(), columns: z.array(z.string()) });
+
+/** The first file: what a restore has to know before it reads the data. */
+export const BackupHeader = z.object({
+  format: z.literal(FORMAT),
+  /** Steward's version. */
+  version: z.string(),
+  createdAt: z.iso.datetime(),
+  /** PostgreSQL's version. */
+  serverVersion: z.string(),
+  /** The applied migrations, in their order. */
+  migrations: z.array(z.string()).min(1),
+  /** In an order in which each table comes after those that it refers to. */
+  tables: z.array(TableColumns),
+  /** First days of the months of the usage log, as `YYYY-MM-DD`. */
+  months: z.array(z.iso.date()),
+});
+export type BackupHeader = z.infer<typeof BackupHeader>;
+
+/** The number of rows, and a sum over the hashes of all rows, which does not depend on their order. */
+export const TableSummary = z.object({ rows: z.int(), checksum: z.string() });
+export type TableSummary = z.infer<typeof TableSummary>;
+
+/** The last file. */
+export const BackupManifest = z.object({
+  /** SHA-256 by path. */
+  files: z.record(z.string(), z.string()),
+  tables: z.record(z.string(), TableSummary),
+});
+export type BackupManifest = z.infer<typeof BackupManifest>;
+
+export const HEADER_FILE = 'header.json';
+export const KEY_FILE = 'secret-key.sealed';
+export const PACKAGES_FOLDER = 'packages/';
+
+/** Rows of a table in PostgreSQL's COPY format, compressed; those of a large table are several files. */
+export const rowsFile = (table: string, number: number): string =>
+  `tables/${table}/${String(number).padStart(6, '0')}.zst`;
+
+/** The table of such a file, or null. */
+export const tableOf = (path: string): string | null => /^tables\/(\w+)\/\d{6}\.zst$/.exec(path)?.[1] ?? null;
+
+export const newHeader = (about: Omit<BackupHeader, 'format'>): BackupHeader => ({
+  format: FORMAT,
+  ...about,
+});

@@ -1,0 +1,134 @@
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
+import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import type { PackageStore } from '../../adapters/package-store/package-store.ts';
+import { packageFileName } from '../../lib/package-name.ts';
+import { FIRST_DAY, RETENTION_LOCK_KEY } from '../usage/usage-partitions.ts';
+import { type ArchiveFile, writeArchive } from './archive.ts';
+import {
+  type BackupHeader,
+  HEADER_FILE,
+  KEY_FILE,
+  newHeader,
+  PACKAGES_FOLDER,
+  rowsFile,
+  type TableSummary,
+} from './backup-format.ts';
+import { quoted, readMigrations, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+
+/** The rows of a table are compressed in pieces of this size. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+
+const compress = promisify<Buffer, object, Buffer>(zstdCompress);
+const COMPRESSION = {
+  params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
+};
+
+type Options = {
+  /** A session without time limits. */
+  client: pg.Client;
+  store: PackageStore;
+  version: string;
+  now: Date;
+  /** Null: the backup holds no key. */
+  sealedKey: Buffer | null;
+  /** Called before each table is read, with the number of tables. */
+  onTable: (total: number) => void;
+};
+
+/** What a backup holds, for the operator. */
+export type BackupTotals = { tables: number; rows: number; packages: number };
+
+/** Writes a backup of one consistent snapshot while the service continues. */
+export const createBackup = async (
+  target: NodeJS.WritableStream,
+  options: Options,
+): Promise<BackupTotals> => {
+  const { client } = options;
+  await client.query(TEXT_SETTINGS);
+  await client.query('begin isolation level repeatable read read only');
+  // A month that is dropped disappears from all snapshots.
+  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
+  try {
+    const summaries: Record<string, TableSummary> = {};
+    const totals = { tables: 0, rows: 0, packages: 0 };
+    await writeArchive(target, filesOf(options, summaries, totals), (files) => ({
+      files,
+      tables: summaries,
+    }));
+    return totals;
+  } finally {
+    await client.query('rollback');
+  }
+};
+
+const filesOf = async function* (
+  { client, store, version, now, sealedKey, onTable }: Options,
+  summaries: Record<string, TableSummary>,
+  totals: BackupTotals,
+): AsyncGenerator<ArchiveFile> {
+  const header = await describeDatabase(client, version, now);
+  yield { path: HEADER_FILE, content: Buffer.from(JSON.stringify(header, null, 2)) };
+  if (sealedKey) yield { path: KEY_FILE, content: sealedKey };
+  for (const table of header.tables) {
+    onTable(header.tables.length);
+    yield* rowsOf(client, table);
+    const summary = await summarizeTable(client, table);
+    summaries[table.name] = summary;
+    totals.tables += 1;
+    totals.rows += summary.rows;
+  }
+  for (const { slug, version: packageVersion } of await store.list()) {
+    const found = await store.open(slug, packageVersion);
+    // Removed since it was listed.
+    if (!found) continue;
+    totals.packages += 1;
+    yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, packageVersion)}`, content: found };
+  }
+};
+
+const describeDatabase = async (client: pg.Client, version: string, now: Date): Promise<BackupHeader> => {
+  const { rows } = await client.query<{ serverVersion: string; months: string[] }>(
+    `select current_setting('server_version') as "serverVersion",
+      array(select distinct ${FIRST_DAY} from pg_inherits join pg_class on pg_class.oid = inhrelid
+        where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass) and not inhdetachpending order by 1) as months`,
+  );
+  const [server] = rows;
+  if (!server) throw new Error('A query without a table returns one row.');
+  return newHeader({
+    version,
+    createdAt: now.toISOString(),
+    migrations: await readMigrations(client),
+    tables: await readTables(client),
+    ...server,
+  });
+};
+
+const rowsOf = async function* (
+  client: pg.Client,
+  { name, columns }: BackupHeader['tables'][number],
+): AsyncGenerator<ArchiveFile> {
+  const rows = client.query(
+    copyTo(`copy (select ${columns.map(quoted).join(', ')} from ${quoted(name)}) to stdout`),
+  );
+  let number = 0;
+  for await (const piece of inPieces(rows)) {
+    yield { path: rowsFile(name, number), content: await compress(piece, COMPRESSION) };
+    number += 1;
+  }
+};
+
+const inPieces = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let piece: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    piece.push(chunk);
+    bytes += chunk.length;
+    if (bytes < PIECE_BYTES) continue;
+    yield Buffer.concat(piece);
+    piece = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(piece);
+};
