@@ -17,6 +17,7 @@ const ARROWS: Record<string, string[]> = {
   'src/adapters': ['src/lib', 'src/config'],
   'src/db': ['src/lib', 'src/config', 'migrations', 'mikro-orm.config.ts', 'type entities'],
   'src/services': ['entities', 'src/db', 'src/lib', 'type src/adapters'],
+  'src/backup': ['migrations', 'src/services', 'src/db', 'src/lib', 'type src/config', 'type src/adapters'],
   'src/integrations': ['entities', 'src/services', 'src/db', 'src/lib'],
   routers: ['src/services', 'src/db', 'src/lib', 'type entities'],
   'src/http': ['routers', 'src/db', 'src/lib', 'type src/services'],
@@ -29,7 +30,8 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
-    folders: /^(entities|migrations|mikro-orm|src\/(services|integrations|demo|db|adapters\/embedded)|tests)/,
+    folders:
+      /^(entities|migrations|mikro-orm|src\/(services|backup|integrations|demo|db|adapters\/embedded)|tests)/,
   },
   { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/package-store\/s3-|tests\/)/ },
 ];

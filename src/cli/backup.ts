@@ -43,7 +43,7 @@ export const addBackupCommands = (program: Command): void => {
     .addHelpText('after', RESTORE_HELP)
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {
       const config = readConfig(process.env);
-      const { restoreBackup } = await loadBackups();
-      process.stdout.write(`${await restoreBackup(config, file, keyFile)}\n`);
+      const { restoreFile } = await loadBackups();
+      process.stdout.write(`${await restoreFile(config, file, keyFile)}\n`);
     });
 };

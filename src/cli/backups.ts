@@ -1,28 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { migrations } from '../../migrations/index.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
+import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';
+import { createBackup } from '../backup/create-backup.ts';
+import { restoreBackup } from '../backup/restore-backup.ts';
+import { sealKey } from '../backup/sealed-key.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { adoptSecretKey } from '../config/secret-file.ts';
-import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { systemClock } from '../lib/clock.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
-import { isEmptyDatabase } from '../services/backup/backup-tables.ts';
-import { createBackup } from '../services/backup/create-backup.ts';
-import { type CheckedBackup, checkBackup, loadBackup } from '../services/backup/restore-backup.ts';
-import { sealKey } from '../services/backup/sealed-key.ts';
-import { ensureMonths } from '../services/usage/usage-partitions.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 const PRIVATE_FILE = 0o600;
@@ -76,8 +73,8 @@ export const writeBackup = async (config: Config, folder: string, withKey: boole
  * @returns a line for the operator
  * @throws Problem `invalid-input`; then nothing was changed
  */
-export const restoreBackup = async (config: Config, file: string, keyFile?: string): Promise<string> => {
-  const checked = await checkFile(file, process.env.BACKUP_PASSPHRASE ?? null);
+export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string> => {
+  const checked = await check(file, process.env.BACKUP_PASSPHRASE ?? null);
   const { secretKey } = checked;
   if (secretKey !== null && config.database && keyFile === undefined)
     throw refusal('The backup holds the secret key: name a file for it with --key-file.');
@@ -98,7 +95,7 @@ export const restoreBackup = async (config: Config, file: string, keyFile?: stri
 
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */
 export const verifyBackup = async (file: string): Promise<string> => {
-  const checked = await checkFile(file, null);
+  const checked = await check(file, null);
   const folder = await mkdtemp(join(tmpdir(), 'steward-verify-'));
   try {
     const host = await openDatabaseHost(readConfig({ DATA_DIR: folder }));
@@ -113,15 +110,10 @@ export const verifyBackup = async (file: string): Promise<string> => {
   return `Verified ${describe(checked)}`;
 };
 
-/** @throws Problem `invalid-input` if the backup cannot be restored by this version */
-const checkFile = async (file: string, passphrase: string | null): Promise<CheckedBackup> => {
-  const checked = await checkBackup(createReadStream(file), passphrase);
-  const { version, migrations: applied } = checked.header;
-  const unknown = applied.find((name) => !migrations.some((known) => known.name === name));
-  if (unknown === undefined) return checked;
-  throw refusal(
-    `The backup is of Steward ${version}, which is newer: it has the migration ${unknown}. Restore it with that version.`,
-  );
+const check = async (file: string, passphrase: string | null): Promise<CheckedBackup> => {
+  // A file that cannot be opened is reported as such, not as damaged.
+  await access(file, constants.R_OK);
+  return checkBackup(createReadStream(file), passphrase);
 };
 
 type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
@@ -132,29 +124,17 @@ const load = async (
   checked: CheckedBackup,
   publishPackage: Publish,
 ): Promise<void> => {
-  const { header } = checked;
-  await using client = await openSession(connection);
-  if (!(await isEmptyDatabase(client)))
-    throw refusal('The database is not empty: a backup is restored into an empty one.');
-  await migrateDatabase(connection, header.migrations.at(-1));
-  const orm = await openDatabase(connection);
-  const months = header.months.map((month) => new Date(month));
-  await orm.em
-    .fork()
-    .transactional((tx) => ensureMonths(tx, months))
-    .finally(() => orm.close(true));
-  const progress = createProgress('Tables', header.tables.length);
+  const progress = createProgress('Tables', checked.header.tables.length);
+  let table: string | undefined;
+  const onTable = (name: string): void => {
+    if (name !== table) progress.advance();
+    table = name;
+  };
   try {
-    let table: string | undefined;
-    const onTable = (name: string): void => {
-      if (name !== table) progress.advance();
-      table = name;
-    };
-    await loadBackup(createReadStream(file), checked, { client, publishPackage, onTable });
+    await restoreBackup(createReadStream(file), checked, { connection, publishPackage, onTable });
   } finally {
     progress.stop();
   }
-  await migrateDatabase(connection);
 };
 
 const skip: Publish = async () => {};

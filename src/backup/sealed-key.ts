@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Problem } from '../../lib/problems.ts';
+import { Problem } from '../lib/problems.ts';
 
 const CIPHER = 'aes-256-gcm';
 const SALT_BYTES = 16;

@@ -3,9 +3,9 @@ import type { BackupHeader, TableSummary } from './backup-format.ts';
 
 type Table = BackupHeader['tables'][number];
 
-/** Rows are compared as text: these settings decide how values look. */
-export const TEXT_SETTINGS = `set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
-  set bytea_output = 'hex'; set extra_float_digits = 1`;
+/** For a transaction that compares rows as text: these settings decide how values look. */
+export const TEXT_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO, YMD';
+  set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
 const MIGRATIONS_TABLE = 'mikro_orm_migrations';
 

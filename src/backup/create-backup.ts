@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { PackageStore } from '../../adapters/package-store/package-store.ts';
-import { packageFileName } from '../../lib/package-name.ts';
-import { FIRST_DAY, RETENTION_LOCK_KEY } from '../usage/usage-partitions.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { packageFileName } from '../lib/package-name.ts';
+import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-partitions.ts';
 import { type ArchiveFile, writeArchive } from './archive.ts';
 import {
   type BackupHeader,
@@ -46,11 +46,11 @@ export const createBackup = async (
   options: Options,
 ): Promise<BackupTotals> => {
   const { client } = options;
-  await client.query(TEXT_SETTINGS);
   await client.query('begin isolation level repeatable read read only');
-  // A month that is dropped disappears from all snapshots.
-  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
   try {
+    await client.query(TEXT_SETTINGS);
+    // A month that is dropped disappears from all snapshots.
+    await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
     const summaries: Record<string, TableSummary> = {};
     const totals = { tables: 0, rows: 0, packages: 0 };
     await writeArchive(target, filesOf(options, summaries, totals), (files) => ({

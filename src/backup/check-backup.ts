@@ -1,0 +1,50 @@
+import type { Readable } from 'node:stream';
+import { type ZodType, z } from 'zod';
+import { migrations } from '../../migrations/index.ts';
+import { Problem } from '../lib/problems.ts';
+import { collect, readArchive } from './archive.ts';
+import { BackupHeader, BackupManifest, HEADER_FILE, KEY_FILE } from './backup-format.ts';
+import { openKey } from './sealed-key.ts';
+
+export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
+
+const refusal = (detail: string, cause?: unknown): Problem => new Problem('invalid-input', { detail, cause });
+
+/**
+ * Reads a whole backup and compares all checksums, before anything is written.
+ * @param passphrase null: a key in the backup stays sealed
+ * @throws Problem `invalid-input` if it is no backup, damaged or incomplete, or if the passphrase is wrong
+ */
+export const checkBackup = async (source: Readable, passphrase: string | null): Promise<CheckedBackup> => {
+  let header: BackupHeader | null = null;
+  let sealedKey: Buffer | null = null;
+  const { manifest: text, checksums } = await readArchive(source, async (path, content) => {
+    if (path === HEADER_FILE) header = parse(BackupHeader, await collect(content));
+    else if (path === KEY_FILE) sealedKey = await collect(content);
+  }).catch((cause: Error) => {
+    throw refusal(`This is not a complete backup (${cause.message}).`, cause);
+  });
+  const manifest = BackupManifest.safeParse(text);
+  if (!header || !manifest.success) throw refusal('This is not a complete backup: it ends too early.');
+  const paths = new Set([...Object.keys(checksums), ...Object.keys(manifest.data.files)]);
+  for (const path of paths)
+    if (checksums[path] !== manifest.data.files[path])
+      throw refusal(`The backup is damaged: ${path} does not match its checksum.`);
+  requireKnownMigrations(header);
+  const secretKey = sealedKey && passphrase !== null ? await openKey(sealedKey, passphrase) : null;
+  return { header, manifest: manifest.data, secretKey };
+};
+
+const parse = <T>(schema: ZodType<T>, bytes: Buffer): T => {
+  const parsed = schema.safeParse(JSON.parse(bytes.toString('utf8')));
+  if (parsed.success) return parsed.data;
+  throw new Error(z.prettifyError(parsed.error).split('\n')[0]);
+};
+
+const requireKnownMigrations = ({ version, migrations: applied }: BackupHeader): void => {
+  const unknown = applied.find((name) => !migrations.some((known) => known.name === name));
+  if (unknown === undefined) return;
+  throw refusal(
+    `The backup is of Steward ${version}, which is newer: it has the migration ${unknown}. Restore it with that version.`,
+  );
+};

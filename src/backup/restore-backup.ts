@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import type pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Connection } from '../config/connection.ts';
+import { migrateDatabase, openDatabase } from '../db/database.ts';
+import { openUnlimitedSession } from '../db/single-client.ts';
+import { Problem } from '../lib/problems.ts';
+import { ensureMonths } from '../services/usage/usage-partitions.ts';
+import { collect, readArchive } from './archive.ts';
+import { PACKAGES_FOLDER, tableOf } from './backup-format.ts';
+import { advanceSequences, isEmptyDatabase, quoted, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+import type { CheckedBackup } from './check-backup.ts';
+
+const decompress = promisify<Buffer, Buffer>(zstdDecompress);
+
+type Options = {
+  connection: Connection;
+  publishPackage: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
+  /** Called for each file with rows of a table. */
+  onTable: (name: string) => void;
+};
+
+/**
+ * Restores a checked backup into an empty database, and applies the migrations that it does not have yet.
+ * @throws Problem `invalid-input` if the database is not empty
+ */
+export const restoreBackup = async (
+  source: Readable,
+  checked: CheckedBackup,
+  { connection, ...options }: Options,
+): Promise<void> => {
+  const client = await openUnlimitedSession(connection);
+  try {
+    if (!(await isEmptyDatabase(client))) {
+      const detail = 'The database is not empty: a backup is restored into an empty one.';
+      throw new Problem('invalid-input', { detail });
+    }
+    await migrateDatabase(connection, checked.header.migrations.at(-1));
+    await createMonths(connection, checked.header.months);
+    await loadRows(source, checked, { client, ...options });
+  } finally {
+    await client.end();
+  }
+  await migrateDatabase(connection);
+};
+
+const createMonths = async (connection: Connection, days: readonly string[]): Promise<void> => {
+  const orm = await openDatabase(connection);
+  const months = days.map((day) => new Date(day));
+  const work = orm.em.fork().transactional((tx) => ensureMonths(tx, months));
+  await work.finally(() => orm.close(true));
+};
+
+/**
+ * Loads all rows in one transaction, and compares the tables with the snapshot.
+ * @throws Error if they differ
+ */
+const loadRows = async (
+  source: Readable,
+  { header, manifest }: CheckedBackup,
+  { client, publishPackage, onTable }: Omit<Options, 'connection'> & { client: pg.Client },
+): Promise<void> => {
+  await client.query('begin');
+  try {
+    await client.query(TEXT_SETTINGS);
+    await readArchive(source, async (path, content) => {
+      if (path.startsWith(PACKAGES_FOLDER))
+        return publishPackage(path.slice(PACKAGES_FOLDER.length), content);
+      const table = header.tables.find(({ name }) => name === tableOf(path));
+      if (!table) return;
+      onTable(table.name);
+      const columns = table.columns.map(quoted).join(', ');
+      const rows = client.query(copyFrom(`copy ${quoted(table.name)} (${columns}) from stdin`));
+      await pipeline(Readable.from([await decompress(await collect(content))]), rows);
+    });
+    for (const table of header.tables) {
+      const { rows, checksum } = await summarizeTable(client, table);
+      const expected = manifest.tables[table.name];
+      if (rows !== expected?.rows || checksum !== expected.checksum)
+        throw new Error(`The restored table ${table.name} differs from the snapshot: ${rows} rows.`);
+    }
+    await advanceSequences(client);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+};

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
+import { checkBackup } from '../../src/backup/check-backup.ts';
+import { createBackup } from '../../src/backup/create-backup.ts';
+import { restoreBackup } from '../../src/backup/restore-backup.ts';
+import { sealKey } from '../../src/backup/sealed-key.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { openUnlimitedSession } from '../../src/db/single-client.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { administer } from '../support/test-server.ts';
+
+const KEY = 'a secret key that only tests ever use';
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+type Context = { demo: TestDatabase; folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string };
+const backups = suite<Context>('backup and restore');
+
+const querying = async <T>(connection: Connection, sql: string): Promise<T[]> => {
+  const client = await openUnlimitedSession(connection);
+  try {
+    return (await client.query(sql)).rows as T[]; // of the shape that the test's own statement selects
+  } finally {
+    await client.end();
+  }
+};
+
+const write = async (connection: Connection, file: string, store: string, onTable = () => {}) => {
+  const client = await openUnlimitedSession(connection);
+  const sealedKey = await sealKey(KEY, 'a passphrase');
+  const options = { client, store: createFolderPackageStore({ dir: store }), version: '1.2.3', now: NOW };
+  try {
+    return await createBackup(createWriteStream(file), { ...options, sealedKey, onTable });
+  } finally {
+    await client.end();
+  }
+};
+
+const emptyDatabase = async ({ demo }: Context): Promise<TestDatabase> => {
+  const database = `restored_${randomBytes(6).toString('hex')}`;
+  await administer(demo.connection, `create database ${database}`);
+  return {
+    connection: { ...demo.connection, database },
+    drop: () => administer(demo.connection, `drop database ${database} with (force)`),
+  };
+};
+
+const restore = async (file: string, connection: Connection): Promise<string[]> => {
+  const packages: string[] = [];
+  const checked = await checkBackup(createReadStream(file), null);
+  await restoreBackup(createReadStream(file), checked, {
+    connection,
+    publishPackage: async (name) => {
+      packages.push(name);
+    },
+    onTable: () => {},
+  });
+  return packages;
+};
+
+backups.before(async (context) => {
+  context.demo = await createTestDatabase('demo');
+  context.folder = await makeScratchFolder();
+  context.file = context.folder.join('backup.tar');
+  await write(context.demo.connection, context.file, context.folder.path);
+});
+backups.after(async ({ demo, folder }) => {
+  await demo.drop();
+  await folder[Symbol.asyncDispose]();
+});
+
+const COUNTS = `select (select count(*)::int from users) as users, (select count(*)::int from usage_entries) as entries,
+  (select sum(hashtextextended(u::text, 0)::numeric)::text from users u) as hash`;
+
+backups('restores the same rows, and continues the ids after the largest', async (context) => {
+  const target = await emptyDatabase(context);
+  await restore(context.file, target.connection);
+
+  assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
+  const [next] = await querying<{ id: number; largest: number }>(
+    target.connection,
+    `select nextval(pg_get_serial_sequence('users', 'id'))::int as id, (select max(id) from users) as largest`,
+  );
+  assert.is(next?.id, (next?.largest ?? 0) + 1);
+  await target.drop();
+});
+
+backups('holds one snapshot: rows that are written meanwhile are not in it', async (context) => {
+  const file = context.folder.join('busy.tar');
+  let writes: Promise<unknown> = Promise.resolve();
+  const before = await querying<{ users: number }>(context.demo.connection, COUNTS);
+  const insert = `insert into sites (domain, name) values ('site-' || gen_random_uuid() || '.test', 'Site')`;
+
+  await write(context.demo.connection, file, context.folder.path, () => {
+    writes = writes.then(() => administer(context.demo.connection, insert));
+  });
+  await writes;
+  const target = await emptyDatabase(context);
+  await restore(file, target.connection);
+
+  const sites = `select count(*)::int as count from sites`;
+  const [restored] = await querying<{ count: number }>(target.connection, sites);
+  const [current] = await querying<{ count: number }>(context.demo.connection, sites);
+  assert.ok((restored?.count ?? 0) < (current?.count ?? 0));
+  assert.is((await querying<{ users: number }>(target.connection, COUNTS))[0]?.users, before[0]?.users);
+  await target.drop();
+});
+
+backups('opens the key with its passphrase only, and holds no plain text of it', async ({ file }) => {
+  const checked = await checkBackup(createReadStream(file), 'a passphrase');
+
+  assert.is(checked.secretKey, KEY);
+  assert.not.ok((await readFile(file)).includes(KEY));
+  await rejectsWith(checkBackup(createReadStream(file), 'another'), 'invalid-input');
+});
+
+backups('refuses a backup with any byte of a file changed, or cut at any place', async ({ file, folder }) => {
+  const bytes = await readFile(file);
+  const changed = folder.join('changed.tar');
+  for (let place = 600; place < bytes.length - 1024; place += Math.ceil(bytes.length / 37)) {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt8(copy.readUInt8(place) ^ 1, place);
+    // Padding between files carries nothing.
+    if (bytes.readUInt8(place) === 0) continue;
+    await writeFile(changed, copy);
+    await rejectsWith(checkBackup(createReadStream(changed), null), 'invalid-input');
+    await writeFile(changed, bytes.subarray(0, place));
+    await rejectsWith(checkBackup(createReadStream(changed), null), 'invalid-input');
+  }
+});
+
+backups('refuses a database that is not empty, and changes nothing in it', async (context) => {
+  const target = await emptyDatabase(context);
+  await administer(target.connection, 'create table notes (text text)');
+
+  await rejectsWith(restore(context.file, target.connection), 'invalid-input');
+
+  const tables = await querying(
+    target.connection,
+    `select relname from pg_class where relnamespace = 'public'::regnamespace`,
+  );
+  assert.equal(tables, [{ relname: 'notes' }]);
+  await target.drop();
+});
+
+backups('refuses a backup of a newer version, naming its version', async ({ demo, folder }) => {
+  const file = folder.join('newer.tar');
+  await administer(demo.connection, `insert into mikro_orm_migrations (name) values ('9999-of-the-future')`);
+  await write(demo.connection, file, folder.path);
+  await administer(demo.connection, `delete from mikro_orm_migrations where name = '9999-of-the-future'`);
+
+  const problem = await rejectsWith(checkBackup(createReadStream(file), null), 'invalid-input');
+
+  assert.match(problem.message, /of Steward 1\.2\.3, which is newer.*9999-of-the-future/);
+});
+
+backups.run();

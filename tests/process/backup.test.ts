@@ -1,0 +1,116 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { runCommand, startService } from '../support/service-process.ts';
+
+const ADMIN = 'root@steward.test';
+const PASSWORD = 'steward-demo-1';
+const BACKUP_PASSPHRASE = 'correct horse battery staple';
+
+type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string; token: string };
+const commands = suite<Context>('steward backup and restore');
+
+commands.before(async (context) => {
+  const folder = await makeScratchFolder();
+  const settings = { DATA_DIR: folder.join('data') };
+  await using service = await startService('demo', settings);
+  const { token } = await service.logIn(ADMIN, PASSWORD);
+  const { code, stdout, stderr } = await runCommand(['backup', folder.join('backups'), '--with-key'], {
+    ...settings,
+    BACKUP_PASSPHRASE,
+  });
+  assert.is(code, 0, stderr);
+  const [, file = ''] =
+    /^Wrote (\S+): [\d,]+ rows of \d+ tables, 5 packages, [\d.]+ MB\.\n$/.exec(stdout) ?? [];
+  assert.ok(file, stdout);
+  Object.assign(context, { folder, file, token });
+});
+commands.after(({ folder }) => folder[Symbol.asyncDispose]());
+
+commands('writes one file that only its owner can read, and leaves no other', async ({ folder, file }) => {
+  assert.is((await readdir(folder.join('backups'))).length, 1);
+  assert.is((await stat(file)).mode & 0o777, 0o600);
+});
+
+commands(
+  'restores people, tokens, packages and the key into a new DATA_DIR',
+  async ({ folder, file, token }) => {
+    const settings = { DATA_DIR: folder.join('restored') };
+    const { code, stdout, stderr } = await runCommand(['restore', file], { ...settings, BACKUP_PASSPHRASE });
+    assert.is(code, 0, stderr);
+    assert.match(stdout, /^Restored the backup of .* are the same as in its snapshot\.\n$/);
+
+    await using service = await startService('serve', settings);
+    const user = await service.send(`GET /jb/users/${ADMIN}/`, { token });
+    const versions = await service.send('GET /jb/apps/', { token });
+    await service.logIn('ada@acme.test', PASSWORD);
+
+    assert.is(user.status, 200);
+    assert.ok(versions.json.length > 0);
+    assert.is(
+      await readFile(folder.join('restored/secret-key'), 'utf8'),
+      await readFile(folder.join('data/secret-key'), 'utf8'),
+    );
+    assert.equal(
+      (await readdir(folder.join('restored/packages'))).sort(),
+      (await readdir(folder.join('data/packages'))).sort(),
+    );
+  },
+);
+
+commands('moves from the embedded database to an external one', async ({ folder, file }) => {
+  await using server = await startExternalDatabase();
+  const { settings } = await server.makeDatabase();
+  const keyFile = folder.join('key');
+  const store = { APP_STORE: `file:${folder.join('external-store')}` };
+  const restored = { ...settings, ...store, BACKUP_PASSPHRASE };
+  const without = await runCommand(['restore', file], restored);
+  const { code, stderr } = await runCommand(['restore', file, '--key-file', keyFile], restored);
+  assert.is(without.stderr, 'The backup holds the secret key: name a file for it with --key-file.\n');
+  assert.is(code, 0, stderr);
+  assert.is((await stat(keyFile)).mode & 0o777, 0o600);
+
+  const SECRET_KEY = await readFile(keyFile, 'utf8');
+  await using service = await startService('serve', { ...settings, ...store, SECRET_KEY });
+  await service.logIn(ADMIN, PASSWORD);
+});
+
+commands('verifies a backup in a temporary database', async ({ file }) => {
+  const { code, stdout, stderr } = await runCommand(['backup', 'verify', file]);
+
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /^Verified the backup of .* are the same as in its snapshot\.\n$/);
+});
+
+commands('refuses in one line, and creates nothing', async ({ folder, file }) => {
+  const bytes = await readFile(file);
+  const cut = folder.join('cut.tar');
+  await writeFile(cut, bytes.subarray(0, bytes.length / 2));
+  const DATA_DIR = folder.join('untouched');
+  const refused = async (args: string[], settings: Record<string, string> = {}): Promise<string> => {
+    const { code, stderr, stdout } = await runCommand(args, { DATA_DIR, ...settings });
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    return stderr;
+  };
+
+  assert.match(await refused(['restore', cut]), /^This is not a complete backup \(.+\)\.\n$/);
+  assert.match(await refused(['restore', folder.join('none.tar')]), /none\.tar: No such file or folder\.\n$/);
+  assert.is(
+    await refused(['restore', file], { BACKUP_PASSPHRASE: 'wrong' }),
+    'BACKUP_PASSPHRASE is not the passphrase of this backup.\n',
+  );
+  assert.is(
+    await refused(['backup', folder.join('b'), '--with-key']),
+    '--with-key needs a passphrase in BACKUP_PASSPHRASE.\n',
+  );
+  assert.is(
+    await refused(['restore', file], { DATA_DIR: folder.join('data') }),
+    'The database is not empty: a backup is restored into an empty one.\n',
+  );
+  assert.not.ok((await readdir(folder.path)).includes('untouched'));
+});
+
+commands.run();
