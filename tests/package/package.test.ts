@@ -22,8 +22,9 @@ tests.after(({ folder }) => folder[Symbol.asyncDispose]());
 tests('has what runs and what is read, and nothing else', ({ files }) => {
   const strays = files.filter(
     (file) =>
-      !/^package\/(package\.json|LICENSE|README\.md|docs\/.+|dist\/.+\.(js|css|json))$/.test(file) &&
-      !file.startsWith('package/dist/src/cli/apps-new-template/'),
+      !/^package\/(package\.json|LICENSE|README\.md|deploy\/.+|docs\/.+|dist\/.+\.(js|css|json))$/.test(
+        file,
+      ) && !file.startsWith('package/dist/src/cli/apps-new-template/'),
   );
 
   assert.ok(files.length > 100);

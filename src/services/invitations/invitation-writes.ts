@@ -85,17 +85,23 @@ const renew = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]
 
 /** Adds apps. A renewed invitation keeps the apps that it had. */
 const addApps = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
-  const withApps = written.filter(({ initial_apps }) => initial_apps.length > 0);
+  const withApps = written.flatMap(({ id, initial_apps }) =>
+    initial_apps.length > 0 ? [{ id, initial_apps }] : [],
+  );
   if (withApps.length === 0) return;
   await sql`
     insert into invitation_apps (invitation_id, app_id)
-    select id, unnest(initial_apps) from ${asRows(withApps)}
+    select id, unnest(initial_apps) from json_to_recordset(${JSON.stringify(withApps)}::json)
+      as asked (id int, initial_apps varchar[])
     on conflict do nothing`.execute(tables(tx));
 };
 
 /** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
 const asRows = (items: readonly (Asked | WrittenInvitation)[]) => {
-  const rows = items.map((item) => ({ ...item, extra: item.extra && JSON.stringify(item.extra) }));
+  const rows = items.map(({ extra, initial_apps: _, ...item }) => ({
+    ...item,
+    extra: extra && JSON.stringify(extra),
+  }));
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[])`;
+    (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean)`;
 };
