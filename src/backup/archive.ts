@@ -62,7 +62,7 @@ const addStream = async (
 };
 
 /**
- * Reads an archive from the beginning to the end and passes on each file but the manifest. What `onFile` does not read is
+ * Reads a whole archive and passes on each file but the manifest. What `onFile` does not read is
  * skipped.
  * @returns the manifest, or null without one, and the checksums of the files as read
  */

@@ -17,8 +17,8 @@ import {
 } from './backup-format.ts';
 import { quoted, readMigrations, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 
-/** The rows of a table are compressed in pieces of this size. */
-const PIECE_BYTES = 8 * 1024 * 1024;
+/** The rows of a table are compressed in parts of this size. */
+const PART_BYTES = 8 * 1024 * 1024;
 
 const compress = promisify<Buffer, object, Buffer>(zstdCompress);
 const COMPRESSION = {
@@ -113,22 +113,22 @@ const rowsOf = async function* (
     copyTo(`copy (select ${columns.map(quoted).join(', ')} from ${quoted(name)}) to stdout`),
   );
   let number = 0;
-  for await (const piece of inPieces(rows)) {
-    yield { path: rowsFile(name, number), content: await compress(piece, COMPRESSION) };
+  for await (const part of inParts(rows)) {
+    yield { path: rowsFile(name, number), content: await compress(part, COMPRESSION) };
     number += 1;
   }
 };
 
-const inPieces = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let piece: Buffer[] = [];
+const inParts = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let part: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
-    piece.push(chunk);
+    part.push(chunk);
     bytes += chunk.length;
-    if (bytes < PIECE_BYTES) continue;
-    yield Buffer.concat(piece);
-    piece = [];
+    if (bytes < PART_BYTES) continue;
+    yield Buffer.concat(part);
+    part = [];
     bytes = 0;
   }
-  if (bytes > 0) yield Buffer.concat(piece);
+  if (bytes > 0) yield Buffer.concat(part);
 };

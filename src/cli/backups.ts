@@ -82,15 +82,23 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     throw refusal('The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.');
 
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
+  // Before the restore, which cannot be repeated: a file with this name may exist already.
+  if (keyFile !== undefined && secretKey !== null)
+    await writeFile(keyFile, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
+  await restoreInto(config, file, checked).catch(async (error: unknown) => {
+    if (keyFile !== undefined) await rm(keyFile, { force: true });
+    throw error;
+  });
+  return `Restored ${describe(checked)}`;
+};
+
+const restoreInto = async (config: Config, file: string, checked: CheckedBackup): Promise<void> => {
   const host = await openDatabaseHost(config);
   try {
     await load(host.connection, file, checked, await createPublisher(config));
   } finally {
     await host.stop();
   }
-  if (keyFile !== undefined && secretKey !== null)
-    await writeFile(keyFile, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
-  return `Restored ${describe(checked)}`;
 };
 
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */

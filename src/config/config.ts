@@ -1,65 +1,22 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { withAsciiDomain } from '../lib/email-address.ts';
 import { originList } from '../lib/origins.ts';
-import { parseDatabaseUrl } from './database-url.ts';
 import { appStoreOf, storeSettings } from './package-store-config.ts';
+import {
+  appUrl,
+  databaseUrl,
+  emailAddress,
+  flag,
+  httpUrl,
+  smtpUrl,
+  trustedProxies,
+  wholeNumber,
+} from './setting-types.ts';
 
 /** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */
 const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
-
-const wholeNumber = (min: number, max: number, fallback: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(min).max(max))
-    .default(fallback);
-
-const flag = (fallback: boolean) =>
-  z
-    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
-    .transform((text) => text === '1' || text === 'true')
-    .default(fallback);
-
-/** The number of trusted proxies in front, or their addresses (`10.0.0.0/8,127.0.0.1`). */
-const trustedProxies = z
-  .string()
-  .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
-  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
-  .default(0);
-
-/** The URL or path of an app, with a placeholder for its slug or id. */
-const appUrl = z
-  .string()
-  .max(2048)
-  .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
-  .refine(
-    (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
-    'must be an http:// or https:// address, or a path',
-  );
-
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
-
-const emailAddress = z
-  .string()
-  .overwrite(withAsciiDomain)
-  .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
-
-const smtpUrl = z
-  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })
-  .refine((url) => URL.parse(url)?.hostname, 'must name a host');
-
-const databaseUrl = z.string().transform((url, context) => {
-  try {
-    return parseDatabaseUrl(url);
-  } catch (cause) {
-    context.addIssue({ code: 'custom', message: cause instanceof Error ? cause.message : 'is not valid' });
-    return z.NEVER;
-  }
-});
 
 /**
  * Every setting. `npm run docs` writes the table of docs/settings.md from the metadata: `description`, and where the schema

@@ -90,7 +90,7 @@ backups('restores the same rows, and continues the ids after the largest', async
   await target.drop();
 });
 
-backups('holds one snapshot: rows that are written meanwhile are not in it', async (context) => {
+backups('holds one snapshot, without rows that are written during the backup', async (context) => {
   const file = context.folder.join('busy.tar');
   let writes: Promise<unknown> = Promise.resolve();
   const before = await querying<{ users: number }>(context.demo.connection, COUNTS);

@@ -67,8 +67,9 @@ commands('moves from the embedded database to an external one', async ({ folder,
   const store = { APP_STORE: `file:${folder.join('external-store')}` };
   const restored = { ...settings, ...store, BACKUP_PASSPHRASE };
   const without = await runCommand(['restore', file], restored);
-  const { code, stderr } = await runCommand(['restore', file, '--key-file', keyFile], restored);
   assert.is(without.stderr, 'The backup holds the secret key: name a file for it with --key-file.\n');
+  assert.match((await runCommand(['restore', file, '--key-file', file], restored)).stderr, /already exists/);
+  const { code, stderr } = await runCommand(['restore', file, '--key-file', keyFile], restored);
   assert.is(code, 0, stderr);
   assert.is((await stat(keyFile)).mode & 0o777, 0o600);
 

@@ -17,7 +17,7 @@ export type OperationalState = {
   usageMonthsAhead: number;
 };
 
-/** Seconds. From a lookup of one user to the largest exports. */
+/** In seconds: from reading one user to the largest exports. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** A scrape that cannot reach the database still reports everything else. */
 const STATE_AGE_MS = 5_000;

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { withAsciiDomain } from '../lib/email-address.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+
+export const wholeNumber = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(fallback);
+
+export const flag = (fallback: boolean) =>
+  z
+    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+    .transform((text) => text === '1' || text === 'true')
+    .default(fallback);
+
+/** The number of trusted proxies in front, or their addresses (`10.0.0.0/8,127.0.0.1`). */
+export const trustedProxies = z
+  .string()
+  .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
+  .default(0);
+
+/** The URL or path of an app, with a placeholder for its slug or id. */
+export const appUrl = z
+  .string()
+  .max(2048)
+  .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
+  .refine(
+    (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
+    'must be an http:// or https:// address, or a path',
+  );
+
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+
+export const emailAddress = z
+  .string()
+  .overwrite(withAsciiDomain)
+  .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
+
+export const smtpUrl = z
+  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })
+  .refine((url) => URL.parse(url)?.hostname, 'must name a host');
+
+export const databaseUrl = z.string().transform((url, context) => {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (cause) {
+    context.addIssue({ code: 'custom', message: cause instanceof Error ? cause.message : 'is not valid' });
+    return z.NEVER;
+  }
+});
