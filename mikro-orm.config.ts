@@ -15,7 +15,7 @@ export const ormConfig = (pool: DatabasePool) =>
     driverOptions: new PostgresDialect({ pool }),
     forceUtcTimezone: true,
     migrations: { migrationsList: migrations, snapshot: false, allOrNothing: false },
-    schemaGenerator: { skipTables: [/^usage_(entries|days)_\d/] },
+    schemaGenerator: { skipTables: [/^usage_(entries|days)_\d/], ignoreRoutines: true },
     logger: () => {},
     colors: false,
   });

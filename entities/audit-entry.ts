@@ -2,8 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { instant, jsonObject } from './columns.ts';
 
 /**
- * Who did what to whom, when and from where. Append-only: a trigger rejects updates and deletes. Entries hold names instead
- * of foreign keys, so that they outlive the rows that they name.
+ * Who did what to whom, when and from where. Append-only: a trigger rejects updates and deletes, except the replacement of a
+ * person who is being erased, and deletes of entries before the cutoff that their retention sets for its transaction. Entries
+ * hold names instead of foreign keys, so that they outlive the rows that they name.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -23,8 +24,14 @@ export const AuditEntry = defineEntity({
       name: 'append_only',
       timing: 'before',
       events: ['update', 'delete'],
-      forEach: 'statement',
-      body: `raise exception 'The audit trail is append-only.'`,
+      forEach: 'row',
+      body: `if tg_op = 'DELETE' then
+        if old.occurred_at < nullif(current_setting('steward.audit_cutoff', true), '')::timestamptz then return old; end if;
+      elsif tg_op = 'UPDATE' then
+        if exists (select from erasures e where e.finished_at is null
+          and new::text = erased_audit_entry(old, e)::text) then return new; end if;
+      end if;
+      raise exception 'The audit trail is append-only.'`,
     },
   ],
   properties: {

@@ -3,6 +3,7 @@ import { ApiToken } from './api-token.ts';
 import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
 import { Client } from './client.ts';
+import { Erasure } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationSchema } from './invitation.ts';
 import { InvitationApp } from './invitation-app.ts';
@@ -44,6 +45,7 @@ export const entities = [
   OutboxMail,
   SavedFilter,
   AuditEntry,
+  Erasure,
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */

@@ -4,6 +4,7 @@ import { Auth } from './0003-auth.ts';
 import { InvitationsAndMail } from './0004-invitations-and-mail.ts';
 import { Usage } from './0005-usage.ts';
 import { Audit } from './0006-audit.ts';
+import { Erasures } from './0007-erasures.ts';
 
 /** In execution order. Names are stored in the database: never rename a released migration. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   { name: '0004-invitations-and-mail', class: InvitationsAndMail },
   { name: '0005-usage', class: Usage },
   { name: '0006-audit', class: Audit },
+  { name: '0007-erasures', class: Erasures },
 ];

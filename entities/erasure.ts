@@ -1,0 +1,36 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant } from './columns.ts';
+
+/**
+ * The erasure of a person. While it is unfinished, the row holds what the remaining work looks for, so that any instance can
+ * continue it. Afterwards it holds only the pseudonym, and a keyed digest of the address: late reports about the person are
+ * recorded under the pseudonym.
+ */
+export const Erasure = defineEntity({
+  name: 'Erasure',
+  tableName: 'erasures',
+  indexes: [
+    {
+      name: 'erasures_unfinished',
+      expression: 'create index erasures_unfinished on erasures (id) where finished_at is null',
+    },
+  ],
+  checks: [{ name: 'erasures_finished_check', expression: '(finished_at is null) = (address is not null)' }],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    userId: p.integer(),
+    pseudonym: p.string().length(254).unique(),
+    /** HMAC-SHA-256 of the address. Null if a later erasure has the same: the person had a new account. */
+    digest: p.string().length(64).nullable().unique(),
+    startedAt: instant(),
+    finishedAt: instant().nullable(),
+    address: p.string().length(254).nullable(),
+    /** Regular expression that finds the address, the handle and the full name in texts. */
+    pattern: p.text().nullable(),
+    /** The transaction that replaced the account: those that ran at the same time may still write the address. */
+    transactionId: p.text().nullable(),
+    /** The table whose texts are being searched, and the number of its pages that are done. */
+    scannedTable: p.string().length(63).nullable(),
+    scannedBlock: p.bigint('number').defaultRaw('0'),
+  },
+});
