@@ -33,7 +33,13 @@ import {
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
-import { pruneCounts, pruneCredentials, pruneResponses } from './services/pruning.ts';
+import {
+  pruneAudit,
+  pruneCounts,
+  pruneCredentials,
+  pruneInvitations,
+  pruneResponses,
+} from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import type { ServiceDeps } from './services/unit.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';
@@ -174,6 +180,7 @@ const createServiceFactories = (
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     responseEncryption: createResponseEncryption(secretKey),
     keyedMutex: createKeyedMutex(),
+    idempotencyHours: config.idempotencyHours,
     readRows: createTextRowReader(pool, connection.preparesStatements),
   };
   const inTransaction: InTransaction = (origin, work) =>
@@ -192,7 +199,9 @@ const maintenanceTasks = ({ config, connection, orm, clock }: Resources) => ({
       now: clock.now(),
       retentionDays: config.usageRetentionDays,
     }),
-  responses: () => pruneResponses(orm.em.fork(), clock.now()),
+  responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
+  audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
+  invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
   counts: () => pruneCounts(orm.em.fork()),
   logins: () => pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
 });

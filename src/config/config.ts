@@ -111,6 +111,16 @@ export const Settings = z.object({
     description:
       'Days that usage entries are kept; older ones are removed by whole months. Entries older than this are refused',
   }),
+  AUDIT_RETENTION_DAYS: wholeNumber(0, 36_500, 0).meta({
+    description: 'Days that entries of the audit trail are kept; `0` keeps them forever',
+  }),
+  INVITATION_RETENTION_DAYS: wholeNumber(0, 36_500, 0).meta({
+    description:
+      'Days that invitations are kept after they were accepted, revoked or expired; `0` keeps them forever',
+  }),
+  IDEMPOTENCY_RETENTION_HOURS: wholeNumber(1, 720, 24).meta({
+    description: 'Hours that responses to requests with an `Idempotency-Key` are stored and repeated',
+  }),
   SMTP_URL: smtpUrl.optional().meta({
     description:
       'Mail server. Passwords are sent over TLS only. Without this setting, mails are stored and not sent',
@@ -123,6 +133,9 @@ export const Settings = z.object({
   }),
   MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0).meta({
     description: 'Mails sent in a minute, summed over all instances; `0` disables the limit',
+  }),
+  MAIL_RETENTION_DAYS: wholeNumber(1, 36_500, 30).meta({
+    description: 'Days that sent and failed mails are kept',
   }),
   ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()).meta({
     description: 'Passwords hashed at the same time',
@@ -196,6 +209,12 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     invitationDays: read.INVITATION_DAYS,
     /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,
+    /** 0: forever. */
+    auditRetentionDays: read.AUDIT_RETENTION_DAYS,
+    /** Of closed and expired invitations; 0: forever. */
+    invitationRetentionDays: read.INVITATION_RETENTION_DAYS,
+    idempotencyHours: read.IDEMPOTENCY_RETENTION_HOURS,
+    mailRetentionDays: read.MAIL_RETENTION_DAYS,
     /** Absent: mails are stored but not sent. */
     smtpUrl: read.SMTP_URL,
     mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,

@@ -11,7 +11,7 @@ import { createMailWriter } from '../services/mail/mail-writer.ts';
 import { createOutbox } from '../services/mail/outbox.ts';
 
 type Deps = {
-  config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'invitationDays'>;
+  config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'mailRetentionDays' | 'invitationDays'>;
   connection: Connection;
   em: SqlEntityManager;
   links: SignedLinks;
@@ -21,9 +21,10 @@ type Deps = {
 
 /** Wires the mail components: the writer that services use, and the worker that sends. */
 export const createMailModule = async ({ config, connection, em, links, clock, logger }: Deps) => {
-  const { smtpUrl, mailFrom, mailPerMinute: perMinute, invitationDays } = config;
+  const { smtpUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
+  const { invitationDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
-  const outbox = createOutbox({ em, clock, writer: mailWriter, invitationDays, perMinute });
+  const outbox = createOutbox({ em, clock, writer: mailWriter, invitationDays, perMinute, retentionDays });
   const hasServer = smtpUrl !== undefined;
   const worker = createMailWorker({
     outbox,

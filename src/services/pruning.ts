@@ -4,7 +4,6 @@ import type { Database } from '../../entities/index.ts';
 import { tables } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
-import { RETENTION_MS } from './idempotency/idempotency.ts';
 
 /** Rows per statement, few enough that their locks are held only briefly. */
 const BATCH = 1_000n;
@@ -33,20 +32,54 @@ export const pruneCounts = (em: SqlEntityManager): Promise<void> =>
   );
 
 /** Deletes expired responses to requests with an idempotency key. */
-export const pruneResponses = (em: SqlEntityManager, now: Date): Promise<void> =>
-  deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, RETENTION_MS)}`);
+export const pruneResponses = (em: SqlEntityManager, now: Date, retentionHours: number): Promise<void> =>
+  deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, retentionHours * HOUR_MS)}`);
+
+/** Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all. */
+export const pruneAudit = async (em: SqlEntityManager, now: Date, retentionDays: number): Promise<void> => {
+  if (retentionDays === 0) return;
+  const cutoff = before(now, retentionDays * DAY_MS);
+  const allow = sql`select set_config('steward.audit_cutoff', ${cutoff}::text, true)`;
+  await deleteInBatches(em, 'audit_entries', sql`occurred_at < ${cutoff}`, allow);
+};
+
+/** Deletes invitations that were accepted, revoked or expired long ago, with their mails. 0 days keep all. */
+export const pruneInvitations = async (
+  em: SqlEntityManager,
+  now: Date,
+  retentionDays: number,
+): Promise<void> => {
+  if (retentionDays === 0) return;
+  const end = sql`case when status = 'pending' then expires_at else coalesce(closed_at, expires_at) end`;
+  await deleteInBatches(em, 'invitations', sql`${end} < ${before(now, retentionDays * DAY_MS)}`);
+};
 
 const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
 
-/** Deletes the matching rows of a table, except those that other transactions have locked. */
+/**
+ * Deletes the matching rows of a table, except those that other transactions have locked. Each batch is a transaction; while
+ * another instance deletes one, this leaves the rest to it.
+ * @param prepare runs first in each transaction
+ */
 export const deleteInBatches = async (
   em: SqlEntityManager,
   name: keyof Database,
   condition: RawBuilder<unknown>,
+  prepare?: RawBuilder<unknown>,
 ): Promise<void> => {
   const table = sql.table(name);
   const deletion = sql`
     delete from ${table} where ctid = any(array(
       select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
-  while ((await deletion.execute(tables(em))).numAffectedRows === BATCH);
+  const deleteBatch = async (tx: SqlEntityManager): Promise<bigint | undefined> => {
+    const { rows } = await TRY_LOCK.execute(tables(tx));
+    if (!rows[0]?.isHeld) return 0n;
+    await prepare?.execute(tables(tx));
+    return (await deletion.execute(tables(tx))).numAffectedRows;
+  };
+  while ((await em.transactional(deleteBatch)) === BATCH);
 };
+
+/** Held by the instance that deletes, until the end of its transaction. */
+const TRY_LOCK = sql<{ isHeld: boolean }>`
+  select pg_try_advisory_xact_lock(hashtextextended('pruning', 0)) as "isHeld"`;

@@ -49,6 +49,8 @@ export type ServiceDeps = {
   transact: Transact;
   /** Serializes requests with the same idempotency key. */
   keyedMutex: KeyedMutex;
+  /** How long a repeated request gets the stored response. */
+  idempotencyHours: number;
 };
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */

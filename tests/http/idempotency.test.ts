@@ -110,7 +110,7 @@ idempotency('expires after a day', async ({ app }) => {
   assert.is(await countOf(app), before + 1);
 
   app.clock.advance(DAY_MS);
-  await pruneResponses(app.orm.em.fork(), app.clock.now());
+  await pruneResponses(app.orm.em.fork(), app.clock.now(), 24);
   assert.equal(await app.db().selectFrom('idempotent_responses').select('key').execute(), []);
 });
 

@@ -26,7 +26,15 @@ type Backend = { em: SqlEntityManager; clock: Clock };
 type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
 
 const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
-  createOutbox({ em, clock, writer: testWriter, invitationDays: INVITATION_DAYS, perMinute: 0, ...settings });
+  createOutbox({
+    em,
+    clock,
+    writer: testWriter,
+    invitationDays: INVITATION_DAYS,
+    perMinute: 0,
+    retentionDays: 30,
+    ...settings,
+  });
 
 type WorkerSettings = OutboxSettings & {
   /** Absent: no mail server. */

@@ -6,7 +6,7 @@ import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from './audit.ts';
 
-/** Entries per user and minute. The audit trail is never pruned, so a client in a loop must not fill it. */
+/** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
 
 export type RefusalLimit = ReturnType<typeof createRefusalLimit>;

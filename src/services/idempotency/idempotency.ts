@@ -1,13 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
+import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
-
-/** How long a repeated request gets the stored response. */
-export const RETENTION_MS = DAY_MS;
 
 /** The `Idempotency-Key` of a request. */
 export type IdempotencyKey = {
@@ -24,11 +21,13 @@ export type IdempotentRequest = {
   input: string;
 };
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex'>;
+type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
 /** Stores responses by user and idempotency key. */
 export const createIdempotency = (deps: Deps) => {
-  const { em, clock, responseEncryption, keyedMutex } = deps;
+  const { em, clock, responseEncryption, keyedMutex, idempotencyHours } = deps;
+  /** Responses that were stored before are no longer repeated. */
+  const expiredAt = (now: Date): Date => new Date(now.getTime() - idempotencyHours * HOUR_MS);
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
 
@@ -68,7 +67,7 @@ export const createIdempotency = (deps: Deps) => {
           where idempotent_responses.created_at <= ${expiredAt(now)}
         returning 1`.execute(tables(em));
       if (claimed.rows.length > 0) return null;
-      const stored = await storedResponse(em, userId, key, now);
+      const stored = await storedResponse(em, userId, key, expiredAt(now));
       // Pruned or expired since the insert: the client may retry.
       if (!stored) throw new Problem('overloaded');
       return openStored(actor, request, stored);
@@ -97,7 +96,7 @@ export const createIdempotency = (deps: Deps) => {
     ): Promise<T> => {
       if (!request) return work((inside) => em.transactional(inside));
       return withKeyLock(actor, request.idempotencyKey, async () => {
-        const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, clock.now());
+        const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, expiredAt(clock.now()));
         if (stored) return JSON.parse(await openStored(actor, request, stored)) as T; // stored for the same request
         return work((inside) =>
           em.transactional(async (tx) => {
@@ -133,15 +132,13 @@ const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredRe
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
-const expiredAt = (now: Date): Date => new Date(now.getTime() - RETENTION_MS);
-
-const storedResponse = (em: SqlEntityManager, userId: number, key: string, now: Date) =>
+const storedResponse = (em: SqlEntityManager, userId: number, key: string, expiredAt: Date) =>
   tables(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'is_superuser', 'is_staff', 'admin_of'])
     .where('user_id', '=', userId)
     .where('key', '=', key)
-    .where('created_at', '>', expiredAt(now))
+    .where('created_at', '>', expiredAt)
     .executeTakeFirst();
 
 type StoredResponse = NonNullable<Awaited<ReturnType<typeof storedResponse>>>;

@@ -22,6 +22,8 @@ type Deps = {
   /** Delivery attempts of all instances together in any minute; 0 means no limit. */
   perMinute: number;
   leaseMs?: number;
+  /** Days after which sent and failed mails are deleted. */
+  retentionDays: number;
   /** Wait after the first failure. */
   backoffMs?: number;
 };
@@ -90,7 +92,7 @@ export const createOutbox = (deps: Deps) => {
     /** Deletes old mails and links. `isSent`: whether workers send mails, which also detects obsolete ones. */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
       if (!isSent) await failAllObsolete(em.fork(), terms());
-      await pruneOutbox(em.fork(), clock.now());
+      await pruneOutbox(em.fork(), clock.now(), deps.retentionDays);
     },
 
     /** Milliseconds until a mail can be sent; null if none is queued. */
@@ -105,11 +107,9 @@ export const createOutbox = (deps: Deps) => {
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
 
-const RETENTION_DAYS = 30;
-
-/** Deletes mails that were sent or failed 30 days ago, and expired links. */
-const pruneOutbox = async (em: SqlEntityManager, now: Date): Promise<void> => {
-  const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
+/** Deletes mails that were sent or failed so many days ago, and expired links. */
+const pruneOutbox = async (em: SqlEntityManager, now: Date, retentionDays: number): Promise<void> => {
+  const before = new Date(now.getTime() - retentionDays * DAY_MS);
   await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);
   await deleteInBatches(em, 'password_links', sql`expires_at <= ${now}::timestamptz`);
 };

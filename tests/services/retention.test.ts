@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { tables } from '../../src/db/kysely.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { pruneAudit, pruneInvitations } from '../../src/services/pruning.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { failureOf } from '../support/rejects-as.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+
+const retention = appSuite('retention of the audit trail and invitations');
+
+/** Entries at noon, so many days ago. */
+const addEntries = (app: TestApp, daysAgo: number, count: number) =>
+  sql`insert into audit_entries (occurred_at, action, target)
+    select ${new Date(app.clock.now().getTime() - daysAgo * DAY_MS)}::timestamptz, 'site.create', 'aged'
+    from generate_series(1, ${count})`.execute(app.db());
+
+const aged = async (app: TestApp): Promise<number> =>
+  (await app.db().selectFrom('audit_entries').select('id').where('target', '=', 'aged').execute()).length;
+
+const pruneAuditOf = (app: TestApp, days: number) => pruneAudit(app.orm.em.fork(), app.clock.now(), days);
+
+retention('keeps all entries with 0 days, and deletes older ones in batches', async ({ app }) => {
+  await addEntries(app, 399, 2);
+  await addEntries(app, 401, 2_500);
+
+  await pruneAuditOf(app, 0);
+  assert.is(await aged(app), 2_502);
+  await pruneAuditOf(app, 400);
+  assert.is(await aged(app), 2);
+});
+
+retention('allows no delete after the cutoff, and none outside of its transaction', async ({ app }) => {
+  await addEntries(app, 500, 1);
+  await addEntries(app, 1, 1);
+  const deleteAll = sql`delete from audit_entries where target = 'aged'`;
+  const deleteRecent = () =>
+    app.orm.em.fork().transactional(async (tx) => {
+      await sql`select set_config('steward.audit_cutoff', '2026-11-01', true)`.execute(tables(tx));
+      await deleteAll.execute(tables(tx));
+    });
+
+  assert.match((await failureOf(deleteRecent())).message, /append-only/);
+  assert.match((await failureOf(deleteAll.execute(app.db()))).message, /append-only/);
+});
+
+retention('leaves a batch to the instance that is deleting', async ({ app }) => {
+  await addEntries(app, 500, 1);
+  const before = await aged(app);
+
+  await app.orm.em.fork().transactional(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('pruning', 0))`.execute(tables(tx));
+    await pruneAuditOf(app, 400);
+  });
+  const during = await aged(app);
+  await pruneAuditOf(app, 400);
+
+  assert.is(during, before);
+  assert.ok((await aged(app)) < before);
+});
+
+retention('deletes invitations that ended before, and keeps open ones', async ({ app }) => {
+  const items = ['open', 'revoked', 'expired'].map((name) => ({ email: `${name}@guest.test`, client: 1 }));
+  const [open, revoked] = await app.as(ACME).invitations.create({ items });
+  await app.as(ACME).invitations.revoke({ id: revoked?.id ?? 0 });
+  app.clock.advance(30 * DAY_MS);
+  await app.as(ACME).invitations.resend({ id: open?.id ?? 0 });
+  const prune = (days: number) => pruneInvitations(app.orm.em.fork(), app.clock.now(), days);
+  const left = async () =>
+    (await app.as(ROOT).invitations.search({ status: 'all' })).map(({ email }) => email).sort();
+
+  await prune(0);
+  assert.is((await left()).length, 3);
+  await prune(20);
+  assert.equal(await left(), ['expired@guest.test', 'open@guest.test']);
+  await prune(10);
+  assert.equal(await left(), ['open@guest.test']);
+});
+
+retention.run();
