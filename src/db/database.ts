@@ -67,20 +67,32 @@ const runMigrations = async (connection: Connection, to?: string): Promise<strin
 const MIGRATIONS_TABLE = 'mikro_orm_migrations';
 
 /**
+ * The pending migrations, and the applied ones of another version. Null if no migration was ever applied.
+ */
+export const readMigrationLevel = async (client: pg.ClientBase) => {
+  const { rows: tables } = await client.query('select to_regclass($1) is not null as exists', [
+    MIGRATIONS_TABLE,
+  ]);
+  if (!tables[0]?.exists) return null;
+  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
+  const applied = new Set(rows.map(({ name }) => name));
+  const known = migrations.map(({ name }) => name);
+  return {
+    pending: known.filter((name) => !applied.has(name)),
+    unknown: [...applied].filter((name) => !known.includes(name)),
+  };
+};
+
+/**
  * A newer version may have applied more: its migrations keep this version working.
  * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending
  */
 const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
-  const { rows: tables } = await client.query('select to_regclass($1) is not null as exists', [
-    MIGRATIONS_TABLE,
-  ]);
-  if (!tables[0]?.exists) return false;
-  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
-  const applied = new Set(rows.map(({ name }) => name));
-  const isComplete = migrations.every(({ name }) => applied.has(name));
-  const unknown = [...applied].find((name) => !migrations.some((known) => known.name === name));
-  if (!isComplete && unknown !== undefined) throw new IncompatibleDatabase(unknown);
-  return isComplete;
+  const level = await readMigrationLevel(client);
+  if (level === null) return false;
+  const [unknown] = level.unknown;
+  if (level.pending.length > 0 && unknown !== undefined) throw new IncompatibleDatabase(unknown);
+  return level.pending.length === 0;
 };
 
 /** Whether all migrations of this version have run and the server accepts writes. @throws if the database is unavailable */
