@@ -122,7 +122,7 @@ doctor('names the grant that the role lacks, and accepts the role once it has it
 doctor('reports pending migrations and a read-only server', async ({ database }) => {
   const { connection } = database;
   await administer({ ...connection, user: SUPERUSER }, 'create database older owner steward');
-  await migrateDatabase({ ...connection, database: 'older' }, '0003-auth');
+  await migrateDatabase({ ...connection, database: 'older' }, { to: '0003-auth' });
   const DATABASE_URL = database.url().replace(/\/steward\?/, '/older?');
 
   const older = await examine({ DATABASE_URL, SECRET_KEY });
