@@ -2,6 +2,7 @@ import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
+import { tracing } from '../src/lib/tracing.ts';
 import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
@@ -26,6 +27,8 @@ const t = initTRPC
 
 export const { router, createCallerFactory } = t;
 
+const spanAttributesOf = (procedure: string) => ({ 'rpc.system.name': 'trpc', 'rpc.method': procedure });
+
 /**
  * Converts every failure into a problem. `next()` never rejects, so its result is inspected.
  */
@@ -35,19 +38,22 @@ const withProblems = async <R extends MiddlewareResult>(
   onForbidden?: (problem: Problem) => Promise<void>,
 ): Promise<R> => {
   const startedAt = performance.now();
-  const report = (outcome: Outcome): void =>
+  const span = tracing.start(() => ({ name: procedure, attributes: spanAttributesOf(procedure) }));
+  const report = (outcome: Outcome, isFault = false): void => {
     telemetry.procedure.publish(() => ({
       procedure,
       outcome,
       seconds: (performance.now() - startedAt) / 1000,
     }));
+    span?.end({ attributes: { 'steward.outcome': outcome }, error: isFault ? outcome : undefined });
+  };
   const fail = async (error: unknown): Promise<never> => {
     const problem = problemOf(error);
-    report(problem.code);
+    report(problem.code, problem.status >= 500);
     if (problem.status === 403 && problem.code !== 'reauthentication-required') await onForbidden?.(problem);
     throw trpcErrorOf(problem);
   };
-  const result = await call().catch(fail);
+  const result = await (span ? span.run(call) : call()).catch(fail);
   if (!result.ok) return fail(result.error);
   report('ok');
   return result;

@@ -31,7 +31,7 @@ export const serve = async (settings: Config): Promise<void> => {
   // First of all: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
   if (cluster.isWorker) return runWorker(signal, settings);
-  const logger = createLogger(settings.logLevel);
+  const logger = createLogger(settings.logLevel, { hasTraces: settings.tracing !== null });
   const { printLine } = createOperatorOutput(logger);
   logUnhandledRejections(logger);
 

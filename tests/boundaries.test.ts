@@ -24,7 +24,7 @@ const ARROWS: Record<string, string[]> = {
   'src/client': ['src/lib', 'type routers'],
 };
 
-/** Only these folders may import the packages of HTTP, tRPC, the database and S3. */
+/** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
   { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
@@ -33,7 +33,8 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
     folders:
       /^(entities|migrations|mikro-orm|src\/(services|backup|integrations|demo|db|adapters\/embedded)|tests)/,
   },
-  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/(package|backup)-store\/s3-|tests\/)/ },
+  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/package-store\/s3-|tests\/)/ },
+  { name: /^@opentelemetry\//, folders: /^(src\/adapters\/opentelemetry\/|tests\/)/ },
 ];
 
 type Import = { file: string; target: string; typeOnly: boolean };
@@ -79,37 +80,34 @@ for (const [folder, allowed] of Object.entries(ARROWS)) {
   });
 }
 
-boundaries('keeps the packages of HTTP, tRPC, the database and S3 in their folders', async () => {
-  const imports = await importsOf('{entities,migrations,routers,src,tests}/**/*.ts');
-  const strays = imports
-    .filter(({ typeOnly }) => !typeOnly)
-    .filter(({ file, target }) =>
-      PACKAGES.some(({ name, folders }) => name.test(target) && !folders.test(file)),
-    )
-    .map(({ file, target }) => `${file} → ${target}`);
+boundaries(
+  'keeps the packages of HTTP, tRPC, the database, S3 and OpenTelemetry in their folders',
+  async () => {
+    const imports = await importsOf('{entities,migrations,routers,src,tests}/**/*.ts');
+    const strays = imports
+      .filter(({ typeOnly }) => !typeOnly)
+      .filter(({ file, target }) =>
+        PACKAGES.some(({ name, folders }) => name.test(target) && !folders.test(file)),
+      )
+      .map(({ file, target }) => `${file} → ${target}`);
 
-  assert.equal(strays, []);
-});
+    assert.equal(strays, []);
+  },
+);
 
 boundaries('loads the S3 client only for a store in a bucket', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
-  const openers = ['package-store/open-package-store', 'backup-store/open-backup-store'];
+  const source = await readFile(join(PROJECT, 'src/adapters/package-store/open-package-store.ts'), 'utf8');
 
   assert.equal(
     loaders
       .map(({ file }) => file)
-      .filter(
-        (file) =>
-          !/^src\/adapters\/(package|backup)-store\/(s3-.*|open-(package|backup)-store)\.ts$/.test(file),
-      ),
+      .filter((file) => !/^src\/adapters\/package-store\/(s3-.*|open-package-store)\.ts$/.test(file)),
     [],
   );
-  for (const opener of openers) {
-    const source = await readFile(join(PROJECT, `src/adapters/${opener}.ts`), 'utf8');
-    assert.not.match(source, /^import .*s3-/m);
-    assert.match(source, /await import\('\.\/s3-(package|backup)-store\.ts'\)/);
-  }
+  assert.not.match(source, /^import .*s3-/m);
+  assert.match(source, "await import('./s3-package-store.ts')");
 });
 
 boundaries.run();

@@ -4,8 +4,6 @@ import { readConfig } from '../config/config.ts';
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadBackups = () => import('./backups.ts');
 
-const BACKUP_ARGUMENT = 'file, or s3://BUCKET/PREFIX/NAME.tar';
-
 const BACKUP_HELP = `
 The service may run: the backup holds one consistent snapshot of the database, and the packages of APP_STORE.
 With --with-key it also holds the secret key, encrypted with BACKUP_PASSPHRASE. Without the key, restored links
@@ -18,31 +16,29 @@ holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the fil
 export const addBackupCommands = (program: Command): void => {
   const backup = program
     .command('backup')
-    .description('Write a backup to a folder or an S3 bucket')
-    .argument('[target]', 'folder or s3://BUCKET/PREFIX (default: BACKUP_TARGET)')
+    .description('Write a backup to a folder')
+    .argument('<folder>', 'folder that gets the file steward-TIME.tar')
     .option('--with-key', 'include the secret key, encrypted with BACKUP_PASSPHRASE')
     .addHelpText('after', BACKUP_HELP)
-    .action(async (target: string | undefined, { withKey = false }: { withKey?: boolean }) => {
+    .action(async (folder: string, { withKey = false }: { withKey?: boolean }) => {
       const config = readConfig(process.env);
-      const { createBackupFile } = await loadBackups();
-      const lines = await createBackupFile(config, target, withKey);
-      process.stdout.write(`${lines.join('\n')}\n`);
+      const { writeBackup } = await loadBackups();
+      process.stdout.write(`${await writeBackup(config, folder, withKey)}\n`);
     });
 
   backup
     .command('verify')
     .description('Restore a backup into a temporary database and compare it with the snapshot')
-    .argument('<file>', BACKUP_ARGUMENT)
+    .argument('<file>', 'backup')
     .action(async (file: string) => {
-      const config = readConfig(process.env);
       const { verifyBackup } = await loadBackups();
-      process.stdout.write(`${await verifyBackup(config, file)}\n`);
+      process.stdout.write(`${await verifyBackup(file)}\n`);
     });
 
   program
     .command('restore')
     .description('Restore a backup into an empty database')
-    .argument('<file>', BACKUP_ARGUMENT)
+    .argument('<file>', 'backup')
     .option('--key-file <file>', 'file to create with the secret key of the backup')
     .addHelpText('after', RESTORE_HELP)
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {

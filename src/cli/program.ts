@@ -6,7 +6,6 @@ import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
-import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
@@ -26,7 +25,6 @@ export const runProgram = async (): Promise<void> => {
   addImportCommand(program);
   addUsageCommand(program);
   addBackupCommands(program);
-  addDoctorCommand(program);
   addOpenApiCommand(program);
 
   await program.parseAsync().catch(reportFailure);
@@ -43,6 +41,8 @@ const addServiceCommands = (program: Command): void => {
         const config = readConfig(process.env);
         const { serve } = await import('../main.ts');
         await serve({ ...config, ...settings });
+        // An export that is retried would keep the process alive.
+        if (config.tracing) process.exit();
       });
   serviceCommand('serve', 'Run the service until SIGTERM or SIGINT');
   serviceCommand('demo', 'Run the service, with the demo workspace if the database is empty', { demo: true });

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { originList } from '../lib/origins.ts';
-import { backupConfigOf, backupSettings } from './backup-config.ts';
 import { appStoreOf, storeSettings } from './package-store-config.ts';
 import {
   appUrl,
@@ -14,6 +13,7 @@ import {
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
+import { tracingConfigOf, tracingSettings } from './tracing-config.ts';
 
 /** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */
 const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
@@ -143,7 +143,6 @@ export const Settings = z.object({
     defaultText: 'number of cores',
   }),
   ...storeSettings,
-  ...backupSettings,
   ENVIRONMENT: z
     .string()
     .max(255)
@@ -158,6 +157,7 @@ export const Settings = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .meta({ description: 'Least severe level that is logged' }),
+  ...tracingSettings,
 });
 
 /** Invalid settings, with one line for each. Lines never contain values. */
@@ -224,10 +224,11 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
     appStore: appStoreOf(read, dataDir),
-    backup: backupConfigOf(read),
     environment: read.ENVIRONMENT,
     uploadBucketName: read.UPLOAD_BUCKET_NAME,
     logLevel: read.LOG_LEVEL,
+    /** null: no traces. */
+    tracing: tracingConfigOf(read),
   };
 };
 

@@ -22,12 +22,7 @@ export type OpenList = Pick<RowEncoder, 'start' | 'separator' | 'end'> & {
   isOutdated?: () => boolean;
 };
 
-export type ListChunk = {
-  text: Buffer;
-  isLast: boolean;
-  /** Call it when the text is no longer needed, so that its memory is reused at once, without a garbage collection. */
-  release: () => void;
-};
+export type ListChunk = { text: Buffer; isLast: boolean };
 
 /** A list as text, which is the chunks together. */
 export class ListStream {
@@ -45,8 +40,6 @@ export type PageSize = (typeof PAGE_SIZES)[number];
 const FIRST_PAGE_SIZE = 250;
 
 const CHUNK_BYTES = 128 * 1024;
-/** 8 MiB. */
-const MAX_FREE_BUFFERS = 64;
 /** UTF-8 of one UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 /**
@@ -120,17 +113,6 @@ export async function* streamList(
   }
 }
 
-const freeBuffers: Buffer[] = [];
-
-const takeBuffer = (minBytes: number): Buffer =>
-  minBytes > CHUNK_BYTES
-    ? Buffer.allocUnsafe(minBytes)
-    : (freeBuffers.pop() ?? Buffer.allocUnsafe(CHUNK_BYTES));
-
-const releaseBuffer = (buffer: Buffer): void => {
-  if (buffer.length === CHUNK_BYTES && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer);
-};
-
 /** Encodes the rows of a page as they arrive. Each is copied at once, so that its strings die young. */
 class Page {
   readonly chunks: ListChunk[] = [];
@@ -142,7 +124,7 @@ class Page {
   readonly #maxBytes = maxPageBytes();
   #isCut = false;
   #prefix: string;
-  #buffer = takeBuffer(0);
+  #buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   #length = 0;
 
   constructor(list: OpenList, isFirst: boolean) {
@@ -171,16 +153,13 @@ class Page {
     const maxBytes = text.length * MAX_UNIT_BYTES;
     if (this.#length + maxBytes > this.#buffer.length) {
       if (this.#length > 0) this.#endChunk();
-      else releaseBuffer(this.#buffer);
-      this.#buffer = takeBuffer(maxBytes);
+      this.#buffer = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, maxBytes));
     }
     this.#length += this.#buffer.write(text, this.#length);
   }
 
   #endChunk(): void {
-    const buffer = this.#buffer;
-    const text = buffer.subarray(0, this.#length);
-    this.chunks.push({ text, isLast: this.isLast, release: () => releaseBuffer(buffer) });
+    this.chunks.push({ text: this.#buffer.subarray(0, this.#length), isLast: this.isLast });
     this.bytes += this.#length;
     this.#length = 0;
   }

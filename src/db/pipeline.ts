@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { beforeDeadline, Deadline, withDeadline } from '../lib/deadline.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
+import { endWith, tracing } from '../lib/tracing.ts';
 
 type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
@@ -28,26 +29,35 @@ const GENERIC_PLANS = '; set local plan_cache_mode = force_generic_plan';
 
 export const createTransact =
   (pool: pg.Pool): Transact =>
-  async (statements, { hasGenericPlans = true } = {}) => {
-    const client = await pool.connect();
-    const { stream } = client.connection;
-    // One write: it costs one system call, and an instance that freezes cannot leave half of a transaction behind.
-    stream.cork();
-    const sent = Promise.allSettled([
-      client.query(hasGenericPlans ? `begin${GENERIC_PLANS}` : 'begin'),
-      ...statements.map(({ sql, parameters }) => client.query(sql, [...parameters])),
-      client.query('commit'),
-    ]);
-    stream.uncork();
-    telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
-    const results = await sent;
-    const failure = results.find((result) => result.status === 'rejected');
-    client.release(failure !== undefined && !isOfStatement(failure.reason));
-    if (failure) throw failure.reason;
-    const rows = results.slice(1, -1).map((result) => result.status === 'fulfilled' && result.value.rows);
-    // The rows are what the statements' types say, as with Kysely, whose statements they are.
-    return rows as { -readonly [K in keyof typeof statements]: RowsOf<(typeof statements)[K]> };
+  (statements, options) => {
+    const span = tracing.startStatements(() => statements.map(({ sql }) => sql));
+    return endWith(span, sendTransaction(pool, statements, options));
   };
+
+const sendTransaction = async <const S extends readonly CompiledQuery<unknown>[]>(
+  pool: pg.Pool,
+  statements: S,
+  { hasGenericPlans = true }: TransactOptions = {},
+) => {
+  const client = await pool.connect();
+  const { stream } = client.connection;
+  // One write: it costs one system call, and an instance that freezes cannot leave half of a transaction behind.
+  stream.cork();
+  const sent = Promise.allSettled([
+    client.query(hasGenericPlans ? `begin${GENERIC_PLANS}` : 'begin'),
+    ...statements.map(({ sql, parameters }) => client.query(sql, [...parameters])),
+    client.query('commit'),
+  ]);
+  stream.uncork();
+  telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
+  const results = await sent;
+  const failure = results.find((result) => result.status === 'rejected');
+  client.release(failure !== undefined && !isOfStatement(failure.reason));
+  if (failure) throw failure.reason;
+  const rows = results.slice(1, -1).map((result) => result.status === 'fulfilled' && result.value.rows);
+  // The rows are what the statements' types say, as with Kysely, whose statements they are.
+  return rows as { -readonly [K in keyof S]: RowsOf<S[K]> };
+};
 
 const READ_LIMIT_MS = 10_000;
 
@@ -67,8 +77,8 @@ export const createRead = (transact: Transact): Read => {
   const sendAll = (): void => {
     const batch = requested;
     requested = [];
-    // Each caller waits until its own deadline.
-    void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch));
+    // Each caller waits until its own deadline, and has a span of its own.
+    tracing.runIn(null, () => void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch)));
   };
   const run = async (batch: readonly Requested[]): Promise<void> => {
     const [outcome] = await Promise.allSettled([transact(batch.map(({ statement }) => statement))]);
@@ -82,14 +92,17 @@ export const createRead = (transact: Transact): Read => {
     }
   };
 
-  return <Row>(statement: CompiledQuery<Row>) =>
-    beforeDeadline(
+  return <Row>(statement: CompiledQuery<Row>) => {
+    const span = tracing.startStatements(() => [statement.sql]);
+    const rows = beforeDeadline(
       new Promise<Row[]>((resolve, reject) => {
         // As above: the rows are what the statement's type says.
         requested.push({ statement, resolve: resolve as Requested['resolve'], reject });
         if (requested.length === 1) setImmediate(sendAll);
       }),
     );
+    return endWith(span, rows);
+  };
 };
 
 /** Whether the connection is still usable after a failure. */

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { beforeDeadline, DeadlineExceeded } from '../lib/deadline.ts';
 import { telemetry } from '../lib/telemetry.ts';
+import { endWith, tracing } from '../lib/tracing.ts';
 import { pooledClientClass } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
 import { CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
@@ -102,9 +103,10 @@ export class DatabasePool extends pg.Pool {
 
   async #connectInTime(): Promise<pg.PoolClient> {
     const startedAt = performance.now();
+    const span = this.idleCount === 0 ? tracing.start(() => ({ name: 'acquire connection' })) : null;
     const connecting = super.connect();
     try {
-      return await beforeDeadline(connecting);
+      return await endWith(span, beforeDeadline(connecting));
     } catch (error) {
       if (error instanceof DeadlineExceeded)
         connecting.then(

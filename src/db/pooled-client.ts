@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { boundedWait, DeadlineExceeded } from '../lib/deadline.ts';
 import { telemetry } from '../lib/telemetry.ts';
+import { endWith, errorTypeOf, type Span, tracing } from '../lib/tracing.ts';
 import type { ClientClass } from './single-client.ts';
 
 type Options = {
@@ -35,7 +36,7 @@ export const pooledClientClass = (
       if (isSubmittable(first)) return query.call(this, first, ...rest);
       const { values = [], ...config } = configOf(first, rest);
       const ms = boundedWait(limitMs);
-      const callback = rest.find((argument) => typeof argument === 'function');
+      const callback = rest.find((argument): argument is Callback => typeof argument === 'function');
       // Not thrown: callers that get an exception would not release the client.
       if (ms !== null && ms <= 0) return fail(new DeadlineExceeded(), callback);
       const bounded = {
@@ -44,12 +45,31 @@ export const pooledClientClass = (
         values,
         ...(ms && { query_timeout: ms }),
       };
-      // The statements of a pipeline are counted together, where it is sent.
-      if (this.connection.stream.writableCorked === 0) telemetry.roundTrip.publish(() => ({ statements: 1 }));
-      return callback ? query.call(this, bounded, callback) : query.call(this, bounded);
+      const send = (onResult = callback) =>
+        onResult ? query.call(this, bounded, onResult) : query.call(this, bounded);
+      // The statements of a pipeline are reported together, where it is sent.
+      if (this.connection.stream.writableCorked > 0) return send();
+      telemetry.roundTrip.publish(() => ({ statements: 1 }));
+      const span = tracing.startStatements(() => [config.text]);
+      return span ? endWithQuery(span, send, callback) : send();
     }
   };
 };
+
+const endWithQuery = (
+  span: Span,
+  send: (callback?: Callback) => never,
+  callback: Callback | undefined,
+): never => {
+  // `never` is the promise of the results.
+  if (!callback) return endWith(span, send()) as never;
+  return send((error: unknown, ...results: unknown[]) => {
+    span.end(error ? { error: errorTypeOf(error) } : {});
+    callback(error, ...results);
+  });
+};
+
+type Callback = (error: unknown, ...results: unknown[]) => void;
 
 const fail = (error: Error, callback: unknown): never => {
   if (typeof callback !== 'function') return Promise.reject(error) as never;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import pLimit from 'p-limit';
 import pg from 'pg';
+import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './pipeline.ts';
 import { createStatementNames } from './pooled-client.ts';
 
@@ -23,8 +24,9 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => t
 export const createTextRowReader = (pool: pg.Pool, preparesStatements = true): ReadTextRows => {
   const nameOf = preparesStatements ? createStatementNames('list') : () => undefined;
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
-  return ({ sql: text, parameters }, onRow) =>
-    limit(async () => {
+  return ({ sql: text, parameters }, onRow) => {
+    const span = tracing.startStatements(() => [text]);
+    const read = async (): Promise<void> => {
       const client = await pool.connect();
       const values = [...parameters];
       const config = { name: nameOf(text, values), text, values, rowMode: 'array', types: AS_TEXT };
@@ -32,7 +34,12 @@ export const createTextRowReader = (pool: pg.Pool, preparesStatements = true): R
       const failure = outcome.status === 'rejected' ? outcome.reason : null;
       client.release(failure !== null && !isOfStatement(failure));
       if (failure !== null) throw failure;
-    });
+    };
+    return endWith(
+      span,
+      tracing.runIn(null, () => limit(read)),
+    );
+  };
 };
 
 /** Rows that are passed on one by one die young: `pg` keeps those that it collects until the next full garbage collection. */

@@ -1,6 +1,13 @@
 import { beforeDeadline, withoutDeadline } from './deadline.ts';
+import { type Span, tracing } from './tracing.ts';
 
-type Request<K, V> = { key: K; resolve: (value: V | undefined) => void; reject: (error: unknown) => void };
+type Request<K, V> = {
+  key: K;
+  /** The span of the caller. */
+  span: Span | null;
+  resolve: (value: V | undefined) => void;
+  reject: (error: unknown) => void;
+};
 
 /** More than one, so that a slow batch does not delay all others. */
 const MAX_CONCURRENT_BATCHES = 2;
@@ -22,7 +29,8 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
     running += 1;
     try {
       const keys = [...new Set(batch.map(({ key }) => key))];
-      const found = await withoutDeadline(() => load(keys));
+      // A span has one parent: the batch is part of the trace of its first caller.
+      const found = await withoutDeadline(() => tracing.runIn(batch[0]?.span ?? null, () => load(keys)));
       for (const { key, resolve } of batch) resolve(found.get(key));
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -33,7 +41,7 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
 
   const enqueue = (key: K): Promise<V | undefined> =>
     new Promise((resolve, reject) => {
-      pending.push({ key, resolve, reject });
+      pending.push({ key, span: tracing.current(), resolve, reject });
       // Runs after all requests that were received in this event-loop tick.
       if (running < MAX_CONCURRENT_BATCHES && pending.length === 1) setImmediate(runBatch);
     });

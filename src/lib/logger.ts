@@ -1,15 +1,23 @@
 import { hostname } from 'node:os';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { logFieldsOf, tracing } from './tracing.ts';
 
 export type { Logger };
 
-/**
- * Logs JSON lines, by default to standard output. Fields that may contain secrets are redacted.
- * @param worker number of the worker process, added to every line
- */
-export const createLogger = (level: string, destination?: DestinationStream, worker?: number): Logger => {
+type Options = {
+  /** Default: standard output. */
+  destination?: DestinationStream;
+  /** Number of the worker process, added to every line. */
+  worker?: number;
+  /** Adds the ids of the current span to every line. */
+  hasTraces?: boolean;
+};
+
+/** Logs JSON lines. Fields that may contain secrets are redacted. */
+export const createLogger = (level: string, { destination, worker, hasTraces }: Options = {}): Logger => {
   const options = {
     level,
+    ...(hasTraces && { mixin: () => logFieldsOf(tracing.current()) }),
     ...(worker !== undefined && { base: { pid: process.pid, hostname: hostname(), worker } }),
     redact: {
       paths: [

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import manifest from '../../package.json' with { type: 'json' };
+import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase } from '../db/database.ts';
@@ -24,18 +26,32 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Start
   await migrateDatabase(host.connection);
   const app = await createApp({ config, ...host, logger });
   let metrics: Registry | null = null;
+  let traces: Tracing | null = null;
+  const close = async (): Promise<void> => {
+    await app.close();
+    await traces?.stop();
+  };
   try {
+    traces = await startTraces(app, config, logger);
     await (config.demo ? fillDemoWorkspace(app, config, logger) : bootstrapAdmin(app, config, logger));
     const { port, host } = config;
     // Loaded only where it is used: the package takes 20 MB and 40 ms.
     if (config.metricsPort > 0) metrics = (await import('./metrics.ts')).collectMetrics(app);
     await wrapListenError(app.server.listen({ port, host, backlog: BACKLOG }));
   } catch (error) {
-    await app.close();
+    await close();
     throw error;
   }
   app.startBackgroundWork();
-  return { ...app, metrics };
+  return { ...app, close, metrics };
+};
+
+/** The packages are loaded only where they are used. */
+const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Logger) => {
+  if (!config) return null;
+  const { startTracing } = await import('../adapters/opentelemetry/start-tracing.ts');
+  const tables = new Set([...orm.getMetadata().getAll().values()].map(({ tableName }) => tableName));
+  return startTracing({ config, version: manifest.version, tables, logger });
 };
 
 const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {

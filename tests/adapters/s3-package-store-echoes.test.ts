@@ -63,7 +63,7 @@ for (const [what, answer, expected] of ANSWERS) {
     await using server = await startServer(answer);
     await using sources = await makeSources();
     const lines: string[] = [];
-    const logger = createLogger('info', { write: (line: string) => lines.push(line) });
+    const logger = createLogger('info', { destination: { write: (line: string) => lines.push(line) } });
     const packages = storeOn(server);
 
     const problem = await problemOf(packages.list(), 'package-store-unavailable');

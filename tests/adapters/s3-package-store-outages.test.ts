@@ -182,7 +182,7 @@ for (const [what, keys, reason] of WRONG) {
   outages(`error names a wrong ${what}, but neither key nor signature`, async ({ server, sources }) => {
     setCredentials(keys);
     const lines: string[] = [];
-    const logger = createLogger('info', { write: (line: string) => lines.push(line) });
+    const logger = createLogger('info', { destination: { write: (line: string) => lines.push(line) } });
 
     const packages = storeOn(server);
     await isToldEverywhere(packages, sources, reason);

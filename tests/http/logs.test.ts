@@ -10,7 +10,7 @@ logs(
   'contain no password, token, cookie or query at any level, for successes and failures',
   async ({ app }) => {
     const lines: string[] = [];
-    const logger = createLogger('trace', { write: (line) => lines.push(line) });
+    const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
     const { config, connection, clock } = app;
     const logged = await createApp({
       config,
@@ -49,7 +49,7 @@ logs(
 
 logs('have a line for each response, with its request id', async ({ app }) => {
   const lines: string[] = [];
-  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
   const { config, connection, clock } = app;
   const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
 
@@ -65,7 +65,7 @@ logs('have a line for each response, with its request id', async ({ app }) => {
 
 logs('identify the caller only by id', async ({ app }) => {
   const lines: string[] = [];
-  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
   const { config, connection, clock } = app;
   const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
   const { id } = await app

@@ -18,7 +18,7 @@ forms(
   'a login that fails because the proxy replaced Host shows the reason on the page and in the log',
   async ({ app }) => {
     const lines: string[] = [];
-    const logger = createLogger('warn', { write: (line) => lines.push(line) });
+    const logger = createLogger('warn', { destination: { write: (line) => lines.push(line) } });
     const { config, connection, clock } = app;
     await using logged = await createClosingApp({ config, connection, clock, logger });
     const visitor = createVisitor(logged.app, '10.0.0.5:8000');

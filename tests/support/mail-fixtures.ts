@@ -50,7 +50,7 @@ type WorkerSettings = OutboxSettings & {
 /** A mail worker as the service creates it, not started yet. */
 export const openWorker = (backend: Backend & { connection: Connection }, settings: WorkerSettings = {}) => {
   const { smtpUrl: url, timeoutsMs = {}, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
-  const logger = createLogger('debug', { write: (line) => log.push(line) });
+  const logger = createLogger('debug', { destination: { write: (line) => log.push(line) } });
   return createMailWorker({
     outbox: openOutbox(backend, rest),
     mailer: url ? createSmtpMailer({ url, connections: MAILS_IN_FLIGHT, timeoutsMs }) : null,

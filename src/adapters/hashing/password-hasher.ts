@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
+import { traced } from '../../lib/tracing.ts';
 import {
   type Argon2Cost,
   COST,
@@ -42,12 +43,20 @@ export const createPasswordHasher = async (
 
   const perform = ({ family, units, verify }: PasswordCheck, password: string): Promise<boolean> => {
     observe(family, units);
-    return verify(password);
+    return traced(
+      () => ({ name: `verify ${algorithmOf(family)}` }),
+      () => verify(password),
+    );
   };
 
   return {
     hash: async (password: string): Promise<string> =>
-      queued(decoy.costMs, () => makeArgon2Hash(password, cost)),
+      queued(decoy.costMs, () =>
+        traced(
+          () => ({ name: `hash ${algorithmOf(decoy.family)}` }),
+          () => makeArgon2Hash(password, cost),
+        ),
+      ),
 
     /**
      * A missing hash or one of an unknown format never verifies. Every failure does the same work: one hash made here and one
@@ -81,6 +90,9 @@ export const createPasswordHasher = async (
       isCheck(readArgon2Hash(hash)) ? isOutdatedArgon2Hash(hash, cost) : isCheck(readDjangoHash(hash)),
   };
 };
+
+/** `argon2id` of `$argon2id$v=19$m=19456,t=2,p=1`. */
+const algorithmOf = (family: string): string => /\w+/.exec(family)?.[0] ?? family;
 
 const toRefusal = (error: unknown) => ({ error });
 

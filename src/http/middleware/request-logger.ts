@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyServerOptions } from 'fastify';
 import { telemetry } from '../../lib/telemetry.ts';
+import { logFieldsOf } from '../../lib/tracing.ts';
 
 type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']>;
 type LogArguments = Parameters<FastifyBaseLogger['info']>;
@@ -26,6 +27,8 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
         path: request.url.replace(/\?.*$/s, ''),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
+        // This event of the socket has lost the async context of the request.
+        ...logFieldsOf(request.state.span),
         // Email addresses and tokens must not be logged.
         ...(request.state.userId !== undefined && { user_id: request.state.userId }),
       },

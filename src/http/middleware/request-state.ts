@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context, Pagination } from '../../../routers/context.ts';
 import { Deadline, withDeadline } from '../../lib/deadline.ts';
+import type { Span } from '../../lib/tracing.ts';
+import { startRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +15,8 @@ declare module 'fastify' {
 type RequestState = {
   reply: FastifyReply;
   deadline: Deadline;
+  /** null without traces. */
+  span: Span | null;
   context: Context | null;
   /** The caller's id, for the access log. Undefined until authenticated. */
   userId: number | undefined;
@@ -29,16 +33,18 @@ export const addRequestState = (app: FastifyInstance, deadlineMs: number): void 
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
     const deadline = new Deadline(deadlineMs);
+    const span = startRequestSpan(request, reply);
     request.state = {
       reply,
       deadline,
+      span,
       context: null,
       userId: undefined,
       page: undefined,
       mediaType: '',
       bodyStartedAt: 0,
     };
-    withDeadline(deadline, done);
+    withDeadline(deadline, () => (span ? span.run(done) : done()));
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
     request.state.bodyStartedAt = performance.now();
@@ -46,7 +52,8 @@ export const addRequestState = (app: FastifyInstance, deadlineMs: number): void 
   });
   // Reading the body loses the async context of the first hook.
   app.addHook('preValidation', ({ state }, _reply, done) => {
-    state.deadline.extend(performance.now() - state.bodyStartedAt);
-    withDeadline(state.deadline, done);
+    const { deadline, span } = state;
+    deadline.extend(performance.now() - state.bodyStartedAt);
+    withDeadline(deadline, () => (span ? span.run(done) : done()));
   });
 };

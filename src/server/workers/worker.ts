@@ -41,7 +41,7 @@ export const runWorker = async (signal: Promise<string>, settings: Config): Prom
   // Loaded while the configuration arrives.
   const { startServer } = await import('../start-server.ts');
   const { number, config, connection, secretKey } = await received.config.promise;
-  const logger = createLogger(config.logLevel, undefined, number);
+  const logger = createLogger(config.logLevel, { worker: number, hasTraces: config.tracing !== null });
   logUnhandledRejections(logger);
 
   const steps = await startServer({ config, host: { connection, secretKey }, logger });

@@ -1,0 +1,99 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Tracer as ApiTracer,
+  type Context,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  type Link,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import type { Span, SpanDetails, SpanResult, Tracer } from '../../lib/tracing.ts';
+import { createStatementSummary } from './statement-summary.ts';
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+};
+
+/** The current span of this asynchronous call chain. Nothing is registered globally. */
+const storage = new AsyncLocalStorage<StartedSpan | null>();
+
+class StartedSpan implements Span {
+  readonly context: Context;
+  readonly #span;
+
+  constructor(tracer: ApiTracer, { name, kind = 'internal', attributes = {} }: SpanDetails, from: Parent) {
+    const options = { kind: KINDS[kind], attributes, links: from.links ?? [] };
+    this.#span = tracer.startSpan(name, options, from.context);
+    this.context = trace.setSpan(ROOT_CONTEXT, this.#span);
+  }
+
+  get traceId(): string {
+    return this.#span.spanContext().traceId;
+  }
+
+  get spanId(): string {
+    return this.#span.spanContext().spanId;
+  }
+
+  get isSampled(): boolean {
+    return isSampled(this.#span.spanContext());
+  }
+
+  run<T>(work: () => T): T {
+    return storage.run(this, work);
+  }
+
+  end({ attributes, error }: SpanResult = {}): void {
+    if (attributes) this.#span.setAttributes(attributes);
+    if (error !== undefined) {
+      this.#span.setAttribute('error.type', error);
+      this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    this.#span.end();
+  }
+}
+
+const isSampled = ({ traceFlags }: SpanContext): boolean => (traceFlags & TraceFlags.SAMPLED) !== 0;
+
+type Parent = { context: Context; links?: Link[] };
+
+/** @param tables the names of all tables, which spans of statements show */
+export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tracer => {
+  const propagator = new W3CTraceContextPropagator();
+  const detailsOfStatements = createStatementSummary(tables);
+  const extract = (headers: object): Context =>
+    propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+  const startChild = (details: () => SpanDetails): Span | null => {
+    const parent = storage.getStore();
+    // All samplers decide for a trace as a whole.
+    return parent?.isSampled ? new StartedSpan(tracer, details(), parent) : null;
+  };
+
+  return {
+    startRequest: (details, headers) => new StartedSpan(tracer, details, { context: extract(headers) }),
+    startLinked: (details, traceparent) => {
+      const cause = traceparent === null ? undefined : trace.getSpanContext(extract({ traceparent }));
+      const links = cause && isSampled(cause) ? [{ context: cause }] : [];
+      return new StartedSpan(tracer, details, { context: ROOT_CONTEXT, links });
+    },
+    startChild,
+    startStatements: (texts) => startChild(() => detailsOfStatements(texts())),
+    current: () => storage.getStore() ?? null,
+    detach: (work) => storage.run(null, work),
+    headers: () => {
+      const headers: Record<string, string> = {};
+      const span = storage.getStore();
+      if (span) propagator.inject(span.context, headers, defaultTextMapSetter);
+      return headers;
+    },
+  };
+};
