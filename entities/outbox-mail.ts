@@ -50,6 +50,8 @@ export const OutboxMail = defineEntity({
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
     /** Network address of the request that caused the mail, if the mail mentions it. */
     requestAddress: p.string().length(45).nullable(),
+    /** W3C trace context of the request that caused the mail, if it was traced. */
+    traceparent: p.string().length(55).nullable(),
     createdAt: instant(),
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),

@@ -5,6 +5,7 @@ import { InvitationsAndMail } from './0004-invitations-and-mail.ts';
 import { Usage } from './0005-usage.ts';
 import { Audit } from './0006-audit.ts';
 import { Erasures } from './0007-erasures.ts';
+import { MailTraceContext } from './0008-mail-trace-context.ts';
 
 /** In execution order. Names are stored in the database: never rename a released migration. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   { name: '0005-usage', class: Usage },
   { name: '0006-audit', class: Audit },
   { name: '0007-erasures', class: Erasures },
+  { name: '0008-mail-trace-context', class: MailTraceContext },
 ];

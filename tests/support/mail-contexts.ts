@@ -27,6 +27,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   invitation_key: 'KEY',
   first_name: null,
   request_address: null,
+  traceparent: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,

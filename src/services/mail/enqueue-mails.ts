@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
+import { tracing } from '../../lib/tracing.ts';
 
 export type InvitationMail = {
   id: number;
@@ -43,8 +44,9 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
         ${invitations.map((item) => item.client)}::int[],
         ${invitations.map((item) => item.id)}::int[]) with ordinality as requested (email, client_id, invitation_id, n)),
     enqueued as (
-      insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at)
-      select 'invitation', email, client_id, invitation_id, ${now}::timestamptz, ${now}::timestamptz
+      insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at, traceparent)
+      select 'invitation', email, client_id, invitation_id, ${now}::timestamptz, ${now}::timestamptz,
+        ${tracing.traceparent()}::varchar
       from requested where earlier < ${MAILS_PER_HOUR} order by n)
     select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
   return rows.flatMap(({ n }) => invitations[n] ?? []);
@@ -61,7 +63,8 @@ export const enqueuePasswordNotice = async (
   { userId, now, address }: Change,
 ): Promise<void> => {
   await sql`
-    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address)
-    select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar
+    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
+    select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
+      ${tracing.traceparent()}::varchar
     from users where id = ${userId}::int and password_hash is not null`.execute(tables(tx));
 };

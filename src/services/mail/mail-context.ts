@@ -64,7 +64,12 @@ export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
   mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
-    .select(['invitation.key as invitation_key', 'person.first_name', 'mail.request_address'])
+    .select([
+      'invitation.key as invitation_key',
+      'person.first_name',
+      'mail.request_address',
+      'mail.traceparent',
+    ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
     .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'));

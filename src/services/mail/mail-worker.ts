@@ -4,6 +4,7 @@ import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
+import { type SpanDetails, traced, tracing } from '../../lib/tracing.ts';
 import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
@@ -44,7 +45,11 @@ type Delivering = Required<Pick<Deps, 'outbox' | 'clock' | 'logger' | 'retryMs'>
 const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseError }: Delivering) => {
   const attempt = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     try {
-      return await mailer.send(outbox.write(mail));
+      const rendered = outbox.write(mail);
+      return await traced(
+        () => ({ name: 'SMTP', kind: 'client' }),
+        () => mailer.send(rendered),
+      );
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
       return { outcome: 'failed', reason: 'The mail could not be rendered.' };
@@ -64,15 +69,29 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
     }
   };
 
-  return async (mail: ClaimedMail, mailer: Mailer): Promise<void> => {
+  const deliver = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     const delivery = await attempt(mail, mailer);
     telemetry.delivery.publish(() => ({ outcome: delivery.outcome }));
     const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
     else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);
     await record(mail, delivery);
+    return delivery;
+  };
+
+  return async (mail: ClaimedMail, mailer: Mailer): Promise<void> => {
+    // A trace of its own, linked to the request: a delivery may be tried again for days.
+    const span = tracing.startLinked(() => spanDetailsOf(mail), mail.traceparent);
+    const { outcome } = await tracing.runIn(span, () => deliver(mail, mailer));
+    span?.end({ error: outcome === 'taken' ? undefined : outcome });
   };
 };
+
+const spanDetailsOf = ({ id, kind, attempts }: ClaimedMail): SpanDetails => ({
+  name: `deliver ${kind}`,
+  kind: 'consumer',
+  attributes: { 'steward.mail.id': id, 'steward.mail.attempt': attempts },
+});
 
 /** Sends queued mails. Every instance runs one worker; they share the queue through the database. */
 export const createMailWorker = (deps: Deps) => {

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
@@ -25,9 +26,10 @@ export const createPasswordResets = (unit: Unit) => {
       await resetThrottle.consume(email, origin.address ?? '');
       await em.transactional(async (tx) => {
         const now = clock.now();
+        const due = { created_at: now, next_attempt_at: now };
         await tables(tx)
           .insertInto('outbox_mails')
-          .values({ kind: 'password-reset', recipient: email, created_at: now, next_attempt_at: now })
+          .values({ kind: 'password-reset', recipient: email, traceparent: tracing.traceparent(), ...due })
           .execute();
         await audit.record(tx, [{ action: 'password.request-reset', actor: null, target: email }]);
       });

@@ -4,6 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
+import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -68,7 +69,7 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Unit) =>
       const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
       if (input.send_email) {
         const mail = { user, recipient: email, createdAt: now, nextAttemptAt: now };
-        tx.create(OutboxMail, { kind: 'password-setup', ...mail });
+        tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
       }
       await tx.flush();
       await joinClients(tx, user.id, clients);
