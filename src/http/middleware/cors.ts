@@ -20,6 +20,8 @@ const REQUEST_HEADERS = [
   'Prefer',
   'X-CSRFToken',
   'X-Request-Id',
+  'traceparent',
+  'tracestate',
   'trpc-accept',
 ];
 
