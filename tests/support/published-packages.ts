@@ -52,10 +52,18 @@ export const staffPackages = async (
   { store = app.store, log = [] }: { store?: PackageStore; log?: string[] },
 ) => {
   const { clock } = app;
-  const logger = { info: (line: string) => log.push(line) };
+  const logger = { info: (_fields: unknown, line?: string) => log.push(line ?? '') };
   const audit = createAudit(NO_ORIGIN, clock);
   const { idempotency, identity } = app.openServices();
-  const packages = createAppPackages({ em: app.orm.em.fork(), clock, store, audit, logger, idempotency });
+  const packages = createAppPackages({
+    em: app.orm.em.fork(),
+    clock,
+    store,
+    audit,
+    origin: NO_ORIGIN,
+    logger,
+    idempotency,
+  });
   const actor = await identity.findByToken(await app.tokenOf(STAFF));
   if (!actor) throw new Error('the token is not known');
   return {

@@ -4,7 +4,7 @@ import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit } from './audit.ts';
+import type { Audit, Origin } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
@@ -34,12 +34,13 @@ type Deps = {
   em: SqlEntityManager;
   clock: Clock;
   audit: Audit;
+  origin: Origin;
   logger: Pick<Logger, 'warn'>;
   refusalLimit: RefusalLimit;
 };
 
 /** Records requests of authenticated users that were refused with 403. */
-export const createRefusals = ({ em, clock, audit, logger, refusalLimit }: Deps) => ({
+export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit }: Deps) => ({
   /**
    * Never throws: the caller gets the reason of the refusal even if it cannot be recorded.
    * @param request procedure, or method and route
@@ -51,7 +52,8 @@ export const createRefusals = ({ em, clock, audit, logger, refusalLimit }: Deps)
       const details = { request, problem: code };
       await audit.record(em, [{ action: 'request.refused', actor, target: '', clients, details }]);
     } catch (error) {
-      logger.warn({ err: error }, 'cannot record a refused request in the audit trail');
+      const line = { err: error, reqId: origin.requestId };
+      logger.warn(line, 'cannot record a refused request in the audit trail');
     }
   },
 });

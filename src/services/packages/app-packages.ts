@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, Origin } from '../audit/audit.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { lastFetched, lastLoaded, lockPackages, saveFetched } from './fetched-packages.ts';
 import { clientOfNewApp, createApp, findLoadableApp } from './loadable-app.ts';
@@ -17,6 +17,7 @@ type Deps = {
   clock: Clock;
   store: PackageStore;
   audit: Audit;
+  origin: Origin;
   logger: Pick<Logger, 'info'>;
   idempotency: Idempotency;
 };
@@ -26,7 +27,7 @@ const loadInspection = () => import('./package-inspection.ts');
 
 type Version = { slug: string; version: string };
 
-export const createAppPackages = ({ em, clock, store, audit, logger, idempotency }: Deps) => ({
+export const createAppPackages = ({ em, clock, store, audit, logger, idempotency, origin }: Deps) => ({
   /**
    * Downloads a version (default, or `latest`: the highest that is not a prerelease) from the store, validates it and stages
    * it for the next load. A package that fails leaves no trace.
@@ -80,7 +81,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
         }));
       return applyPackage(tx, audit, { slug, app, fetched, actor, now, isRollback: false });
     });
-    if (changes) logger.info(`loaded ${describeChanges(slug, changes)}`);
+    if (changes) logger.info({ reqId: origin.requestId }, `loaded ${describeChanges(slug, changes)}`);
   },
 
   /**
@@ -99,7 +100,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       const load = { slug, app, fetched, actor, now: clock.now(), isRollback: true };
       return { version: fetched.version, changes: await applyPackage(tx, audit, load) };
     });
-    if (changes) logger.info(`rolled back ${describeChanges(slug, changes)}`);
+    if (changes) logger.info({ reqId: origin.requestId }, `rolled back ${describeChanges(slug, changes)}`);
     return { slug, version };
   },
 });
