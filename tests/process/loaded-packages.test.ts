@@ -21,6 +21,9 @@ const NOT_NEEDED = [
   'openapi3-ts',
   'cli-progress',
   '@scalar/fastify-api-reference',
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace',
+  'prom-client',
 ];
 
 const loading = suite('service start');
