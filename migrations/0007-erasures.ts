@@ -13,6 +13,7 @@ export class Erasures extends Migration {
         finished_at timestamptz(3) null,
         address varchar(254) null,
         pattern text null,
+        needles text[] null,
         transaction_id text null,
         scanned_table varchar(63) null,
         scanned_block bigint not null default 0,
@@ -24,19 +25,21 @@ export class Erasures extends Migration {
 
     this.addSql(`
       create function erased_text(value text, erasure erasures) returns text language sql immutable as $$
-        select regexp_replace(value, erasure.pattern, erasure.pseudonym, 'gi')
+        select case when lower(value) like any (erasure.needles)
+          then regexp_replace(value, erasure.pattern, erasure.pseudonym, 'gi') else value end
       $$`);
-    // The names in the details of entries about the person, such as `first_name`, become null. The
+    // The names in the details of entries about the person, such as `first_name` or `hash`, become null. The
     // network address is that of the person in what they did, and in logins to their account.
     this.addSql(`
       create function erased_audit_entry(entry audit_entries, erasure erasures) returns audit_entries
       language sql immutable as $$
         select entry.id, entry.occurred_at, entry.action,
           case when entry.actor_email = erasure.address then erasure.pseudonym else entry.actor_email end,
-          left(erased_text(entry.target, erasure), 255)::varchar,
+          case when entry.target = erasure.address then erasure.pseudonym
+            else left(erased_text(entry.target, erasure), 255)::varchar end,
           entry.client_ids,
           case when entry.target = erasure.address then (
-            select coalesce(json_object_agg(key, case when key in ('name', 'first_name', 'last_name') then 'null'::json
+            select coalesce(json_object_agg(key, case when key in ('name', 'hash', 'first_name', 'last_name') then 'null'::json
               else erased_text(value::text, erasure)::json end), '{}') from json_each(entry.details))
           else erased_text(entry.details::text, erasure)::json end,
           entry.request_id,

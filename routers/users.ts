@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dataRightsProcedures } from './data-rights.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
@@ -79,6 +80,8 @@ export const usersRouter = router({
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
+
+  ...dataRightsProcedures,
 });
 
 export const rolesRouter = router({

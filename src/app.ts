@@ -16,7 +16,7 @@ import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
 import type { Clock } from './lib/clock.ts';
-import { Deadline, withDeadline } from './lib/deadline.ts';
+import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
 import { createKeyedMutex } from './lib/keyed-mutex.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
@@ -31,6 +31,8 @@ import {
   createResetThrottle,
 } from './services/auth/login-limits.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
+import { createErasureKeys } from './services/data-rights/erasure-keys.ts';
+import { resumeErasures } from './services/data-rights/erasure-work.ts';
 import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
 import {
@@ -71,7 +73,13 @@ export const createApp = async (deps: AppDeps) => {
   const resources = await openResources(deps);
   const { orm, pool, databaseClock, hasher, store, links, clock } = resources;
   const mail = await createMailModule({ ...resources, em: orm.em });
-  const { openServices, inTransaction } = createServiceFactories(resources, mail);
+  const stopping = new AbortController();
+  const tasks = { mails: mail.prune, ...maintenanceTasks(resources, stopping.signal) };
+  const scheduler = createScheduler({ logger, tasks });
+  const { openServices, inTransaction } = createServiceFactories(resources, {
+    ...mail,
+    resumeErasures: () => withoutDeadline(() => scheduler.runSoon('erasures' satisfies keyof typeof tasks)),
+  });
 
   const requests = createRequestQueues();
   const server = await createServer({
@@ -98,7 +106,6 @@ export const createApp = async (deps: AppDeps) => {
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server, requests, () => server.close());
-  const scheduler = createScheduler({ logger, tasks: { mails: mail.prune, ...maintenanceTasks(resources) } });
 
   return {
     server,
@@ -118,6 +125,7 @@ export const createApp = async (deps: AppDeps) => {
     ...drain,
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
+      stopping.abort();
       await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop()]);
       databaseClock.stop();
       await orm.close(true);
@@ -151,7 +159,7 @@ const openResources = async ({ config, connection, secretKey, logger, hashCost, 
 /** @returns functions that create the services of one request, which share a unit of work */
 const createServiceFactories = (
   { config, connection, secretKey, logger, orm, pool, clock, hasher, store, links }: Resources,
-  mail: Pick<ServiceDeps, 'mailWriter' | 'mailRoute'>,
+  { mailWriter, mailRoute, resumeErasures }: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
   const transact = createTransact(pool);
   const read = createRead(transact);
@@ -168,8 +176,10 @@ const createServiceFactories = (
     loginConcurrency: createLoginConcurrency(),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
-    mailWriter: mail.mailWriter,
-    mailRoute: mail.mailRoute,
+    mailWriter,
+    mailRoute,
+    erasureKeys: createErasureKeys(secretKey),
+    resumeErasures,
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
     lookUpCredential: createCredentialLookup(orm.em.fork(), read),
@@ -191,7 +201,8 @@ const createServiceFactories = (
   };
 };
 
-const maintenanceTasks = ({ config, connection, orm, clock }: Resources) => ({
+const maintenanceTasks = ({ config, connection, orm, clock }: Resources, stopped: AbortSignal) => ({
+  erasures: () => resumeErasures(orm.em.fork(), clock.now, stopped),
   usage: () =>
     maintainUsage({
       em: orm.em.fork(),

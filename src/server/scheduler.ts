@@ -10,16 +10,24 @@ export const createScheduler = ({ tasks, logger, intervalMs = INTERVAL_MS }: Dep
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
+  const runTask = async (task: string): Promise<void> => {
+    await tasks[task]?.().catch((error: unknown) =>
+      logger.warn({ err: error, task }, 'scheduled task failed'),
+    );
+  };
   const runTasks = async (): Promise<void> => {
-    for (const [task, run] of Object.entries(tasks)) {
-      await run().catch((error: unknown) => logger.warn({ err: error, task }, 'scheduled task failed'));
-    }
+    for (const task of Object.keys(tasks)) await runTask(task);
   };
   const enqueueRun = (): void => {
     running = running.then(runTasks);
   };
 
   return {
+    /** Runs one task after those that are running. */
+    runSoon: (task: string): void => {
+      running = running.then(() => runTask(task));
+    },
+
     start: (): void => {
       enqueueRun();
       timer = setInterval(enqueueRun, intervalMs).unref();

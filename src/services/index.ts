@@ -14,6 +14,7 @@ import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
+import { createErasures } from './data-rights/erasures.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
@@ -31,7 +32,12 @@ import { createUserLoader } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin): Unit => {
-  const common = { ...deps, em, origin, audit: createAudit(origin, deps.clock) };
+  const common = {
+    ...deps,
+    em,
+    origin,
+    audit: createAudit(origin, deps.clock, deps.erasureKeys.addressDigest),
+  };
   return {
     ...common,
     passwordVerification: createPasswordVerification(common),
@@ -52,6 +58,7 @@ const factories = {
   clients: createClients,
   users: createUsers,
   roles: createRoles,
+  erasures: createErasures,
   invitations: createInvitations,
   invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,

@@ -14,6 +14,7 @@ import type { LoginConcurrency, LoginThrottle, ResetThrottle } from './auth/logi
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
+import type { ErasureKeys } from './data-rights/erasure-keys.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { ResponseEncryption } from './idempotency/response-encryption.ts';
 import type { MailRoute } from './mail/mail-context.ts';
@@ -51,6 +52,9 @@ export type ServiceDeps = {
   keyedMutex: KeyedMutex;
   /** How long a repeated request gets the stored response. */
   idempotencyHours: number;
+  erasureKeys: ErasureKeys;
+  /** Continues unfinished erasures in the background. */
+  resumeErasures: () => void;
 };
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */

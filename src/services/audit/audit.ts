@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
 export const AUDIT_ACTIONS = [
@@ -41,6 +42,8 @@ export const AUDIT_ACTIONS = [
   'user.change-apps',
   'user.create',
   'user.deactivate',
+  'user.erase',
+  'user.export',
   'user.revoke-sessions',
   'user.import',
   'user.make-superuser',
@@ -71,22 +74,38 @@ export type AuditEvent = {
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** Writes the audit trail. Entries are written in the same transaction as the change that they record. */
-export const createAudit = (origin: Origin, clock: Clock) => ({
+/**
+ * Writes the audit trail. Entries are written in the same transaction as the change that they record. An address that was
+ * erased while its request was running, and that has neither an account nor an invitation now, is replaced.
+ */
+export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDigest = NO_DIGEST) => ({
   /** Writes all events in one statement. */
   record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
     if (events.length === 0) return;
     const { requestId, address } = origin;
     const { actions, actors, targets, clients, details } = columnsOf(events);
+    const [actorDigests, targetDigests] = [actors.map(digestOf), targets.map(digestOf)];
     await sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
       select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar,
-        action, actor_email, target, client_ids::int[], details
+        action, coalesce(${erasedAs('actor')}, actor_email), coalesce(${erasedAs('target')}, target), client_ids::int[],
+        details
       from unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
-        ${details}::json[]) as event (action, actor_email, target, client_ids, details)`.execute(tables(tx));
+        ${details}::json[], ${actorDigests}::varchar[], ${targetDigests}::varchar[])
+        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.execute(
+      tables(tx),
+    );
   },
 });
+
+/** The pseudonym of an erased address; null for all others. */
+const erasedAs = (whom: 'actor' | 'target') => {
+  const [digest, email] = [`event.${whom}_digest`, whom === 'actor' ? 'event.actor_email' : 'event.target'];
+  return sql`(select pseudonym from erasures where digest = ${sql.ref(digest)}
+    and not exists (select from users where users.email = ${sql.ref(email)})
+    and not exists (select from invitations i where i.email = ${sql.ref(email)} and i.status = 'pending'))`;
+};
 
 /** One array per column, with one element per event. */
 const columnsOf = (events: readonly AuditEvent[]) => ({

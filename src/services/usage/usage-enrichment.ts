@@ -4,6 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import type { AddressDigest } from '../data-rights/erasure-keys.ts';
 import { ensureMonths } from './usage-partitions.ts';
 import { lockUsage, type UsageEntryInput } from './usage-writes.ts';
 
@@ -11,24 +12,27 @@ import { lockUsage, type UsageEntryInput } from './usage-writes.ts';
 const DUPLICATE_LOOKBACK_DAYS = 30;
 
 /** An entry as a platform sends it; null for what it left out. */
-export type UsageReport = Omit<UsageEntryInput, 'fullName' | 'occurredAt'> & {
+export type UsageReport = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | 'digest'> & {
   fullName: string | null;
   occurredAt: Date | null;
 };
 
-type Where = { actor: Actor; appId: string; now: Date };
+type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
-/** Fills in the names and times that reports leave out. */
+/** Fills in the names and times that reports leave out, and the digests of their addresses. */
 export const enrichReports = async (
   tx: SqlEntityManager,
-  { actor, appId, now }: Where,
+  { actor, appId, now, addressDigest }: Where,
   reports: readonly UsageReport[],
 ): Promise<UsageEntryInput[]> => {
   const names = await namesOf(tx, actor, reports);
   const times = await timesByKey(tx, appId, reports, now);
+  const emails = new Set(reports.map(({ email }) => email));
+  const digests = new Map([...emails].map((email) => [email, addressDigest(email)]));
   return reports.map(({ fullName, occurredAt, ...report }) => ({
     ...report,
     fullName: fullName ?? names.get(report.email) ?? '',
+    digest: digests.get(report.email) ?? null,
     occurredAt: occurredAt ?? times.get(report.entryKey ?? '') ?? now,
   }));
 };

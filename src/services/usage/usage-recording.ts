@@ -6,6 +6,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
+import type { ErasureKeys } from '../data-rights/erasure-keys.ts';
 import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enrichReports, hasUntimedKeys, type UsageReport } from './usage-enrichment.ts';
 import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
@@ -25,6 +26,7 @@ type Deps = {
   usageWriteLimiter: UsageWriteLimiter;
   transact: Transact;
   usageRetentionDays: number;
+  erasureKeys: Pick<ErasureKeys, 'addressDigest'>;
 };
 
 export const createUsageRecording = (deps: Deps) => ({
@@ -41,13 +43,14 @@ export const createUsageRecording = (deps: Deps) => ({
     idempotencyKey: IdempotencyKey | null,
   ): Promise<RecordingResult> => {
     const { em, clock, idempotency, usageWriteLimiter, transact, usageRetentionDays } = deps;
+    const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
 
     const recordBy = async (write: typeof writeUsage, unit: SqlEntityManager): Promise<RecordingResult> => {
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
       requireValidTimes(reports, now, usageRetentionDays);
-      const entries = await enrichReports(unit, { actor, appId, now }, reports);
+      const entries = await enrichReports(unit, { actor, appId, now, addressDigest }, reports);
       const inserted = await write(unit, appId, entries, now);
       const result = { inserted, duplicates: entries.length - inserted };
       telemetry.usage.publish(() => result);

@@ -18,6 +18,8 @@ export type UsageEntryInput = {
   /** JSON. */
   extra: string;
   occurredAt: Date;
+  /** See `AddressDigest`. */
+  digest?: string | null;
 };
 
 /** Held while entries of an app are written, because the rollups of one day depend on those of others. */
@@ -74,17 +76,26 @@ const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
 /** Takes a tenth of the time of a write, so entries without keys do without. */
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
-/** Binds one array per column, so that the statement is the same for any number of entries. */
+/**
+ * Binds one array per column, so that the statement is the same for any number of entries. What an erased person did before,
+ * and without a new account also later, is recorded under the pseudonym.
+ */
 const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
-  select ${appId}, entry_key, email, full_name, action, action_description, stack, extra, occurred_at
+  select ${appId}, entry_key, coalesce(erased.pseudonym, email),
+    case when erased.pseudonym is null then full_name else '' end, action, action_description, stack,
+    case when erased.pseudonym is null then extra else '{}' end, occurred_at
   from unnest(
     ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
     ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
     ${entries.map(({ actionDescription }) => actionDescription)}::text[],
     ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
-    ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[])
-    as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
+    ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[],
+    ${entries.map(({ digest }) => digest ?? null)}::varchar[])
+    as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
+  left join lateral (
+    select pseudonym from erasures e where e.digest = given.digest and (given.occurred_at <= e.started_at
+      or not exists (select from users u where u.email = given.email))) as erased on true
   ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
   returning email, (occurred_at at time zone 'UTC')::date as day, stack`;

@@ -24,6 +24,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
   ...aboutTenants,
+  ...(await aboutErasures(app)),
   ...aboutApps,
 ];
 
@@ -103,6 +104,16 @@ const aboutTenants: Step[] = [
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
   { line: 'GET /jb/audit/', as: ROOT },
 ];
+
+const aboutErasures = async (app: TestApp): Promise<Step[]> => {
+  const email = 'leaver@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
+  return [
+    { line: `GET /jb/users/${email}/erasure/`, as: ROOT },
+    { line: `POST /jb/users/${email}/erasure/`, as: ROOT, body: { confirmation, confirm_email: email } },
+  ];
+};
 
 const aboutApps: Step[] = [
   { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },

@@ -24,6 +24,16 @@ export const users: DescriptionsOf<'users'> = {
     description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
     problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
+  previewErasure: {
+    summary: 'Count what the erasure of a user would replace',
+    description: `Changes nothing. \`confirmation\` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change. ${RECENT_PASSWORD}`,
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+  },
+  erase: {
+    summary: 'Erase a user',
+    description: `Replaces the user by a pseudonym everywhere: account, invitations, mails, usage and audit trail. It cannot be undone. \`confirmation\` is the code of the preview, \`confirm_email\` the email address once more. If \`is_finished\` is false, the rest is replaced in the background. ${RECENT_PASSWORD}`,
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+  },
 };
 
 export const roles: DescriptionsOf<'roles'> = {

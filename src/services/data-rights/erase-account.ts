@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import { revokeCredentials } from '../auth/credentials.ts';
+import { hashKey } from '../rate-limits/window-counter.ts';
+import { lockUsage } from '../usage/usage-writes.ts';
+import { type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
+import type { AddressDigest } from './erasure-keys.ts';
+import { erasureNeedles, erasurePattern } from './erasure-pattern.ts';
+
+/** Reserved for names that never resolve (RFC 2606). */
+export const ERASED_DOMAIN = 'erased.invalid';
+const ERASED_COLOR = '4f6d7a';
+/** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
+const LOG_LIMIT = 20_000;
+
+type Deps = { tx: SqlEntityManager; now: Date; audit: Audit; addressDigest: AddressDigest };
+
+export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
+
+/**
+ * Finds a person who may be erased. Locked are the person, and before them all superusers: one of them may be the person.
+ * @param actor null for the operator at the command line
+ * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`, `invalid-input` on `email`
+ */
+export const findPerson = async (
+  tx: SqlEntityManager,
+  actor: Actor | null,
+  email: string,
+  { isLocked }: { isLocked: boolean },
+) => {
+  const db = tables(tx);
+  const superusers = await db
+    .selectFrom('users')
+    .select(['id', 'is_active'])
+    .where('is_superuser', '=', true)
+    .orderBy('id')
+    // Their invitations may be inserted in the meantime.
+    .$if(isLocked, (rows) => rows.forNoKeyUpdate())
+    .execute();
+  const active = superusers.filter((user) => user.is_active).map(({ id }) => id);
+  if (actor && !active.includes(actor.id)) throw new Problem('unauthenticated');
+  const person = await db
+    .selectFrom('users')
+    .select(['id', 'email', 'handle', 'first_name', 'last_name', 'is_active', 'is_staff', 'is_superuser'])
+    .select(['last_password_set', 'last_login', 'date_joined'])
+    .where('email', '=', email)
+    .$if(isLocked, (rows) => rows.forUpdate())
+    .executeTakeFirstOrThrow(() => notFound('user'));
+  if (person.id === actor?.id) throw new Problem('self-modification');
+  if (person.is_superuser && active.every((id) => id === person.id)) throw new Problem('last-superuser');
+  if (email.endsWith(`@${ERASED_DOMAIN}`)) throw invalid({ email: ['This person has been erased.'] });
+  return { ...person, clientIds: await clientIdsOf(tx, person.id) };
+};
+
+/**
+ * Replaces a locked person by a pseudonym, revokes all access, and leaves an erasure with what is left to do. Must not share
+ * its transaction with a request that could write the address afterwards.
+ */
+export const eraseAccount = async (
+  { tx, now, audit, addressDigest }: Deps,
+  actor: Actor | null,
+  person: LockedPerson,
+): Promise<{ erasure: RunningErasure; replaced: ReplacedRows }> => {
+  // Writers of usage hold these until they commit, and see the erasure afterwards.
+  for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(tables(tx));
+  const erasure = await addErasure(tx, person, addressDigest(person.email), now);
+  await replaceUser(tx, erasure, now);
+  await deleteAccess(tx, person);
+  const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
+  const clients = person.clientIds;
+  await audit.record(tx, [
+    { action: 'user.erase', actor, target: erasure.pseudonym, clients, details: replaced },
+  ]);
+  return { erasure, replaced };
+};
+
+const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: string | null, now: Date) => {
+  const db = tables(tx);
+  // The person had a new account after an earlier erasure.
+  await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
+  const { email: address, handle, first_name: firstName, last_name: lastName } = person;
+  const named = { email: address, handle, firstName, lastName };
+  const erasure = await db
+    .insertInto('erasures')
+    .values({
+      user_id: person.id,
+      pseudonym: `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`,
+      digest,
+      started_at: now,
+      address,
+      pattern: erasurePattern(named),
+      needles: erasureNeedles(named),
+      transaction_id: sql<string>`pg_current_xact_id()::text`,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { ...erasure, address };
+};
+
+/** The row stays, because invitations refer to their inviter. */
+const replaceUser = (tx: SqlEntityManager, { user_id: id, pseudonym }: RunningErasure, now: Date) =>
+  tables(tx)
+    .updateTable('users')
+    .set({
+      email: pseudonym,
+      handle: `@${pseudonym.slice(0, pseudonym.indexOf('@'))}`,
+      first_name: '',
+      last_name: '',
+      extra: sql`'{}'`,
+      profile_color: ERASED_COLOR,
+      profile_avatar: null,
+      password_hash: null,
+      last_login: null,
+      // Ends logins whose password was verified before.
+      last_password_set: now,
+      last_deactivated: sql<Date>`case when is_active then ${now}::timestamptz else last_deactivated end`,
+      is_active: false,
+      is_staff: false,
+      is_superuser: false,
+    })
+    .where('id', '=', id)
+    .execute();
+
+const deleteAccess = async (tx: SqlEntityManager, { id, email }: LockedPerson): Promise<void> => {
+  const db = tables(tx);
+  await revokeCredentials(tx, id);
+  for (const table of ['saved_filters', 'app_grants', 'memberships', 'idempotent_responses'] as const)
+    await db.deleteFrom(table).where('user_id', '=', id).execute();
+  const keys = ['login', 'reset'].map((prefix) => `${prefix}-account:${hashKey(email)}`);
+  await db.deleteFrom('rate_limits').where('key', 'in', keys).execute();
+};

@@ -1,0 +1,98 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
+import { tables } from '../../db/kysely.ts';
+
+/** An erasure with work left. */
+export type RunningErasure = Selectable<Database['erasures']> & { address: string };
+
+/** Rows that were replaced, by table. */
+export type ReplacedRows = Record<'usage_entries' | 'audit_entries' | 'invitations' | 'outbox_mails', number>;
+
+type Options = {
+  now: Date;
+  /** Entries of the usage log, and of the audit trail. */
+  limit: number;
+};
+
+/**
+ * Replaces the person in rows that hold their address as such: all but the logs, of which `limit` entries each. Idempotent:
+ * replaced rows are no longer found.
+ */
+export const replaceRows = async (
+  tx: SqlEntityManager,
+  erasure: RunningErasure,
+  { now, limit }: Options,
+): Promise<ReplacedRows> => {
+  const count = async (statement: RawBuilder<unknown>): Promise<number> =>
+    Number((await statement.execute(tables(tx))).numAffectedRows ?? 0);
+  const apps = await appIds(tx);
+  await sql`update clients set default_from_email = '' where lower(default_from_email) = ${erasure.address}`.execute(
+    tables(tx),
+  );
+  await sql`update clients set support_email = '' where lower(support_email) = ${erasure.address}`.execute(
+    tables(tx),
+  );
+  await moveUsageDays(erasure, apps).execute(tables(tx));
+  return {
+    usage_entries: await count(replaceUsage(erasure, apps, limit)),
+    audit_entries: await count(replaceAudit(erasure, limit)),
+    invitations: await count(replaceInvitations(erasure, now)),
+    outbox_mails: await count(replaceMails(erasure, now)),
+  };
+};
+
+const appIds = async (tx: SqlEntityManager): Promise<string[]> => {
+  const apps = await tables(tx).selectFrom('apps').select('id').orderBy('id').execute();
+  return apps.map(({ id }) => id);
+};
+
+/** The apps whose usage the person has, in the order in which their locks are taken. */
+export const usedApps = async (tx: SqlEntityManager, address: string): Promise<string[]> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from apps where exists (select from usage_days d where d.app_id = apps.id and d.email = ${address})
+    order by id`.execute(tables(tx));
+  return rows.map(({ id }) => id);
+};
+
+/** `extra` holds what the platform knows of the person's requests: addresses, devices. */
+const replaceUsage = ({ address, pseudonym, id }: RunningErasure, apps: string[], limit: number) => sql`
+  update usage_entries u set email = ${pseudonym}, full_name = '', extra = '{}',
+    action_description = erased_text(u.action_description, e),
+    entry_key = left(erased_text(u.entry_key, e), 128)
+  from erasures e, (
+    select app_id, occurred_at, id from usage_entries
+    where app_id = any(${apps}::varchar[]) and email = ${address} limit ${limit}) own
+  where e.id = ${id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
+
+/** A report that was written at the same time may already have a row for the pseudonym. */
+const moveUsageDays = ({ address, pseudonym }: RunningErasure, apps: string[]) => sql`
+  with moved as (
+    delete from usage_days where app_id = any(${apps}::varchar[]) and email = ${address}
+    returning app_id, day, actions)
+  insert into usage_days (app_id, email, day, actions) select app_id, ${pseudonym}, day, actions from moved
+  on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`;
+
+/** The trigger of the audit trail compares each row with the same function. */
+const replaceAudit = ({ address, id }: RunningErasure, limit: number) => sql`
+  update audit_entries a set (actor_email, target, details, address) =
+    (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(a, e) x)
+  from erasures e
+  where e.id = ${id} and a.id = any(array(
+    select id from (
+      (select id from audit_entries where actor_email = ${address} limit ${limit})
+      union (select id from audit_entries where target = ${address} limit ${limit})) own
+    limit ${limit}))`;
+
+const replaceInvitations = ({ address, pseudonym }: RunningErasure, now: Date) => sql`
+  update invitations set email = ${pseudonym}, extra = '{}',
+    closed_at = case when status = 'pending' then ${now}::timestamptz else closed_at end,
+    status = case when status = 'pending' then 'revoked' else status end
+  where email = ${address}`;
+
+/** With another number of attempts, the failure of a running delivery is not recorded: it may quote the address. */
+const replaceMails = ({ address, pseudonym, user_id: userId }: RunningErasure, now: Date) => sql`
+  update outbox_mails set recipient = ${pseudonym}, request_address = null, attempts = attempts + 1,
+    last_error = case when sent_at is null then 'The recipient was erased.' end,
+    failed_at = case when sent_at is null then coalesce(failed_at, ${now}::timestamptz) else failed_at end
+  where recipient = ${address} or (user_id = ${userId} and recipient <> ${pseudonym})`;

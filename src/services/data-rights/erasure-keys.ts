@@ -1,0 +1,46 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+const KEY_BYTES = 32;
+
+/** A keyed digest of an address, 64 hexadecimal characters; null if the text is none. */
+export type AddressDigest = (text: string) => string | null;
+
+/** The digest of no address, where nothing is recorded under erased addresses. */
+export const NO_DIGEST: AddressDigest = () => null;
+
+export type ErasureKeys = ReturnType<typeof createErasureKeys>;
+
+/**
+ * Digests of erased addresses and confirmation codes. Both are keyed with the secret key of the service, so that the database
+ * alone is not enough to guess an address or to confirm an erasure.
+ */
+export const createErasureKeys = (secretKey: string) => {
+  const keyFor = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', secretKey, '', `steward erasure ${purpose}`, KEY_BYTES));
+  const addressKey = keyFor('addresses');
+  const confirmationKey = keyFor('confirmations');
+  const sign = (expiresAt: number, subject: string): string =>
+    createHmac('sha256', confirmationKey).update(`${expiresAt} ${subject}`).digest('base64url');
+
+  const addressDigest: AddressDigest = (text) =>
+    text.includes('@') ? createHmac('sha256', addressKey).update(text).digest('hex') : null;
+
+  return {
+    addressDigest,
+
+    /** @param subject what is confirmed: by whom, and of whom in which state */
+    confirmation: (subject: string, expiresAt: Date): string =>
+      `${expiresAt.getTime()}.${sign(expiresAt.getTime(), subject)}`,
+
+    isConfirmed: (code: string, subject: string, now: Date): boolean => {
+      const [, expiresAt = '0', signature = ''] = /^(\d{1,15})\.([\w-]{43})$/.exec(code) ?? [];
+      const expected = Buffer.from(sign(Number(expiresAt), subject));
+      const actual = Buffer.from(signature);
+      return (
+        actual.length === expected.length &&
+        timingSafeEqual(actual, expected) &&
+        Number(expiresAt) > now.getTime()
+      );
+    },
+  };
+};

@@ -1,0 +1,73 @@
+import type { Database } from '../../../entities/index.ts';
+
+type Table = keyof Database;
+type Columns = Partial<Record<Table, readonly string[]>>;
+
+/** Texts by or about anybody, in which an erasure replaces the person's address, handle and full name. */
+export const SEARCHED: Columns = {
+  api_tokens: ['name'],
+  apps: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
+  audit_entries: ['actor_email', 'target', 'details'],
+  clients: [
+    ...[
+      'name',
+      'default_from_email',
+      'support_email',
+      'invitation_subject',
+      'invitation_body',
+      'login_title',
+    ],
+    ...['login_subtitle', 'home_location', 'subtitle_404', 'message_404', 'subtitle_500', 'message_500'],
+  ],
+  fetched_packages: ['manifest', 'fetched_by'],
+  invitations: ['extra'],
+  loaded_packages: ['loaded_by'],
+  outbox_mails: ['last_error'],
+  saved_filters: ['name'],
+  sites: ['name'],
+  stacks: ['label'],
+  usage_entries: ['entry_key', 'action_description', 'extra'],
+  users: ['extra'],
+};
+
+/** Columns that an erasure replaces in the rows of the person, or whose rows it deletes. */
+export const REPLACED: Columns = {
+  api_tokens: ['digest', 'name', 'last_address'],
+  audit_entries: ['actor_email', 'target', 'details', 'address'],
+  erasures: ['address', 'pattern', 'needles', 'scanned_table', 'transaction_id'],
+  idempotent_responses: ['key', 'fingerprint', 'response'],
+  invitations: ['email', 'extra'],
+  outbox_mails: ['recipient', 'request_address', 'last_error'],
+  rate_limits: ['key'],
+  saved_filters: ['name', 'hash'],
+  sessions: ['digest', 'last_address', 'user_agent'],
+  usage_days: ['email'],
+  usage_entries: ['email', 'full_name', 'extra', 'entry_key', 'action_description'],
+  users: [
+    ...['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'],
+    'password_hash',
+  ],
+};
+
+/** Columns that name no person, and why. */
+export const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string>>> = {
+  app_grants: { app_id: 'random' },
+  apps: { id: 'random', slug: 'the name of an app in paths' },
+  audit_entries: { action: 'one of a fixed list', request_id: 'random, or from the caller’s logs' },
+  clients: { upload_bucket_name: 'the name of a bucket' },
+  erasures: { pseudonym: 'random', digest: 'a keyed digest' },
+  fetched_packages: { slug: 'the name of an app in paths', version: 'semver', sha256: 'a digest' },
+  invitation_apps: { app_id: 'random' },
+  invitations: { key: 'random', status: 'one of a fixed list' },
+  loaded_packages: { app_id: 'random' },
+  mikro_orm_migrations: { name: 'the name of a migration' },
+  outbox_mails: { kind: 'one of a fixed list' },
+  saved_filters: { stack_id: 'random' },
+  sites: { domain: 'a host name' },
+  stacks: { id: 'random', app_id: 'random', slug: 'the name of a stack in paths' },
+  usage_app_days: { app_id: 'random' },
+  usage_days: { app_id: 'random' },
+  usage_entries: { app_id: 'random', action: 'an upper-case word', stack: 'the id of a stack' },
+  usage_stack_days: { app_id: 'random', stack: 'the id of a stack' },
+  usage_windows: { app_id: 'random' },
+};

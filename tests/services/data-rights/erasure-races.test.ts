@@ -1,0 +1,141 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { tables } from '../../../src/db/kysely.ts';
+import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
+import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
+import { finishErasure, resumeErasures } from '../../../src/services/data-rights/erasure-work.ts';
+import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { addPerson, erase, PERSON, rowsWith, TRACES } from '../../support/person.ts';
+import { until } from '../../support/poll.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
+import { CHURN, FLEET, logEntry, SALES } from '../../support/usage.ts';
+
+const races = appSuite('erasure beside other requests');
+
+const isErased = async (app: TestApp, email: string): Promise<boolean> =>
+  (await app.db().selectFrom('users').select('id').where('email', '=', email).execute()).length === 0;
+
+races('also replaces what a transaction writes that started before and commits after', async ({ app }) => {
+  await addPerson(app);
+  let erasing: Promise<{ is_finished: boolean }> | undefined;
+
+  await app.orm.em.fork().transactional(async (tx) => {
+    const entry = { actor: { email: PERSON }, target: PERSON, action: 'login.session' as const };
+    await createAudit(NO_ORIGIN, app.clock).record(tx, [entry]);
+    await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
+    await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
+      select 1, ${PERSON}, 'a-key', 1, '{"name":"Zephyrine"}', now(), now() + interval '1 day'`.execute(
+      tables(tx),
+    );
+    erasing = erase(app);
+    await until('the account is replaced', () => isErased(app, PERSON));
+    const unfinished = app.db().selectFrom('erasures').select('id').where('finished_at', 'is', null);
+    assert.is((await unfinished.execute()).length, 1);
+  });
+
+  assert.is((await erasing)?.is_finished, true);
+  assert.equal(await rowsWith(app, TRACES), []);
+});
+
+races('waits for a report that is being written, and keeps its count', async ({ app }) => {
+  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: GRACE, action: 'OPEN' }] });
+  const statsBefore = await app.as(ROOT).usage.series({ app_id: SALES, window: 1 });
+  let erasing: Promise<{ is_finished: boolean }> | undefined;
+
+  await app.orm.em.fork().transactional(async (tx) => {
+    await writeUsage(tx, SALES, [logEntry(0, GRACE)], app.clock.now());
+    erasing = erase(app, GRACE);
+    await until('the erasure waits for the log', async () => {
+      const { rows } = await sql`select from pg_locks where not granted and locktype = 'advisory'`.execute(
+        app.db(),
+      );
+      return rows.length > 0;
+    });
+  });
+  await erasing;
+
+  const [after] = await app.as(ROOT).usage.series({ app_id: SALES, window: 1 });
+  assert.equal(after, { ...statsBefore[0], actions: (statsBefore[0]?.actions ?? 0) + 1 });
+  assert.equal(await rowsWith(app, [GRACE]), []);
+});
+
+races('records late reports and entries under the pseudonym', async ({ app }) => {
+  const { pseudonym } = await erase(app, EDSGER);
+  const report = { email: EDSGER, full_name: 'Edsger Dijkstra', action: 'OPEN', extra: { by: 'Edsger' } };
+  await app.as(ROOT).usage.record({ app_id: FLEET, entries: [report] });
+  await app
+    .openServices()
+    .refusals.record(
+      { id: 0, email: EDSGER, isSuperuser: false, isStaff: false, adminOf: [], credential: null },
+      'users.list',
+      Object.assign(new Error(), { code: 'forbidden' }) as never,
+    );
+
+  const { items } = await app.as(ROOT).usage.list({ app_id: FLEET, email: pseudonym, limit: 1 });
+  const [entry] = await app.as(ROOT).audit.list({ action: 'request.refused' });
+  assert.equal([items[0]?.action, items[0]?.full_name, items[0]?.extra], ['OPEN', '', {}]);
+  assert.is(entry?.actor, pseudonym);
+  assert.equal(await rowsWith(app, [EDSGER]), []);
+});
+
+races('records reports of a new account under its address', async ({ app }) => {
+  await app.as(ROOT).users.create({ email: EDSGER, client: 2 });
+  const [before, after] = [new Date('2026-11-01T00:00:00Z'), new Date('2026-11-21T12:01:00Z')];
+  const entries = [before, after].map((timestamp) => ({ email: EDSGER, action: 'AGAIN', timestamp }));
+
+  await app.as(ROOT).usage.record({ app_id: FLEET, entries });
+
+  const { items } = await app.as(ROOT).usage.list({ app_id: FLEET, email: EDSGER, limit: 10 });
+  assert.equal(
+    items.map(({ timestamp }) => timestamp),
+    [after],
+  );
+});
+
+races('survives logins, changes and reports at the same time without a trace', async ({ app }) => {
+  const { confirmation } = await app.as(ROOT).users.previewErasure({ email: ADA });
+  const login = { username: ADA, password: DEMO_PASSWORD };
+  const others = Array.from({ length: 8 }, (_, n) => [
+    app.as(ACME).users.update({ email: ADA, first_name: `Adaline${n}` }),
+    app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: ADA, action: 'OPEN' }] }),
+    app.as(null).tokens.create(login),
+    app.as(ACME).users.deactivate({ email: ADA }),
+  ]);
+
+  await Promise.allSettled([
+    ...others.slice(0, 4).flat(),
+    app.as(ROOT).users.erase({ email: ADA, confirmation, confirm_email: ADA }),
+    ...others.slice(4).flat(),
+  ]);
+  // A change may have invalidated the code.
+  if (!(await isErased(app, ADA))) await erase(app, ADA);
+  await resumeErasures(app.orm.em.fork(), app.clock.now);
+
+  assert.equal(await rowsWith(app, [ADA, 'Adaline']), []);
+});
+
+races('is continued by another instance, whichever step was the last', async ({ app }) => {
+  const audit = createAudit(NO_ORIGIN, app.clock);
+  const now = app.clock.now();
+  const { erasure } = await app.orm.em.fork().transactional(async (tx) => {
+    const person = await findPerson(tx, null, IDLE, { isLocked: true });
+    return eraseAccount({ tx, now, audit, addressDigest: NO_DIGEST }, null, person);
+  });
+  const twin = await app.startTwin();
+  const instances = [app, twin];
+  const stopped = AbortSignal.abort();
+
+  let steps = 0;
+  for (; steps < 1_000; steps += 1) {
+    const { orm, clock } = instances[steps % 2] ?? app;
+    if (await finishErasure(orm.em.fork(), erasure.id, clock.now, stopped)) break;
+  }
+  await twin.close();
+
+  assert.ok(steps > 10, `${steps} steps`);
+  assert.equal(await rowsWith(app, [IDLE]), []);
+});
+
+races.run();

@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { ACME, ADA, ROOT, STAFF, type TestApp } from './test-app.ts';
+import { SALES } from './usage.ts';
+
+export const PERSON = 'zephyrine.quill@acme.test';
+/** Whatever names the person: none of it may be left after the erasure. */
+export const TRACES = ['zephyrine', 'quillfeather'];
+
+const NAMES = { first_name: 'Zephyrine', last_name: 'Quillfeather' };
+const MENTION = `Ask "Zephyrine Quillfeather" <${PERSON}>, Quillfeather, Zephyrine, or @zephyrine.quill`;
+
+/** A user of client 1 who has rows in every table that can hold some, and is mentioned in texts of others. */
+export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {}): Promise<void> => {
+  const db = app.db();
+  const admin = app.as(ACME);
+  await admin.users.create({ email: PERSON, apps: [SALES], extra: { nick: 'Zephyrine' } });
+  await admin.users.update({ email: PERSON, ...NAMES });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: PERSON, is_admin: true });
+  const self = app.as(PERSON);
+  await self.tokens.createNamed({ name: 'Zephyrine’s export' });
+  await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
+  await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1, extra: { by: PERSON } }] });
+  await addRows(app);
+  await mention(app);
+  const now = app.clock.now();
+  const log = Array.from({ length: entries }, (_, n) => ({
+    entryKey: `${PERSON}/${n}`,
+    email: PERSON,
+    fullName: 'Zephyrine Quillfeather',
+    action: 'STACK_ACCESS',
+    actionDescription: 'Opened a stack',
+    stack: null,
+    extra: JSON.stringify({ request: { META: { REMOTE_USER: PERSON, name: 'Zephyrine' } } }),
+    occurredAt: new Date(now.getTime() - (n % 90) * DAY_MS - n),
+  }));
+  for (let at = 0; at < log.length; at += 5_000)
+    await writeUsage(app.orm.em.fork(), SALES, log.slice(at, at + 5_000), now);
+  const other = { email: ADA, fullName: 'Ada', action: 'STACK_ACCESS', stack: null, entryKey: null };
+  const link = `https://x.test/?by=${encodeURIComponent(PERSON)}`;
+  const extra = JSON.stringify({ note: `first\n${PERSON}`, link });
+  await writeUsage(
+    app.orm.em.fork(),
+    SALES,
+    [{ ...other, actionDescription: MENTION, extra, occurredAt: now }],
+    now,
+  );
+  await sql`insert into audit_entries (occurred_at, action, actor_email, target, details, address)
+    select ${now}::timestamptz, 'user.update', case when n % 2 = 0 then ${PERSON} else ${ACME} end,
+      case when n % 3 = 0 then ${PERSON} else ${ADA} end,
+      case when n % 3 = 0 then '{"first_name":{"from":"Zephyrine","to":"Z"}}'::json when n < 30 then json_build_object('note', ${MENTION}::text) else '{}' end,
+      '192.0.2.1' from generate_series(1, ${audited}) n`.execute(db);
+};
+
+const addRows = async (app: TestApp): Promise<void> => {
+  const db = app.db();
+  const now = app.clock.now();
+  const { id } = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', PERSON)
+    .executeTakeFirstOrThrow();
+  const common = { user_id: id, created_at: now };
+  const later = new Date(now.getTime() + DAY_MS);
+  await db
+    .insertInto('sessions')
+    .values({
+      ...common,
+      digest: 'd'.repeat(64),
+      authenticated_at: now,
+      expires_at: later,
+      last_used: now,
+      user_agent: 'Zephyrine browser',
+    })
+    .execute();
+  await db
+    .insertInto('password_links')
+    .values({ ...common, expires_at: later })
+    .execute();
+  await db
+    .insertInto('idempotent_responses')
+    .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
+    .execute();
+  const keys = ['login', 'reset'].map((prefix) => ({
+    key: `${prefix}-account:${hashKey(PERSON)}`,
+    points: 1,
+  }));
+  await db.insertInto('rate_limits').values(keys).execute();
+  await app
+    .as(ROOT)
+    .invitations.create({ items: [{ email: PERSON, client: 2, extra: { is: 'Zephyrine' } }] });
+  await db
+    .updateTable('outbox_mails')
+    .set({ last_error: `550 <${PERSON}> unknown`, request_address: '192.0.2.1' })
+    .where('recipient', '=', PERSON)
+    .execute();
+};
+
+/** Texts of others. */
+const mention = async (app: TestApp): Promise<void> => {
+  const db = app.db();
+  await db
+    .updateTable('apps')
+    .set({ description: MENTION, help_html: `<b>${MENTION}</b>` })
+    .execute();
+  await db
+    .updateTable('clients')
+    .set({ support_email: PERSON, default_from_email: PERSON, message_404: MENTION })
+    .where('id', '=', 1)
+    .execute();
+  await db
+    .updateTable('users')
+    .set({ extra: sql`${JSON.stringify({ manager: PERSON })}` })
+    .where('email', '=', STAFF)
+    .execute();
+  const fetched = await db
+    .insertInto('fetched_packages')
+    .values({
+      slug: 'sales',
+      version: '9.9.9',
+      sha256: '0',
+      size_bytes: 1,
+      manifest: sql`${JSON.stringify({ author: MENTION })}`,
+      fetched_at: app.clock.now(),
+      fetched_by: PERSON,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('loaded_packages')
+    .values({ app_id: SALES, package_id: fetched.id, loaded_at: app.clock.now(), loaded_by: PERSON })
+    .execute();
+};
+
+/** Every table as text, with the rows that contain any of the words. */
+export const rowsWith = async (app: TestApp, words: readonly string[]): Promise<string[]> => {
+  const db = app.db();
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class where relkind in ('r', 'p') and not relispartition
+      and relnamespace = current_schema()::regnamespace`.execute(db);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await sql<{ row: string }>`
+      select ${name} || ': ' || t::text as row from ${sql.table(name)} t
+      where t::text ~* ${words.join('|')} limit 3`.execute(db);
+    found.push(...rows.map(({ row }) => row.slice(0, 300)));
+  }
+  return found;
+};
+
+/** Erases a person as the superuser, confirmed. */
+export const erase = async (app: TestApp, email = PERSON) => {
+  const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
+  return app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+};
