@@ -33,7 +33,7 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
     folders:
       /^(entities|migrations|mikro-orm|src\/(services|backup|integrations|demo|db|adapters\/embedded)|tests)/,
   },
-  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/package-store\/s3-|tests\/)/ },
+  { name: /^@(aws-sdk|smithy)\//, folders: /^(src\/adapters\/(package|backup)-store\/s3-|tests\/)/ },
   { name: /^@opentelemetry\//, folders: /^(src\/adapters\/opentelemetry\/|tests\/)/ },
 ];
 
@@ -98,16 +98,22 @@ boundaries(
 boundaries('loads the S3 client only for a store in a bucket', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
-  const source = await readFile(join(PROJECT, 'src/adapters/package-store/open-package-store.ts'), 'utf8');
+  const openers = ['package-store/open-package-store', 'backup-store/open-backup-store'];
 
   assert.equal(
     loaders
       .map(({ file }) => file)
-      .filter((file) => !/^src\/adapters\/package-store\/(s3-.*|open-package-store)\.ts$/.test(file)),
+      .filter(
+        (file) =>
+          !/^src\/adapters\/(package|backup)-store\/(s3-.*|open-(package|backup)-store)\.ts$/.test(file),
+      ),
     [],
   );
-  assert.not.match(source, /^import .*s3-/m);
-  assert.match(source, "await import('./s3-package-store.ts')");
+  for (const opener of openers) {
+    const source = await readFile(join(PROJECT, `src/adapters/${opener}.ts`), 'utf8');
+    assert.not.match(source, /^import .*s3-/m);
+    assert.match(source, /await import\('\.\/s3-(package|backup)-store\.ts'\)/);
+  }
 });
 
 boundaries.run();

@@ -38,11 +38,12 @@ export const pagesOf = <T extends z.ZodType>(item: T) =>
 
 /** Parses the items of a list that is streamed as JSON, one page for each chunk. */
 export async function* parsePages<T>({ chunks }: ListStream, view: (item: never) => T): AsyncGenerator<T[]> {
-  for await (const { text, isLast } of chunks) {
+  for await (const { text, isLast, release } of chunks) {
     // Chunks start with `[` or `,`, and the last one ends with `]`.
     const items: never[] = JSON.parse(
       `[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`,
     );
+    release();
     yield items.map(view);
   }
 }

@@ -23,22 +23,24 @@ export const writeArchive = async (
 ): Promise<void> => {
   const archive = pack();
   const written = pipeline(archive, target);
-  const writeFiles = async (): Promise<void> => {
-    const checksums: Checksums = {};
-    for await (const { path, content } of files)
-      checksums[path] = Buffer.isBuffer(content)
-        ? await addBuffer(archive, path, content)
-        : await addStream(archive, path, content);
+  // A target that fails calls no more callbacks of the archive.
+  const failed = written.then(() => new Promise<never>(() => {}));
+  const checksums: Checksums = {};
+  try {
+    for await (const { path, content } of files) {
+      const added = Buffer.isBuffer(content)
+        ? addBuffer(archive, path, content)
+        : addStream(archive, path, content);
+      checksums[path] = await Promise.race([added, failed]);
+    }
     await addBuffer(archive, MANIFEST, Buffer.from(JSON.stringify(describe(checksums), null, 2)));
     archive.finalize();
-  };
-  await Promise.all([
-    written,
-    writeFiles().catch((error: Error) => {
-      archive.destroy(error);
-      throw error;
-    }),
-  ]);
+  } catch (error) {
+    archive.destroy(error instanceof Error ? error : new Error(String(error)));
+    await written.catch(() => undefined);
+    throw error;
+  }
+  await written;
 };
 
 type Archive = ReturnType<typeof pack>;

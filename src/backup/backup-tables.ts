@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { MIGRATIONS_TABLE } from '../db/schema-state.ts';
 import type { BackupHeader, TableSummary } from './backup-format.ts';
 
 type Table = BackupHeader['tables'][number];
@@ -6,8 +7,6 @@ type Table = BackupHeader['tables'][number];
 /** For a transaction that compares rows as text: these settings decide how values look. */
 export const TEXT_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO, YMD';
   set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1`;
-
-const MIGRATIONS_TABLE = 'mikro_orm_migrations';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -33,11 +32,6 @@ export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
     left = left.filter((table) => !ready.includes(table));
   }
   return sorted;
-};
-
-export const readMigrations = async (client: pg.ClientBase): Promise<string[]> => {
-  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
-  return rows.map(({ name }) => name);
 };
 
 /** Counts the rows of a table and sums up their hashes, which servers of all versions compute alike. */

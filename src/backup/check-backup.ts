@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type ZodType, z } from 'zod';
 import { migrations } from '../../migrations/index.ts';
+import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { Problem } from '../lib/problems.ts';
 import { collect, readArchive } from './archive.ts';
 import { BackupHeader, BackupManifest, HEADER_FILE, KEY_FILE } from './backup-format.ts';
@@ -22,6 +23,7 @@ export const checkBackup = async (source: Readable, passphrase: string | null): 
     if (path === HEADER_FILE) header = parse(BackupHeader, await collect(content));
     else if (path === KEY_FILE) sealedKey = await collect(content);
   }).catch((cause: Error) => {
+    if (cause instanceof BackupStoreError) throw cause;
     throw refusal(`This is not a complete backup (${cause.message}).`, cause);
   });
   const manifest = BackupManifest.safeParse(text);

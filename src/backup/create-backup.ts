@@ -3,7 +3,9 @@ import { constants, zstdCompress } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
 import { packageFileName } from '../lib/package-name.ts';
+import { Problem } from '../lib/problems.ts';
 import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-partitions.ts';
 import { type ArchiveFile, writeArchive } from './archive.ts';
 import {
@@ -15,10 +17,12 @@ import {
   rowsFile,
   type TableSummary,
 } from './backup-format.ts';
-import { quoted, readMigrations, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+import { quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 
-/** The rows of a table are compressed in parts of this size. */
-const PART_BYTES = 8 * 1024 * 1024;
+/** The rows of a table are compressed in parts of about this size, each of complete rows. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** Ends a row in COPY's text format, which escapes it within values. */
+const ROW_END = 0x0a;
 
 const compress = promisify<Buffer, object, Buffer>(zstdCompress);
 const COMPRESSION = {
@@ -28,7 +32,7 @@ const COMPRESSION = {
 type Options = {
   /** A session without time limits. */
   client: pg.Client;
-  store: PackageStore;
+  packages: PackageStore;
   version: string;
   now: Date;
   /** Null: the backup holds no key. */
@@ -40,31 +44,38 @@ type Options = {
 /** What a backup holds, for the operator. */
 export type BackupTotals = { tables: number; rows: number; packages: number };
 
-/** Writes a backup of one consistent snapshot while the service continues. */
+/**
+ * Writes a backup of one consistent snapshot while the service continues. After a failure the session cannot be used again:
+ * it may be in the middle of a COPY.
+ * @throws Problem `invalid-input` if the database was never migrated, UnfinishedRestore
+ */
 export const createBackup = async (
   target: NodeJS.WritableStream,
   options: Options,
 ): Promise<BackupTotals> => {
   const { client } = options;
   await client.query('begin isolation level repeatable read read only');
-  try {
-    await client.query(TEXT_SETTINGS);
-    // A month that is dropped disappears from all snapshots.
-    await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
-    const summaries: Record<string, TableSummary> = {};
-    const totals = { tables: 0, rows: 0, packages: 0 };
-    await writeArchive(target, filesOf(options, summaries, totals), (files) => ({
-      files,
-      tables: summaries,
-    }));
-    return totals;
-  } finally {
-    await client.query('rollback');
-  }
+  await client.query(TEXT_SETTINGS);
+  await requireData(client);
+  // A month that is dropped disappears from all snapshots.
+  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
+  const summaries: Record<string, TableSummary> = {};
+  const totals = { tables: 0, rows: 0, packages: 0 };
+  await writeArchive(target, filesOf(options, summaries, totals), (files) => ({ files, tables: summaries }));
+  await client.query('rollback');
+  return totals;
+};
+
+const requireData = async (client: pg.Client): Promise<void> => {
+  const state = await readSchemaState(client);
+  if (state.isRestoring) throw new UnfinishedRestore();
+  if (state.isMigrated) return;
+  const detail = 'The database has no tables of Steward: there is nothing to back up.';
+  throw new Problem('invalid-input', { detail });
 };
 
 const filesOf = async function* (
-  { client, store, version, now, sealedKey, onTable }: Options,
+  { client, packages, version, now, sealedKey, onTable }: Options,
   summaries: Record<string, TableSummary>,
   totals: BackupTotals,
 ): AsyncGenerator<ArchiveFile> {
@@ -79,8 +90,8 @@ const filesOf = async function* (
     totals.tables += 1;
     totals.rows += summary.rows;
   }
-  for (const { slug, version: packageVersion } of await store.list()) {
-    const found = await store.open(slug, packageVersion);
+  for (const { slug, version: packageVersion } of await packages.list()) {
+    const found = await packages.open(slug, packageVersion);
     // Removed since it was listed.
     if (!found) continue;
     totals.packages += 1;
@@ -119,16 +130,16 @@ const rowsOf = async function* (
   }
 };
 
+/** Cuts after a row: each part is loaded by a COPY statement of its own. */
 const inParts = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let part: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
-    part.push(chunk);
-    bytes += chunk.length;
-    if (bytes < PART_BYTES) continue;
-    yield Buffer.concat(part);
-    part = [];
-    bytes = 0;
+    const end = bytes + chunk.length < PART_BYTES ? 0 : chunk.lastIndexOf(ROW_END) + 1;
+    if (end > 0) yield Buffer.concat([...part, chunk.subarray(0, end)]);
+    if (end > 0) [part, bytes] = [[], 0];
+    part.push(chunk.subarray(end));
+    bytes += chunk.length - end;
   }
   if (bytes > 0) yield Buffer.concat(part);
 };

@@ -7,12 +7,12 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Connection } from '../config/connection.ts';
 import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
-import { Problem } from '../lib/problems.ts';
 import { ensureMonths } from '../services/usage/usage-partitions.ts';
 import { collect, readArchive } from './archive.ts';
 import { PACKAGES_FOLDER, tableOf } from './backup-format.ts';
-import { advanceSequences, isEmptyDatabase, quoted, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+import { advanceSequences, quoted, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 import type { CheckedBackup } from './check-backup.ts';
+import { claimTarget, lockTarget, RELEASE_TARGET } from './restore-target.ts';
 
 const decompress = promisify<Buffer, Buffer>(zstdDecompress);
 
@@ -24,7 +24,8 @@ type Options = {
 };
 
 /**
- * Restores a checked backup into an empty database, and applies the migrations that it does not have yet.
+ * Restores a checked backup into an empty database, and applies the migrations that it does not have yet. Services do not
+ * start on the database before all rows are committed; after an interruption, the same restore can be run again.
  * @throws Problem `invalid-input` if the database is not empty
  */
 export const restoreBackup = async (
@@ -32,15 +33,15 @@ export const restoreBackup = async (
   checked: CheckedBackup,
   { connection, ...options }: Options,
 ): Promise<void> => {
+  await using _lock = await lockTarget(connection);
   const client = await openUnlimitedSession(connection);
   try {
-    if (!(await isEmptyDatabase(client))) {
-      const detail = 'The database is not empty: a backup is restored into an empty one.';
-      throw new Problem('invalid-input', { detail });
-    }
-    await migrateDatabase(connection, checked.header.migrations.at(-1));
+    await claimTarget(client, checked.header);
+    await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
     await createMonths(connection, checked.header.months);
     await loadRows(source, checked, { client, ...options });
+    // Without statistics, the planner assumes small tables until autovacuum has read them.
+    await client.query('analyze');
   } finally {
     await client.end();
   }
@@ -83,9 +84,10 @@ const loadRows = async (
         throw new Error(`The restored table ${table.name} differs from the snapshot: ${rows} rows.`);
     }
     await advanceSequences(client);
+    await client.query(RELEASE_TARGET);
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    await client.query('rollback').catch(() => undefined);
     throw error;
   }
 };

@@ -4,6 +4,8 @@ import { readConfig } from '../config/config.ts';
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadBackups = () => import('./backups.ts');
 
+const BACKUP_ARGUMENT = 'file, or s3://BUCKET/PREFIX/NAME.tar';
+
 const BACKUP_HELP = `
 The service may run: the backup holds one consistent snapshot of the database, and the packages of APP_STORE.
 With --with-key it also holds the secret key, encrypted with BACKUP_PASSPHRASE. Without the key, restored links
@@ -16,29 +18,31 @@ holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the fil
 export const addBackupCommands = (program: Command): void => {
   const backup = program
     .command('backup')
-    .description('Write a backup to a folder')
-    .argument('<folder>', 'folder that gets the file steward-TIME.tar')
+    .description('Write a backup to a folder or an S3 bucket')
+    .argument('[target]', 'folder or s3://BUCKET/PREFIX (default: BACKUP_TARGET)')
     .option('--with-key', 'include the secret key, encrypted with BACKUP_PASSPHRASE')
     .addHelpText('after', BACKUP_HELP)
-    .action(async (folder: string, { withKey = false }: { withKey?: boolean }) => {
+    .action(async (target: string | undefined, { withKey = false }: { withKey?: boolean }) => {
       const config = readConfig(process.env);
-      const { writeBackup } = await loadBackups();
-      process.stdout.write(`${await writeBackup(config, folder, withKey)}\n`);
+      const { createBackupFile } = await loadBackups();
+      const lines = await createBackupFile(config, target, withKey);
+      process.stdout.write(`${lines.join('\n')}\n`);
     });
 
   backup
     .command('verify')
     .description('Restore a backup into a temporary database and compare it with the snapshot')
-    .argument('<file>', 'backup')
+    .argument('<file>', BACKUP_ARGUMENT)
     .action(async (file: string) => {
+      const config = readConfig(process.env);
       const { verifyBackup } = await loadBackups();
-      process.stdout.write(`${await verifyBackup(file)}\n`);
+      process.stdout.write(`${await verifyBackup(config, file)}\n`);
     });
 
   program
     .command('restore')
     .description('Restore a backup into an empty database')
-    .argument('<file>', 'backup')
+    .argument('<file>', BACKUP_ARGUMENT)
     .option('--key-file <file>', 'file to create with the secret key of the backup')
     .addHelpText('after', RESTORE_HELP)
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {

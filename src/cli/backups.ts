@@ -1,22 +1,22 @@
-import { randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { access, constants, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import manifest from '../../package.json' with { type: 'json' };
+import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
+import { openBackupStore } from '../adapters/backup-store/open-backup-store.ts';
 import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
 import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';
-import { createBackup } from '../backup/create-backup.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
-import { sealKey } from '../backup/sealed-key.ts';
+import { newBackupName, writeBackup } from '../backup/write-backup.ts';
+import { locateBackups } from '../config/backup-config.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { adoptSecretKey } from '../config/secret-file.ts';
-import { openUnlimitedSession } from '../db/single-client.ts';
 import { systemClock } from '../lib/clock.ts';
-import { ensureDirectory, syncDirectory } from '../lib/files.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
@@ -26,46 +26,66 @@ const PRIVATE_FILE = 0o600;
 
 const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
 
-/** Writes `steward-TIME.tar` to a folder, complete or not at all. @returns a line for the operator */
-export const writeBackup = async (config: Config, folder: string, withKey: boolean): Promise<string> => {
-  const passphrase = process.env.BACKUP_PASSPHRASE;
+/**
+ * Writes a backup to a folder or bucket, complete or not at all.
+ * @param named undefined: BACKUP_TARGET
+ * @returns lines for the operator
+ */
+export const createBackupFile = async (
+  config: Config,
+  named: string | undefined,
+  withKey: boolean,
+): Promise<string[]> => {
+  const { passphrase } = config.backup;
   if (withKey && !passphrase) throw refusal('--with-key needs a passphrase in BACKUP_PASSPHRASE.');
-  await ensureDirectory(folder);
+  const target = await openTarget(config, named);
+  const { removed, kept } = await target.sweep();
   const now = systemClock.now();
-  const path = join(folder, `steward-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.tar`);
-  const draft = `${path}.${randomUUID()}.partial`;
-  try {
-    const totals = await withDatabaseHost(config, async ({ connection, secretKey }) => {
-      await using client = await openSession(connection);
-      let progress: Progress | undefined;
-      const onTable = (total: number): void => {
-        progress ??= createProgress('Tables', total);
-        progress.advance();
-      };
-      try {
-        const store = await openPackageStore(config.appStore);
-        const sealedKey = withKey && passphrase ? await sealKey(secretKey, passphrase) : null;
-        const target = createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true });
-        return await createBackup(target, {
-          client,
-          store,
-          version: manifest.version,
-          now,
-          sealedKey,
-          onTable,
-        });
-      } finally {
-        progress?.stop();
-      }
-    });
-    await rename(draft, path);
-    await syncDirectory(folder);
-    const { size } = await stat(path);
-    const { tables, rows, packages } = totals;
-    return `Wrote ${path}: ${count(rows, 'row')} of ${count(tables, 'table')}, ${count(packages, 'package')}, ${megabytes(size)} MB.`;
-  } finally {
-    await rm(draft, { force: true });
-  }
+  const name = newBackupName(now);
+  let progress: Progress | undefined;
+  const onTable = (total: number): void => {
+    progress ??= createProgress('Tables', total);
+    progress.advance();
+  };
+  const { tables, rows, packages, sizeBytes } = await withDatabaseHost(
+    config,
+    async ({ connection, secretKey }) =>
+      writeBackup(target, name, {
+        connection,
+        packages: await openPackageStore(config.appStore),
+        version: manifest.version,
+        now,
+        key: withKey && passphrase ? { secretKey, passphrase } : null,
+        onTable,
+      }),
+  ).finally(() => progress?.stop());
+  return [
+    ...removed.map((path) => `Removed ${path}, which a killed backup left.`),
+    ...kept.map(
+      (path) => `${path} belongs to a backup that is running or was killed: it is removed after a day.`,
+    ),
+    `Wrote ${target.locate(name)}: ${count(rows, 'row')} of ${count(tables, 'table')}, ${count(packages, 'package')}, ${megabytes(sizeBytes)} MB.`,
+  ];
+};
+
+const openTarget = async ({ backup }: Config, named: string | undefined): Promise<BackupStore> => {
+  const location = named === undefined ? backup.target : locateBackups(named, backup);
+  if (location) return openBackupStore(location);
+  throw refusal(
+    named === undefined
+      ? 'Name a folder or bucket, or set BACKUP_TARGET.'
+      : `${named} is not a valid target: expected a folder or s3://BUCKET/PREFIX.`,
+  );
+};
+
+type OpenBackup = () => Promise<Readable>;
+
+/** @param named a path, or s3://BUCKET/PREFIX/NAME.tar */
+const findBackup = async (config: Config, named: string): Promise<OpenBackup> => {
+  const path = named.startsWith('s3:') ? named : resolve(named);
+  const [parent, name] = [dirname(path), basename(path)];
+  const store = await openTarget(config, parent === 's3:' ? named : parent);
+  return () => store.open(name);
 };
 
 /**
@@ -74,7 +94,8 @@ export const writeBackup = async (config: Config, folder: string, withKey: boole
  * @throws Problem `invalid-input`; then nothing was changed
  */
 export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string> => {
-  const checked = await check(file, process.env.BACKUP_PASSPHRASE ?? null);
+  const open = await findBackup(config, file);
+  const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
   const { secretKey } = checked;
   if (secretKey !== null && config.database && keyFile === undefined)
     throw refusal('The backup holds the secret key: name a file for it with --key-file.');
@@ -82,33 +103,48 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     throw refusal('The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.');
 
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
-  // Before the restore, which cannot be repeated: a file with this name may exist already.
-  if (keyFile !== undefined && secretKey !== null)
-    await writeFile(keyFile, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
-  await restoreInto(config, file, checked).catch(async (error: unknown) => {
-    if (keyFile !== undefined) await rm(keyFile, { force: true });
+  // Before the restore: a file with this name may exist already.
+  const isKeyNew = keyFile !== undefined && secretKey !== null && (await writeKeyFile(keyFile, secretKey));
+  await restoreInto(config, open, checked).catch(async (error: unknown) => {
+    if (isKeyNew) await rm(keyFile, { force: true });
     throw error;
   });
   return `Restored ${describe(checked)}`;
 };
 
-const restoreInto = async (config: Config, file: string, checked: CheckedBackup): Promise<void> => {
+/**
+ * Creates the file, unless an interrupted restore has done so.
+ * @returns whether it was created
+ * @throws Error with EEXIST if it has another content
+ */
+const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> => {
+  try {
+    await writeFile(path, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (errorCodeOf(error) === 'EEXIST' && (await readFile(path, 'utf8')) === secretKey) return false;
+    throw error;
+  }
+};
+
+const restoreInto = async (config: Config, open: OpenBackup, checked: CheckedBackup): Promise<void> => {
   const host = await openDatabaseHost(config);
   try {
-    await load(host.connection, file, checked, await createPublisher(config));
+    await load(host.connection, open, checked, await createPublisher(config));
   } finally {
     await host.stop();
   }
 };
 
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */
-export const verifyBackup = async (file: string): Promise<string> => {
-  const checked = await check(file, null);
+export const verifyBackup = async (config: Config, file: string): Promise<string> => {
+  const open = await findBackup(config, file);
+  const checked = await checkBackup(await open(), null);
   const folder = await mkdtemp(join(tmpdir(), 'steward-verify-'));
   try {
     const host = await openDatabaseHost(readConfig({ DATA_DIR: folder }));
     try {
-      await load(host.connection, file, checked, skip);
+      await load(host.connection, open, checked, skip);
     } finally {
       await host.stop();
     }
@@ -118,17 +154,11 @@ export const verifyBackup = async (file: string): Promise<string> => {
   return `Verified ${describe(checked)}`;
 };
 
-const check = async (file: string, passphrase: string | null): Promise<CheckedBackup> => {
-  // A file that cannot be opened is reported as such, not as damaged.
-  await access(file, constants.R_OK);
-  return checkBackup(createReadStream(file), passphrase);
-};
-
 type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
 const load = async (
   connection: Connection,
-  file: string,
+  open: OpenBackup,
   checked: CheckedBackup,
   publishPackage: Publish,
 ): Promise<void> => {
@@ -139,7 +169,7 @@ const load = async (
     table = name;
   };
   try {
-    await restoreBackup(createReadStream(file), checked, { connection, publishPackage, onTable });
+    await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
   } finally {
     progress.stop();
   }
@@ -162,11 +192,6 @@ const createPublisher = async (config: Config): Promise<Publish> => {
       await rm(folder, { recursive: true, force: true });
     }
   };
-};
-
-const openSession = async (connection: Connection) => {
-  const client = await openUnlimitedSession(connection);
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 };
 
 const describe = ({ header, manifest: { tables } }: CheckedBackup): string => {

@@ -2,6 +2,8 @@ import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgr
 import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
 import { IncompatibleDatabase, problemOfDatabaseError } from '../db/database-errors.ts';
+import { UnfinishedRestore } from '../db/schema-state.ts';
+import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
@@ -51,6 +53,8 @@ const EXPECTED_ERRORS = [
   SecretFileError,
   ListenError,
   IncompatibleDatabase,
+  UnfinishedRestore,
+  BackupStoreError,
 ];
 
 /** Omits messages that the sentence already contains. */

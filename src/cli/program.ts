@@ -6,6 +6,7 @@ import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
@@ -25,6 +26,7 @@ export const runProgram = async (): Promise<void> => {
   addImportCommand(program);
   addUsageCommand(program);
   addBackupCommands(program);
+  addDoctorCommand(program);
   addOpenApiCommand(program);
 
   await program.parseAsync().catch(reportFailure);

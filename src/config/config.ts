@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { originList } from '../lib/origins.ts';
+import { backupConfigOf, backupSettings } from './backup-config.ts';
 import { appStoreOf, storeSettings } from './package-store-config.ts';
 import {
   appUrl,
@@ -143,6 +144,7 @@ export const Settings = z.object({
     defaultText: 'number of cores',
   }),
   ...storeSettings,
+  ...backupSettings,
   ENVIRONMENT: z
     .string()
     .max(255)
@@ -224,6 +226,7 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
     appStore: appStoreOf(read, dataDir),
+    backup: backupConfigOf(read),
     environment: read.ENVIRONMENT,
     uploadBucketName: read.UPLOAD_BUCKET_NAME,
     logLevel: read.LOG_LEVEL,

@@ -14,8 +14,11 @@ type Bucket = BucketPart & {
   pathStyle: boolean;
 };
 
+/** A folder, or a prefix of a bucket. */
+export type StoreLocation = Folder | Bucket;
+
 /** The location of the packages. */
-export type AppStore = Folder | Bucket;
+export type AppStore = StoreLocation;
 
 /** Bucket names follow AWS. Prefixes contain only characters that servers and proxies do not rewrite. */
 const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
@@ -25,7 +28,7 @@ const PREFIX_LENGTH = 512;
 /** AWS allows no bucket names like IP addresses: clients would use them as hosts. */
 const ADDRESS = /^\d+(\.\d+){3}$/;
 
-const parsePlace = (text: string): Folder | BucketPart | null =>
+export const parsePlace = (text: string): Folder | BucketPart | null =>
   text.startsWith('file:') ? parseFolder(text.slice('file:'.length)) : parseBucket(text);
 
 const parseFolder = (dir: string): Folder | null =>
@@ -38,7 +41,7 @@ const parseBucket = (text: string): BucketPart | null => {
   return { kind: 's3', bucket, prefix: prefix.slice(1) };
 };
 
-const place = z.string().transform((text, context) => {
+export const place = z.string().transform((text, context) => {
   const parsed = parsePlace(text);
   if (parsed) return parsed;
   const message = 'must be file:FOLDER, or s3://BUCKET/PREFIX of letters, digits, dots, hyphens';
@@ -51,34 +54,35 @@ const isPlainAddress = (text: string): boolean => {
   return url !== null && url.username + url.password + url.search + url.hash === '';
 };
 
+export const endpointAddress = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
+  .refine(isPlainAddress, 'must not hold a user, a password or a query');
+
+export const regionName = z.string().regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region');
+
+export const optionalFlag = z
+  .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+  .transform((text) => text === '1' || text === 'true')
+  .optional();
+
 const Settings = z.object({
   APP_STORE: place.optional().meta({
     description: 'Package store of apps: see [app-packages.md](app-packages.md)',
     valueType: '`file:FOLDER` or `s3://BUCKET/PREFIX`',
     defaultText: '`file:DATA_DIR/packages`',
   }),
-  APP_STORE_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
-    .refine(isPlainAddress, 'must not hold a user, a password or a query')
-    .optional()
-    .meta({
-      description: 'Address of an S3 server other than AWS',
-      defaultText: '`AWS_ENDPOINT_URL_S3`, else AWS',
-    }),
-  APP_STORE_REGION: z
-    .string()
-    .regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region')
+  APP_STORE_ENDPOINT: endpointAddress.optional().meta({
+    description: 'Address of an S3 server other than AWS',
+    defaultText: '`AWS_ENDPOINT_URL_S3`, else AWS',
+  }),
+  APP_STORE_REGION: regionName
     .optional()
     .meta({ description: 'Region of the bucket', defaultText: '`AWS_REGION`, else `us-east-1`' }),
-  APP_STORE_PATH_STYLE: z
-    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
-    .transform((text) => text === '1' || text === 'true')
-    .optional()
-    .meta({
-      description: '`1` puts the bucket name into the path, `0` into the host name',
-      valueType: '`1` or `0`',
-      defaultText: '`1` with an endpoint, else `0`',
-    }),
+  APP_STORE_PATH_STYLE: optionalFlag.meta({
+    description: '`1` puts the bucket name into the path, `0` into the host name',
+    valueType: '`1` or `0`',
+    defaultText: '`1` with an endpoint, else `0`',
+  }),
   // The AWS client validates its own settings; they are not part of docs/settings.md.
   AWS_REGION: z.string().optional(),
   AWS_DEFAULT_REGION: z.string().optional(),
@@ -86,18 +90,35 @@ const Settings = z.object({
   AWS_ENDPOINT_URL_S3: z.string().optional(),
 });
 
+export type StoreSettings = z.output<typeof Settings>;
+
 export const storeSettings = Settings.shape;
 
-export const appStoreOf = (read: z.output<typeof Settings>, dataDir: string): AppStore => {
+export const appStoreOf = (read: StoreSettings, dataDir: string): AppStore => {
   const named = read.APP_STORE ?? { kind: 'folder', dir: resolve(dataDir, 'packages') };
-  if (named.kind === 'folder') return named;
-  const endpoint = read.APP_STORE_ENDPOINT;
-  return {
-    ...named,
-    endpoint,
-    region: read.APP_STORE_REGION ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
-    // Few servers other than AWS have a host name and a certificate for each bucket.
-    pathStyle:
-      read.APP_STORE_PATH_STYLE ?? Boolean(endpoint ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
-  };
+  return named.kind === 'folder' ? named : { ...named, ...appBucketServer(read) };
 };
+
+/** How to reach a bucket. */
+export type BucketServer = Omit<Bucket, keyof BucketPart>;
+
+const appBucketServer = (read: StoreSettings): BucketServer =>
+  bucketServer(read, {
+    endpoint: read.APP_STORE_ENDPOINT,
+    region: read.APP_STORE_REGION,
+    pathStyle: read.APP_STORE_PATH_STYLE,
+  });
+
+export const bucketServer = (
+  read: StoreSettings,
+  {
+    endpoint,
+    region,
+    pathStyle,
+  }: { endpoint: string | undefined; region: string | undefined; pathStyle: boolean | undefined },
+): BucketServer => ({
+  endpoint,
+  region: region ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
+  // Few servers other than AWS have a host name and a certificate for each bucket.
+  pathStyle: pathStyle ?? Boolean(endpoint ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
+});

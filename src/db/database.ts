@@ -6,10 +6,11 @@ import { ormConfig } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { IncompatibleDatabase } from './database-errors.ts';
 import { createPool } from './pool.ts';
+import { MIGRATIONS_TABLE, readMigrations, readSchemaState, UnfinishedRestore } from './schema-state.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
 
 /** An arbitrary number that all instances share. */
-const MIGRATION_LOCK = 7_305_130_501;
+export const MIGRATION_LOCK = 7_305_130_501;
 const LOCK_RETRY_MS = 200;
 
 /** Opens a pool, and checks that the server answers. `close` closes both. */
@@ -22,21 +23,32 @@ export const openDatabase = async (connection: Connection, queryLimitMs?: number
 
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;
 
+type MigrateOptions = {
+  /** The last migration to apply. */
+  to?: string | undefined;
+  /** Restores migrate the database that they fill. */
+  isRestore?: boolean;
+};
+
 /**
  * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
  * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
  * the client.
- * @param to the last one to apply
- * @throws IncompatibleDatabase
+ * @throws IncompatibleDatabase, UnfinishedRestore
  */
-export const migrateDatabase = async (connection: Connection, to?: string): Promise<string[]> => {
+export const migrateDatabase = async (
+  connection: Connection,
+  options: MigrateOptions = {},
+): Promise<string[]> => {
   const lock = createClient(connection, 'migrate');
   await lock.connect();
   try {
     for (;;) {
       // Usually nothing is pending, which needs neither the lock nor a pool.
-      if (await hasAllMigrations(lock)) return [];
-      if (await tryMigrationLock(lock)) return await runMigrations(connection, to);
+      if (await hasAllMigrations(lock, options)) return [];
+      // Looks again with the lock, because a restore may have begun in between.
+      if (await tryMigrationLock(lock))
+        return (await hasAllMigrations(lock, options)) ? [] : await runMigrations(connection, options.to);
       // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
       await lock.query('rollback');
       await sleep(LOCK_RETRY_MS);
@@ -64,23 +76,34 @@ const runMigrations = async (connection: Connection, to?: string): Promise<strin
   }
 };
 
-const MIGRATIONS_TABLE = 'mikro_orm_migrations';
+/**
+ * The pending migrations, and the applied ones of another version. Null if no migration was ever applied.
+ */
+export const readMigrationLevel = async (client: pg.ClientBase) => {
+  if (!(await readSchemaState(client)).isMigrated) return null;
+  const applied = new Set(await readMigrations(client));
+  const known = migrations.map(({ name }) => name);
+  return {
+    pending: known.filter((name) => !applied.has(name)),
+    unknown: [...applied].filter((name) => !known.includes(name)),
+  };
+};
 
 /**
  * A newer version may have applied more: its migrations keep this version working.
- * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending
+ * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending, UnfinishedRestore
  */
-const hasAllMigrations = async (client: pg.Client): Promise<boolean> => {
-  const { rows: tables } = await client.query('select to_regclass($1) is not null as exists', [
-    MIGRATIONS_TABLE,
-  ]);
-  if (!tables[0]?.exists) return false;
-  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
-  const applied = new Set(rows.map(({ name }) => name));
-  const isComplete = migrations.every(({ name }) => applied.has(name));
-  const unknown = [...applied].find((name) => !migrations.some((known) => known.name === name));
-  if (!isComplete && unknown !== undefined) throw new IncompatibleDatabase(unknown);
-  return isComplete;
+const hasAllMigrations = async (
+  client: pg.Client,
+  { to, isRestore = false }: MigrateOptions,
+): Promise<boolean> => {
+  if (!isRestore && (await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
+  const level = await readMigrationLevel(client);
+  if (level === null) return false;
+  if (to !== undefined && !level.pending.includes(to)) return true;
+  const [unknown] = level.unknown;
+  if (level.pending.length > 0 && unknown !== undefined) throw new IncompatibleDatabase(unknown);
+  return level.pending.length === 0;
 };
 
 /** Whether all migrations of this version have run and the server accepts writes. @throws if the database is unavailable */

@@ -22,7 +22,12 @@ export type OpenList = Pick<RowEncoder, 'start' | 'separator' | 'end'> & {
   isOutdated?: () => boolean;
 };
 
-export type ListChunk = { text: Buffer; isLast: boolean };
+export type ListChunk = {
+  text: Buffer;
+  isLast: boolean;
+  /** Call it when the text is no longer needed, so that its memory is reused at once, without a garbage collection. */
+  release: () => void;
+};
 
 /** A list as text, which is the chunks together. */
 export class ListStream {
@@ -40,6 +45,8 @@ export type PageSize = (typeof PAGE_SIZES)[number];
 const FIRST_PAGE_SIZE = 250;
 
 const CHUNK_BYTES = 128 * 1024;
+/** 8 MiB. */
+const MAX_FREE_BUFFERS = 64;
 /** UTF-8 of one UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 /**
@@ -113,6 +120,17 @@ export async function* streamList(
   }
 }
 
+const freeBuffers: Buffer[] = [];
+
+const takeBuffer = (minBytes: number): Buffer =>
+  minBytes > CHUNK_BYTES
+    ? Buffer.allocUnsafe(minBytes)
+    : (freeBuffers.pop() ?? Buffer.allocUnsafe(CHUNK_BYTES));
+
+const releaseBuffer = (buffer: Buffer): void => {
+  if (buffer.length === CHUNK_BYTES && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer);
+};
+
 /** Encodes the rows of a page as they arrive. Each is copied at once, so that its strings die young. */
 class Page {
   readonly chunks: ListChunk[] = [];
@@ -124,7 +142,7 @@ class Page {
   readonly #maxBytes = maxPageBytes();
   #isCut = false;
   #prefix: string;
-  #buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  #buffer = takeBuffer(0);
   #length = 0;
 
   constructor(list: OpenList, isFirst: boolean) {
@@ -153,13 +171,16 @@ class Page {
     const maxBytes = text.length * MAX_UNIT_BYTES;
     if (this.#length + maxBytes > this.#buffer.length) {
       if (this.#length > 0) this.#endChunk();
-      this.#buffer = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, maxBytes));
+      else releaseBuffer(this.#buffer);
+      this.#buffer = takeBuffer(maxBytes);
     }
     this.#length += this.#buffer.write(text, this.#length);
   }
 
   #endChunk(): void {
-    this.chunks.push({ text: this.#buffer.subarray(0, this.#length), isLast: this.isLast });
+    const buffer = this.#buffer;
+    const text = buffer.subarray(0, this.#length);
+    this.chunks.push({ text, isLast: this.isLast, release: () => releaseBuffer(buffer) });
     this.bytes += this.#length;
     this.#length = 0;
   }

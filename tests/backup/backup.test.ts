@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
@@ -9,6 +10,8 @@ import { createBackup } from '../../src/backup/create-backup.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { sealKey } from '../../src/backup/sealed-key.ts';
 import type { Connection } from '../../src/config/connection.ts';
+import { migrateDatabase } from '../../src/db/database.ts';
+import { UnfinishedRestore } from '../../src/db/schema-state.ts';
 import { openUnlimitedSession } from '../../src/db/single-client.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -33,7 +36,7 @@ const querying = async <T>(connection: Connection, sql: string): Promise<T[]> =>
 const write = async (connection: Connection, file: string, store: string, onTable = () => {}) => {
   const client = await openUnlimitedSession(connection);
   const sealedKey = await sealKey(KEY, 'a passphrase');
-  const options = { client, store: createFolderPackageStore({ dir: store }), version: '1.2.3', now: NOW };
+  const options = { client, packages: createFolderPackageStore({ dir: store }), version: '1.2.3', now: NOW };
   try {
     return await createBackup(createWriteStream(file), { ...options, sealedKey, onTable });
   } finally {
@@ -50,7 +53,7 @@ const emptyDatabase = async ({ demo }: Context): Promise<TestDatabase> => {
   };
 };
 
-const restore = async (file: string, connection: Connection): Promise<string[]> => {
+const restore = async (file: string, connection: Connection, onTable = () => {}): Promise<string[]> => {
   const packages: string[] = [];
   const checked = await checkBackup(createReadStream(file), null);
   await restoreBackup(createReadStream(file), checked, {
@@ -58,7 +61,7 @@ const restore = async (file: string, connection: Connection): Promise<string[]> 
     publishPackage: async (name) => {
       packages.push(name);
     },
-    onTable: () => {},
+    onTable,
   });
   return packages;
 };
@@ -88,6 +91,98 @@ backups('restores the same rows, and continues the ids after the largest', async
   );
   assert.is(next?.id, (next?.largest ?? 0) + 1);
   await target.drop();
+});
+
+backups('restores a table of several parts, with any text', async (context) => {
+  const file = context.folder.join('large.tar');
+  const target = await emptyDatabase(context);
+  await administer(
+    context.demo.connection,
+    `insert into audit_entries (occurred_at, action, target, details)
+      select now(), 'large', E'line\\n\\ttab \\\\ \\\\. "quoted" \\u00fc' || n,
+        json_build_object('text', repeat(md5(n::text), 40)) from generate_series(1, 9000) n`,
+  );
+  await write(context.demo.connection, file, context.folder.path);
+  await restore(file, target.connection);
+
+  const sum = `select count(*)::int as count, sum(hashtextextended(a::text, 0)::numeric)::text as hash from audit_entries a`;
+  assert.equal(await querying(target.connection, sum), await querying(context.demo.connection, sum));
+  await target.drop();
+});
+
+backups('continues an interrupted restore, on which no service starts before', async (context) => {
+  const target = await emptyDatabase(context);
+  const interrupt = () => {
+    throw new Error('interrupted');
+  };
+  await restore(context.file, target.connection, interrupt).then(
+    () => assert.unreachable(),
+    () => {},
+  );
+
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: unknown) => error,
+    );
+  assert.instance(await failure(migrateDatabase(target.connection)), UnfinishedRestore);
+  const backup = write(target.connection, context.folder.join('half.tar'), context.folder.path);
+  assert.instance(await failure(backup), UnfinishedRestore);
+  await restore(context.file, target.connection);
+
+  assert.equal(await migrateDatabase(target.connection), []);
+  assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
+  await target.drop();
+});
+
+backups('refuses to continue a restore of other migrations', async (context) => {
+  const target = await emptyDatabase(context);
+  await administer(
+    target.connection,
+    'create table restore_in_progress ()',
+    'create table mikro_orm_migrations (id serial, name text)',
+    `insert into mikro_orm_migrations (name) values ('0000-other')`,
+  );
+
+  const problem = await rejectsWith(restore(context.file, target.connection), 'invalid-input');
+
+  assert.match(problem.message, /other migrations was interrupted/);
+  await target.drop();
+});
+
+backups('refuses a second restore while one is running', async (context) => {
+  const target = await emptyDatabase(context);
+  let second: Promise<unknown> | undefined;
+
+  await restore(context.file, target.connection, () => {
+    second ??= rejectsWith(restore(context.file, target.connection), 'invalid-input');
+  });
+
+  assert.match(String(await second), /Another restore into this database is running/);
+  assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
+  await target.drop();
+});
+
+backups('refuses an empty database', async (context) => {
+  const empty = await emptyDatabase(context);
+
+  const backup = write(empty.connection, context.folder.join('empty.tar'), context.folder.path);
+
+  assert.match(String(await rejectsWith(backup, 'invalid-input')), /nothing to back up/);
+  await empty.drop();
+});
+
+backups('fails with the error of its target, without waiting for the rest', async ({ demo, folder }) => {
+  const client = await openUnlimitedSession(demo.connection);
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const target = new Writable({ write: (_chunk, _encoding, done) => done(full) });
+  const packages = createFolderPackageStore({ dir: folder.path });
+  const options = { client, packages, version: '1.2.3', now: NOW, sealedKey: null, onTable: () => {} };
+
+  const error = await createBackup(target, options).catch((cause: unknown) => cause);
+  await client.end();
+
+  assert.is(error, full);
 });
 
 backups('holds one snapshot, without rows that are written during the backup', async (context) => {

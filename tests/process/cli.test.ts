@@ -12,6 +12,7 @@ for (const [command, described] of [
   ['', 'Commands:'],
   ['serve', 'Run the service'],
   ['demo', 'demo workspace'],
+  ['doctor', '--json'],
   ['migrate', 'Apply pending migrations and exit'],
   ['create-admin', 'ADMIN_PASSWORD'],
   ['invite', 'queued'],

@@ -34,6 +34,7 @@ export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fa
       record,
       injectFaults(conduct, failedRequests),
       supportConditions(server, conduct),
+      acceptAborts,
       listByPages(server),
     ];
     server.middleware.splice(-1, 0, ...ours);
@@ -77,6 +78,12 @@ export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fa
       await folder[Symbol.asyncDispose]();
     },
   };
+};
+
+/** Acknowledges that a multipart upload is aborted, which the package does not know. Its parts are not objects. */
+const acceptAborts: Middleware = async (context, next) => {
+  if (context.method !== 'DELETE' || context.query.uploadId === undefined) return next();
+  context.status = 204;
 };
 
 /** Makes writes atomic as in S3. The package itself lets readers see an object while it is written. */

@@ -23,6 +23,7 @@ declare module '@20minutes/s3rver' {
     /** An object's bytes, or the data of an XML response. */
     body: unknown;
     respond: boolean;
+    status: number;
   };
   export type Middleware = (context: Context, next: () => Promise<void>) => Promise<void>;
 

@@ -118,3 +118,13 @@ const claim = async (target: string, draft: string, sha256: string): Promise<voi
     if ((await readChecksum(target)) !== sha256) throw versionTaken(name, error);
   }
 };
+
+/** Writes a file and removes it. A missing folder is not created: the first publication does so. */
+export const probeFolder = async (dir: string): Promise<void> => {
+  const file = join(dir, `.probe.${randomUUID()}.tmp`);
+  try {
+    await nullIfMissing(writeFile(file, '', { flag: 'wx', flush: true }));
+  } finally {
+    await rm(file, { force: true });
+  }
+};

@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream';
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import type { AppStore } from '../../config/package-store-config.ts';
 import { hasErrorCode } from './s3-errors.ts';
 import { traceRequests } from './s3-tracing.ts';
@@ -19,6 +21,9 @@ export type S3Limits = {
   /** Per listing; each page has up to 1,000 names. */
   maxPages: number;
 };
+
+/** Of a multipart upload, which has at most 10,000 parts: objects may have 160 GB. Two are in memory. */
+const UPLOAD_PART_BYTES = 16 * 1024 * 1024;
 
 type Put = { body: string | Readable; sizeBytes: number; onlyIfNew?: boolean };
 
@@ -85,6 +90,17 @@ export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: 
       } finally {
         if (body instanceof Readable) body.destroy();
       }
+    },
+
+    /** Writes an object of unknown size in parts. If the body fails, the upload is aborted and there is no object. */
+    upload: async (name: string, body: Readable): Promise<void> => {
+      const params = { Bucket: bucket, Key: keyOf(name), Body: body };
+      await new Upload({ client, params, partSize: UPLOAD_PART_BYTES, queueSize: 1 }).done();
+    },
+
+    /** Removes an object, if it exists. */
+    remove: async (name: string): Promise<void> => {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
     },
   };
 };

@@ -86,3 +86,7 @@ const bytesOf = async function* (bucket: S3Bucket, name: string): AsyncGenerator
     throw toSafeError(error);
   }
 };
+
+/** Writes an empty object, which stays: the service needs no permission to delete objects. */
+export const probeBucket = (location: S3Location): Promise<void> =>
+  orS3Unavailable(() => openBucket(location, DEFAULT_LIMITS).put('.probe', { body: '', sizeBytes: 0 }));

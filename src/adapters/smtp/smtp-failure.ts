@@ -13,13 +13,17 @@ const SESSION_ERRORS = new Set([503, 530]);
 type Failure = Pick<NodemailerError, 'message'> & Partial<NodemailerError>;
 
 /** Whether a failed attempt should be retried, and a reason that may be shown to administrators. */
-export const deliveryOfFailure = (error: unknown, { login }: SmtpServer): Delivery => {
-  const failure: Failure = error instanceof Error ? error : { message: 'The mail could not be sent.' };
-  return {
-    outcome: isPermanent(failure) ? 'refused' : 'failed',
-    reason: reasonOf(failure, login).slice(0, MAX_REASON_LENGTH),
-  };
-};
+export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery => ({
+  outcome: isPermanent(failureOf(error)) ? 'refused' : 'failed',
+  reason: reasonOfFailure(error, server),
+});
+
+/** Why the server cannot be used or refused a mail, without secrets. */
+export const reasonOfFailure = (error: unknown, { login }: SmtpServer): string =>
+  reasonOf(failureOf(error), login).slice(0, MAX_REASON_LENGTH);
+
+const failureOf = (error: unknown): Failure =>
+  error instanceof Error ? error : { message: 'The mail could not be sent.' };
 
 /**
  * Only a response to the recipient or to the message concerns this mail (RFC 5321 §4.2.1). The operator can fix connection, TLS,

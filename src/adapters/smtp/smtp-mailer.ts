@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import { deliveryOfFailure } from './smtp-failure.ts';
+import { deliveryOfFailure, reasonOfFailure } from './smtp-failure.ts';
 
 /** A rendered mail. Header values must be single lines. */
 export type Mail = {
@@ -59,6 +59,19 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options) => {
         return { outcome: 'taken' };
       } catch (error) {
         return deliveryOfFailure(error, server);
+      }
+    },
+
+    /**
+     * Connects and logs in without sending a mail.
+     * @returns null, or the reason of a failure, without secrets
+     */
+    verify: async (): Promise<string | null> => {
+      try {
+        await transport.verify();
+        return null;
+      } catch (error) {
+        return reasonOfFailure(error, server);
       }
     },
 

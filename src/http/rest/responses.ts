@@ -75,9 +75,20 @@ export const sendListStream = async (
   const iterator = chunks[Symbol.asyncIterator]();
   const first = await iterator.next();
   reply.type(`${type}; charset=utf-8`);
-  if (first.value?.isLast) return reply.send(first.value.text);
+  if (first.value?.isLast) {
+    reply.raw.once('finish', first.value.release);
+    return reply.send(first.value.text);
+  }
   // An empty stream for HEAD, because an empty string would set Content-Length: 0.
-  const stream = method === 'HEAD' ? Readable.from([]) : Readable.from(textsOf(first, iterator));
+  if (method === 'HEAD') {
+    await iterator.return?.();
+    return reply.send(Readable.from([]));
+  }
+  const stream = Readable.from(
+    textsOf(first, iterator, (chunk) => release(chunk)),
+    { highWaterMark: 0 },
+  );
+  const release = createReleaser(stream, reply);
   // Stops the source when the caller disconnects, too.
   stream.once('close', () => void iterator.return?.().catch(() => undefined));
   return reply.send(stream);
@@ -86,6 +97,27 @@ export const sendListStream = async (
 async function* textsOf(
   first: IteratorResult<ListChunk>,
   rest: AsyncIterator<ListChunk>,
+  release: (sent: ListChunk) => void,
 ): AsyncGenerator<Buffer> {
-  for (let next = first; !next.done; next = await rest.next()) yield next.value.text;
+  for (let next = first; !next.done; next = await rest.next()) {
+    yield next.value.text;
+    release(next.value);
+  }
 }
+
+/**
+ * Releases chunks as soon as the operating system has them. Compression keeps a chunk for longer, so that its chunks are left
+ * to the garbage collection.
+ */
+const createReleaser = (stream: Readable, reply: FastifyReply): ((sent: ListChunk) => void) => {
+  const unreleased: ListChunk[] = [];
+  const releaseAll = () => {
+    for (const chunk of unreleased.splice(0)) chunk.release();
+  };
+  reply.raw.once('finish', releaseAll);
+  return (sent) => {
+    if (reply.hasHeader('content-encoding')) return;
+    unreleased.push(sent);
+    if (stream.readableLength === 0 && reply.raw.writableLength === 0) releaseAll();
+  };
+};

@@ -1,0 +1,76 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BackupStoreError } from '../../lib/backup-store-error.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
+import type { BackupStore, Leftovers } from './backup-store.ts';
+
+const PRIVATE_FILE = 0o600;
+const DRAFT = /^steward-.+\.tar\.partial$/;
+/** A running backup writes at least every few minutes; the longest pause is the count of a large table. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/** Backups as files of a folder, which is created when it is first written to. */
+export const createFolderBackupStore = (dir: string, now: () => number = Date.now): BackupStore => {
+  const pathOf = (name: string): string => join(dir, name);
+  const draftOf = (name: string): string => `${pathOf(name)}.partial`;
+
+  return {
+    locate: pathOf,
+
+    write: async (name, produce) => {
+      await ensureDirectory(dir);
+      const draft = draftOf(name);
+      try {
+        await produce(createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true }));
+        const { size } = await stat(draft);
+        await rename(draft, pathOf(name));
+        await syncDirectory(dir);
+        return size;
+      } catch (error) {
+        throw isOfDisk(error) ? new BackupStoreError(reasonOf(dir, error), { cause: error }) : error;
+      } finally {
+        await rm(draft, { force: true });
+      }
+    },
+
+    open: async (name) => {
+      // A file that cannot be opened is reported as such, not as damaged.
+      await access(pathOf(name), constants.R_OK);
+      return createReadStream(pathOf(name));
+    },
+
+    sizeOf: async (name) => (await nullIfMissing(stat(pathOf(name))))?.size ?? null,
+
+    remove: async (name) => {
+      await rm(pathOf(name), { force: true });
+      await rm(draftOf(name), { force: true });
+    },
+
+    sweep: async () => {
+      const found: Leftovers = { removed: [], kept: [] };
+      for (const name of (await nullIfMissing(readdir(dir))) ?? []) {
+        if (!DRAFT.test(name)) continue;
+        const draft = await nullIfMissing(stat(pathOf(name)));
+        if (!draft) continue;
+        const isAbandoned = now() - draft.mtimeMs > ABANDONED_MS;
+        if (isAbandoned) await rm(pathOf(name), { force: true });
+        found[isAbandoned ? 'removed' : 'kept'].push(pathOf(name));
+      }
+      return found;
+    },
+  };
+};
+
+const DISK_FAILURES: Record<string, string> = {
+  ENOSPC: 'no space is left on the disk',
+  EDQUOT: 'the disk quota is exceeded',
+  EFBIG: 'the file would be too large for the file system',
+  EIO: 'the disk failed',
+};
+
+const isOfDisk = (error: unknown): boolean => (errorCodeOf(error) ?? '') in DISK_FAILURES;
+
+const reasonOf = (dir: string, error: unknown): string =>
+  `The backup cannot be written to ${dir}: ${DISK_FAILURES[errorCodeOf(error) ?? '']}. Nothing was left there.`;

@@ -1,0 +1,90 @@
+import { Readable, Transform } from 'node:stream';
+import { BackupStoreError } from '../../lib/backup-store-error.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
+import { openBucket, type S3Bucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
+import { toSafeError } from '../package-store/s3-errors.ts';
+import type { BackupStore } from './backup-store.ts';
+
+const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 60_000, maxPages: 10_000 };
+
+/**
+ * Backups as objects under a prefix of a bucket. Needs the permissions s3:ListBucket, s3:GetObject, s3:PutObject,
+ * s3:AbortMultipartUpload, and s3:DeleteObject for the retention of scheduled backups.
+ */
+export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMITS): BackupStore => {
+  const bucket = openBucket(location, limits);
+  const locate = (name: string): string =>
+    `s3://${[location.bucket, location.prefix, name].filter((part) => part !== '').join('/')}`;
+  const orFail = <T>(work: Promise<T>, name: string, verb: string): Promise<T> =>
+    work.catch((error: unknown) => {
+      const { message } = toSafeError(error);
+      throw new BackupStoreError(`${locate(name)} cannot be ${verb}: ${message}`);
+    });
+  const sizeOf = (name: string) => orFail(findSize(bucket, name), name, 'found');
+
+  return {
+    locate,
+    sizeOf,
+
+    write: async (name, produce) => {
+      let sizeBytes = 0;
+      const body = new Transform({
+        transform: (chunk: Buffer, _encoding, done) => {
+          sizeBytes += chunk.length;
+          done(null, chunk);
+        },
+      });
+      const produced = settle(produce(body)).then((failure) => {
+        if (failure) body.destroy(failure);
+        return failure;
+      });
+      const uploadFailure = await settle(bucket.upload(name, body));
+      // A failed upload no longer reads the body.
+      if (uploadFailure) body.destroy();
+      const failure = await produced;
+      if (failure && !(uploadFailure && isCutStream(failure))) throw failure;
+      if (uploadFailure) {
+        const { message } = toSafeError(uploadFailure);
+        throw new BackupStoreError(`${locate(name)} cannot be written: ${message}`);
+      }
+      return sizeBytes;
+    },
+
+    open: async (name) => {
+      if ((await sizeOf(name)) === null) throw new BackupStoreError(`${locate(name)} does not exist.`);
+      return Readable.from(bytesOf(bucket, name, locate(name)), { objectMode: false });
+    },
+
+    remove: (name) => orFail(bucket.remove(name), name, 'removed'),
+
+    // Parts of an upload that never completed are not visible as objects.
+    sweep: async () => ({ removed: [], kept: [] }),
+  };
+};
+
+/** The error of some work, or null. */
+const settle = (work: Promise<unknown>): Promise<Error | null> =>
+  work.then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+  );
+
+/** A stream that ended because the other end did: that one has the reason. */
+const isCutStream = (error: Error): boolean => CUT_STREAMS.has(errorCodeOf(error) ?? '');
+
+const CUT_STREAMS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR']);
+
+const findSize = async (bucket: S3Bucket, name: string): Promise<number | null> => {
+  for await (const found of bucket.list(name)) if (found.name === name) return found.sizeBytes;
+  return null;
+};
+
+const bytesOf = async function* (bucket: S3Bucket, name: string, place: string): AsyncGenerator<Buffer> {
+  try {
+    const body = await bucket.get(name);
+    if (body === null) throw new Error('it was just removed.');
+    yield* body;
+  } catch (error) {
+    throw new BackupStoreError(`${place} cannot be read: ${toSafeError(error).message}`);
+  }
+};

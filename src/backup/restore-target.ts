@@ -1,0 +1,66 @@
+import type pg from 'pg';
+import type { Connection } from '../config/connection.ts';
+import { MIGRATION_LOCK } from '../db/database.ts';
+import { RESTORE_TABLE, readMigrations, readSchemaState } from '../db/schema-state.ts';
+import { createClient } from '../db/single-client.ts';
+import { Problem } from '../lib/problems.ts';
+import type { BackupHeader } from './backup-format.ts';
+import { isEmptyDatabase } from './backup-tables.ts';
+
+/** An arbitrary number. */
+const RESTORE_LOCK = 7_305_130_502;
+
+const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
+
+/**
+ * Keeps other restores out of the database until it is disposed of. The lock belongs to a transaction, which ends with a
+ * killed process, also behind a pooler.
+ * @throws Problem `invalid-input` if another restore is running
+ */
+export const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
+  const client = createClient(connection, 'restore');
+  await client.connect();
+  const release = { [Symbol.asyncDispose]: () => client.end() };
+  await client.query('begin');
+  await client.query('set local idle_in_transaction_session_timeout = 0');
+  const { rows } = await client.query(`select pg_try_advisory_xact_lock(${RESTORE_LOCK}) as "isHeld"`);
+  if (rows[0]?.isHeld === true) return release;
+  await client.end();
+  throw refusal('Another restore into this database is running.');
+};
+
+/**
+ * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore
+ * of the same migrations is continued: it has created tables, but committed no rows.
+ * @throws Problem `invalid-input` if the database is not empty
+ */
+export const claimTarget = async (client: pg.Client, header: BackupHeader): Promise<void> => {
+  await client.query('begin');
+  try {
+    // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
+    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const { isRestoring, isMigrated } = await readSchemaState(client);
+    if (isRestoring) await requireSameMigrations(client, isMigrated, header);
+    else if (await isEmptyDatabase(client)) await client.query(`create table ${RESTORE_TABLE} ()`);
+    else throw refusal('The database is not empty: a backup is restored into an empty one.');
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+};
+
+const requireSameMigrations = async (
+  client: pg.Client,
+  isMigrated: boolean,
+  { migrations }: BackupHeader,
+): Promise<void> => {
+  const applied = isMigrated ? await readMigrations(client) : [];
+  if (applied.every((name, index) => name === migrations[index])) return;
+  throw refusal(
+    'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',
+  );
+};
+
+/** To be run in the transaction that commits the rows. */
+export const RELEASE_TARGET = `drop table ${RESTORE_TABLE}`;

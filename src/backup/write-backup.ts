@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import type { Connection } from '../config/connection.ts';
+import { openUnlimitedSession } from '../db/single-client.ts';
+import { type BackupTotals, createBackup } from './create-backup.ts';
+import { sealKey } from './sealed-key.ts';
+
+/** The name of a new backup. The random part keeps installations apart that share a target. */
+export const newBackupName = (now: Date): string =>
+  `steward-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}.tar`;
+
+type Options = {
+  connection: Connection;
+  packages: PackageStore;
+  version: string;
+  now: Date;
+  /** Null: the backup holds no key. */
+  key: { secretKey: string; passphrase: string } | null;
+  onTable?: (total: number) => void;
+  /** Ends the backup, which then fails. */
+  signal?: AbortSignal;
+};
+
+export type WrittenBackup = BackupTotals & { sizeBytes: number };
+
+/** Writes a backup to a store, complete or not at all. */
+export const writeBackup = async (
+  target: BackupStore,
+  name: string,
+  { connection, packages, version, now, key, onTable = () => {}, signal }: Options,
+): Promise<WrittenBackup> => {
+  const sealedKey = key && (await sealKey(key.secretKey, key.passphrase));
+  const client = await openUnlimitedSession(connection);
+  const abort = (): void => void client.end();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    const totals: BackupTotals = { tables: 0, rows: 0, packages: 0 };
+    const sizeBytes = await target.write(name, async (stream) => {
+      Object.assign(
+        totals,
+        await createBackup(stream, { client, packages, version, now, sealedKey, onTable }),
+      );
+    });
+    return { ...totals, sizeBytes };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    await client.end();
+  }
+};

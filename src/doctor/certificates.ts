@@ -1,0 +1,20 @@
+import type { X509Certificate } from 'node:crypto';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
+const MIN_DAYS = 21;
+
+/** @param what names the certificate in the middle of a sentence */
+export const checkExpiry = (
+  check: string,
+  what: string,
+  { validToDate }: Pick<X509Certificate, 'validToDate'>,
+  now = Date.now(),
+): Finding => {
+  const days = Math.floor((validToDate.getTime() - now) / DAY_MS);
+  const date = validToDate.toISOString().slice(0, 10);
+  if (days < 0) return failure(check, `${what} expired on ${date}.`, 'Renew it.');
+  if (days < MIN_DAYS) return warning(check, `${what} expires in ${days} days, on ${date}.`, 'Renew it.');
+  return ok(check, `${what} is valid until ${date}.`);
+};

@@ -1,0 +1,64 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Connection } from '../config/connection.ts';
+import { tlsOptionsOf } from '../db/server-client.ts';
+import { reasonOf } from '../lib/errno.ts';
+import { checkExpiry } from './certificates.ts';
+import { type Finding, warning } from './finding.ts';
+
+const CHECK = 'database TLS';
+const TIMEOUT_MS = 5_000;
+/** PostgreSQL's protocol: the length of the message, and the code of SSLRequest. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+/** When the certificates of the connection expire: those of the server, the authority and the client. */
+export const checkDatabaseCertificates = async (connection: Connection): Promise<Finding[]> => {
+  const { tls } = connection;
+  if (!tls) return [];
+  const findings: Finding[] = [];
+  for (const [name, file] of [
+    ['sslrootcert', tls.rootCertificate],
+    ['sslcert', tls.client?.certificate],
+  ] as const)
+    if (file !== undefined && file !== 'system')
+      findings.push(
+        checkExpiry(CHECK, `The certificate in ${name}`, new X509Certificate(await readFile(file))),
+      );
+  try {
+    const certificate = await readServerCertificate(connection);
+    if (certificate) findings.push(checkExpiry(CHECK, 'The certificate of the database', certificate));
+  } catch (error) {
+    findings.push(
+      warning(
+        CHECK,
+        `The certificate of the database cannot be read (${reasonOf(error)}).`,
+        'Check the server.',
+      ),
+    );
+  }
+  return findings;
+};
+
+/** `pg` does not pass the certificate on. Undefined if the server refuses TLS. */
+const readServerCertificate = async ({
+  host,
+  port,
+  tls,
+}: Connection): Promise<X509Certificate | undefined> => {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const socket = connectTcp({ host, port, signal });
+  try {
+    await once(socket, 'connect');
+    socket.write(SSL_REQUEST);
+    const [answer] = await once(socket, 'data', { signal });
+    if (!tls || String(answer) !== 'S') return undefined;
+    const encrypted = connectTls({ socket, ...(await tlsOptionsOf(tls, host)), rejectUnauthorized: false });
+    await once(encrypted, 'secureConnect', { signal });
+    return encrypted.getPeerX509Certificate();
+  } finally {
+    socket.destroy();
+  }
+};

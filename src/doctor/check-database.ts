@@ -1,0 +1,109 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Connection } from '../config/connection.ts';
+import { openDatabase, readMigrationLevel } from '../db/database.ts';
+import { warnOfLostSettings } from '../db/session-settings.ts';
+import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { sizePools, withDatabaseHost } from '../server/database-host.ts';
+import { readOperationalState } from '../services/operational-state.ts';
+import { checkDatabaseCertificates } from './check-database-certificates.ts';
+import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
+import {
+  judgeClock,
+  judgeConnections,
+  judgeMigrations,
+  judgePrivileges,
+  judgeSearch,
+  judgeServer,
+  judgeTls,
+} from './database-findings.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+const CHECK = 'database';
+
+/** Connects as the service does. Starts the embedded server if the service is not running, but never creates it. */
+export const checkDatabase = async (config: Config): Promise<Finding[]> => {
+  const { database, dataDir } = config;
+  if (!database && (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null)
+    return [ok(CHECK, `The first start creates the embedded database in ${dataDir}.`)];
+  try {
+    // An empty key prevents that a missing one is created.
+    return await withDatabaseHost({ ...config, secretKey: '' }, ({ connection }) =>
+      checkConnection(config, connection),
+    );
+  } catch (error) {
+    return [
+      database
+        ? failure(
+            CHECK,
+            `The database cannot be used (${reasonOf(error)}).`,
+            'Check DATABASE_URL and the server.',
+          )
+        : failure(CHECK, reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`),
+    ];
+  }
+};
+
+const checkConnection = async (config: Config, connection: Connection): Promise<Finding[]> => {
+  const orm = await openDatabase(connection);
+  const client = await orm.pool.connect();
+  try {
+    const tables = [...orm.getMetadata().getAll().values()].map(({ tableName }) => tableName);
+    const facts = await readDatabaseFacts(client, tables);
+    const server = judgeServer(facts, config.database ? 'The server' : 'The embedded server');
+    if (server.some(({ status }) => status === 'failure')) return server;
+
+    const level = await readMigrationLevel(client);
+    const refusal = await tryCreatePartition(client);
+    const { poolSize } = sizePools(config.workers);
+    const findings = [
+      ...server,
+      judgeMigrations(level),
+      ...judgePrivileges(facts, refusal),
+      judgeSearch(facts, level !== null),
+      judgeConnections(facts, (poolSize + 1) * config.workers),
+      judgeTls(facts, connection),
+      ...(await checkDatabaseCertificates(connection)),
+      judgeClock(facts),
+    ];
+    await warnOfLostSettings(orm.pool, connection, (line) =>
+      findings.push(warning('pooler', line, 'Then reconnect the pooler: see docs/database.md.')),
+    );
+    if (level?.pending.length === 0) findings.push(...(await checkBacklog(orm.em.fork())));
+    return findings;
+  } finally {
+    client.release();
+    await orm.close(true);
+    // The ORM ends the pool only if it has used it.
+    if (!orm.pool.ending) await orm.pool.end();
+  }
+};
+
+/** Mails are retried for minutes if the mail server is busy. */
+const MAX_MAIL_AGE_S = 60 * 60;
+
+/** What the running service should have done. */
+const checkBacklog = async (em: Parameters<typeof readOperationalState>[0]): Promise<Finding[]> => {
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead } = await readOperationalState(
+    em,
+    new Date(),
+  );
+  const mails =
+    oldestUnsentMailSeconds > MAX_MAIL_AGE_S
+      ? warning(
+          'unsent mails',
+          `${unsentMails} mails wait, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
+          'The list of mails shows the reason of each: see docs/users.md.',
+        )
+      : ok('unsent mails', `${unsentMails} mails wait to be sent.`);
+  const partitions =
+    usageMonthsAhead === 0
+      ? warning(
+          'usage log',
+          'The usage log has no partition for next month.',
+          'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
+        )
+      : ok('usage log', `The usage log has partitions for ${usageMonthsAhead} months ahead.`);
+  return [mails, partitions];
+};

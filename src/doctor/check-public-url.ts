@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { z } from 'zod';
+import type { Config } from '../config/config.ts';
+import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { checkExpiry } from './certificates.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+const CHECK = 'public URL';
+const TIMEOUT_MS = 5_000;
+const HTTPS_PORT = 443;
+/** The proxy or the service is not running, or this machine cannot reach its own public address. */
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** Calls the service at BASE_URL as browsers do, through the proxy. */
+export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Finding[]> => {
+  if (!isConfigured) return [];
+  const findings: Finding[] = [];
+  try {
+    const certificate = await checkCertificate(new URL(baseUrl));
+    if (certificate) findings.push(certificate);
+    if (certificate?.status !== 'failure') findings.push(...(await checkService(baseUrl)));
+  } catch (error) {
+    // `fetch` wraps the error of the connection.
+    findings.push(unreachable(baseUrl, error instanceof TypeError ? (error.cause ?? error) : error));
+  }
+  return findings;
+};
+
+/** @throws Error if the server does not answer */
+const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Finding | null> => {
+  if (protocol !== 'https:') return null;
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const servername = isIP(host) === 0 ? host : '';
+  const socket = connect({ host, port: Number(port || HTTPS_PORT), servername });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const certificate = socket.getPeerX509Certificate();
+    if (!certificate) throw new Error('the server sent no certificate');
+    return checkExpiry(CHECK, `The certificate of ${host}`, certificate);
+  } catch (error) {
+    if (UNREACHABLE.has(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
+    return failure(
+      CHECK,
+      `Browsers refuse the certificate of ${host} (${reasonOf(error)}).`,
+      'Install a valid certificate in the proxy, with its intermediate certificates.',
+    );
+  } finally {
+    socket.destroy();
+  }
+};
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
+
+const unreachable = (address: string, error: unknown): Finding =>
+  warning(
+    CHECK,
+    `${address} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
+    'Start the service and the proxy, or check BASE_URL. A firewall may also block this machine only.',
+  );
+
+const checkService = async (baseUrl: string): Promise<Finding[]> => {
+  const response = await request(`${baseUrl}/healthz`);
+  const health: unknown = await response.json().catch(() => null);
+  if (JSON.stringify(health) === '{"status":"ok"}')
+    return [ok(CHECK, `${baseUrl} leads to Steward.`), await checkForms(baseUrl)];
+  return [
+    warning(
+      CHECK,
+      `${baseUrl}/healthz answers with status ${response.status}, but not as Steward does.`,
+      'Check BASE_URL and the routes of the proxy, and that the service runs.',
+    ),
+  ];
+};
+
+const request = (url: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+
+/** Submits a login form without a user, which changes nothing. Its CSRF token is valid, so a 403 means the origin. */
+const checkForms = async (baseUrl: string): Promise<Finding> => {
+  const issued = CsrfToken.safeParse(await (await request(`${baseUrl}/api/v1/csrf/`)).json());
+  const token = issued.data?.csrf_token ?? '';
+  const { status } = await request(`${baseUrl}/login/`, {
+    method: 'POST',
+    headers: { origin: new URL(baseUrl).origin, cookie: `csrftoken=${token}` },
+    body: new URLSearchParams({ csrf_token: token }),
+  });
+  return status === 403
+    ? failure(
+        CHECK,
+        'The service refuses forms that were sent through the proxy, because Origin does not match Host.',
+        'Preserve the Host header in the proxy, or set TRUST_PROXY: see docs/deployment.md.',
+      )
+    : ok(CHECK, 'Forms sent to this address are accepted.');
+};
+
+const CsrfToken = z.object({ csrf_token: z.string() });

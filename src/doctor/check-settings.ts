@@ -1,0 +1,116 @@
+import { availableParallelism } from 'node:os';
+import leven from 'leven';
+import type { Config } from '../config/config.ts';
+import { isLoopback } from './addresses.ts';
+import { type Finding, ok, warning } from './finding.ts';
+
+/** The variables that the service reads. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables with these prefixes are meant for the service, because nothing else uses them. */
+const OWN_PREFIX = /^(APP_STORE|ARGON2|DATABASE|INVITATION|MAIL|METRICS|SMTP|STEWARD)_/;
+/** Kubernetes sets these for a service that is called `steward`. */
+const SERVICE_LINK = /^STEWARD_(SERVICE_|PORT(_|$))/;
+const MAX_TYPOS = 2;
+/** Shorter names are similar to too many others: `HOST` and `HOME`. */
+const MIN_SIMILAR_LENGTH = 6;
+
+/** Looks for variables that are probably misspelled settings, and for settings that contradict each other. */
+export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Finding[] => {
+  const found = [...unknownSettings(env, names), ...contradictions(config, env)];
+  return found.length > 0 ? found : [ok('settings', 'All settings are valid and consistent.')];
+};
+
+const unknownSettings = (env: Environment, names: readonly string[]): Finding[] =>
+  Object.keys(env)
+    .filter((name) => !names.includes(name) && !SERVICE_LINK.test(name))
+    .flatMap((name) => {
+      const similar = similarSetting(name, names);
+      if (similar === undefined && !OWN_PREFIX.test(name)) return [];
+      const hint = similar === undefined ? 'See docs/settings.md' : `Use ${similar}`;
+      return warning('settings', `${name} is not a setting and has no effect.`, `${hint}, or remove it.`);
+    });
+
+const similarSetting = (name: string, names: readonly string[]): string | undefined => {
+  const bare = name.replace(/^STEWARD_/, '');
+  if (bare !== name && names.includes(bare)) return bare;
+  if (name.length < MIN_SIMILAR_LENGTH) return undefined;
+  return names.find((known) => known.length >= MIN_SIMILAR_LENGTH && leven(name, known) <= MAX_TYPOS);
+};
+
+type Rule = { applies: boolean; message: string; action: string };
+
+const contradictions = (config: Config, env: Environment): Finding[] =>
+  [...addressRules(config, env), ...deploymentRules(config, env), ...uselessSettings(config, env)]
+    .filter(({ applies }) => applies)
+    .map(({ message, action }) => warning('settings', message, action));
+
+const addressRules = ({ baseUrl, host, trustedProxies }: Config, env: Environment): Rule[] => {
+  const { protocol, hostname } = new URL(baseUrl);
+  const isHttps = protocol === 'https:';
+  return [
+    {
+      applies: isHttps && trustedProxies === 0,
+      message: 'BASE_URL is https, so a proxy is in front, but TRUST_PROXY is not set.',
+      action:
+        'Set TRUST_PROXY: otherwise all anonymous callers share the rate limits of the proxy’s address.',
+    },
+    {
+      applies: !isHttps && !isLoopback(hostname),
+      message: 'BASE_URL is http: passwords and tokens travel in clear text.',
+      action: 'Put a proxy with TLS in front, and set BASE_URL to its https:// address.',
+    },
+    {
+      applies: !env.BASE_URL && !isLoopback(host),
+      message: `HOST ${host} is open to other machines, but BASE_URL is not set: links in mails lead to localhost.`,
+      action: 'Set BASE_URL to the public address.',
+    },
+  ];
+};
+
+const deploymentRules = (
+  { demo, database, environment, smtpUrl, workers }: Config,
+  env: Environment,
+): Rule[] => [
+  {
+    applies: demo && (database !== undefined || environment === 'production'),
+    message: 'DEMO=1 fills an empty database with users whose password is known.',
+    action: 'Remove DEMO for production.',
+  },
+  {
+    applies: smtpUrl !== undefined && !env.MAIL_FROM && !env.BASE_URL,
+    message: 'Mails are sent from steward@localhost, which most mail servers refuse.',
+    action: 'Set MAIL_FROM.',
+  },
+  {
+    applies: workers > availableParallelism(),
+    message: `WORKERS=${workers} is more than the ${availableParallelism()} cores of this machine.`,
+    action: 'Lower WORKERS: see docs/workers.md.',
+  },
+];
+
+/** Settings that have no effect together with the others. */
+const uselessSettings = (
+  { smtpUrl, metricsPort, demo, appStore, port, metricsHost, host }: Config,
+  env: Environment,
+): Rule[] => {
+  const without = (name: string, isUsed: boolean, needed: string): Rule => ({
+    applies: !!env[name] && !isUsed,
+    message: `${name} has no effect without ${needed}.`,
+    action: `Set ${needed}, or remove ${name}.`,
+  });
+  const isBucket = appStore.kind === 's3';
+  return [
+    without('MAIL_PER_MINUTE', smtpUrl !== undefined, 'SMTP_URL'),
+    without('METRICS_HOST', metricsPort > 0, 'METRICS_PORT'),
+    without('DEMO_PASSWORD', demo, 'DEMO=1'),
+    ...['APP_STORE_ENDPOINT', 'APP_STORE_REGION', 'APP_STORE_PATH_STYLE'].map((name) =>
+      without(name, isBucket, 'a bucket as APP_STORE'),
+    ),
+    {
+      applies: metricsPort > 0 && metricsPort === port && metricsHost === host,
+      message: `METRICS_PORT and PORT are both ${port}.`,
+      action: 'Set another METRICS_PORT: the service cannot listen twice on one port.',
+    },
+  ];
+};

@@ -1,0 +1,93 @@
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { probePackageStore } from '../adapters/package-store/open-package-store.ts';
+import type { Config } from '../config/config.ts';
+import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
+import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+const MIB = 1024 * 1024;
+/** PostgreSQL's `max_wal_size` is 1 GiB, and migrations copy tables. */
+const LOW_BYTES = 2048 * MIB;
+/** A few WAL segments of 16 MiB: PostgreSQL stops when it cannot create another. */
+const FULL_BYTES = 256 * MIB;
+
+/** DATA_DIR: access, free space and the secret key. */
+export const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<Finding[]> => {
+  const findings = [await checkFolder('data folder', 'DATA_DIR', dataDir)];
+  if (secretKey === undefined && !database) findings.push(await checkSecretKey(dataDir));
+  return findings;
+};
+
+/** Reports one finding for a folder that the service writes to, and creates if it is missing. */
+const checkFolder = async (check: string, setting: string, folder: string): Promise<Finding> => {
+  const existing = await closestExisting(folder);
+  try {
+    await access(existing, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const what = existing === folder ? folder : `${folder} cannot be created in ${existing}, which`;
+    return failure(
+      check,
+      `${what} is not writable for uid ${process.getuid?.()} (${reasonOf(error)}).`,
+      `Change the owner of ${existing}, or set another ${setting}.`,
+    );
+  }
+  const { bavail, bsize } = await statfs(existing);
+  const free = bavail * bsize;
+  const message = `${folder} has ${formatBytes(free)} of free disk space.`;
+  const action =
+    'Free space or enlarge the disk: without space, writes fail and the embedded database stops.';
+  if (free < FULL_BYTES) return failure(check, message, action);
+  return free < LOW_BYTES ? warning(check, message, action) : ok(check, message);
+};
+
+const closestExisting = async (path: string): Promise<string> =>
+  (await nullIfMissing(stat(path))) === null && dirname(path) !== path
+    ? closestExisting(dirname(path))
+    : path;
+
+const formatBytes = (bytes: number): string =>
+  bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
+
+const checkSecretKey = async (dataDir: string): Promise<Finding> => {
+  const path = join(dataDir, 'secret-key');
+  try {
+    const key = await readSecretFile(path, 'Restore it from a backup.');
+    const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
+    if (key !== null) return ok('secret key', `${path} is only accessible to its owner.`);
+    if (isFirst) return ok('secret key', `The first start creates ${path}.`);
+    return warning(
+      'secret key',
+      `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
+      'Restore the file from a backup.',
+    );
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    return failure('secret key', error.message, 'The service does not start until then.');
+  }
+};
+
+/** Whether packages can be read from the store and published to it. */
+export const checkPackageStore = async ({ appStore, dataDir }: Config): Promise<Finding[]> => {
+  const check = 'package store';
+  const location = appStore.kind === 's3' ? `s3://${appStore.bucket}/${appStore.prefix}` : appStore.dir;
+  const { readError, writeError } = await probePackageStore(appStore);
+  if (readError !== null)
+    return [
+      failure(
+        check,
+        `${location} cannot be read (${reasonOf(readError)}).`,
+        'Check APP_STORE and its credentials.',
+      ),
+    ];
+  const hasOwnDisk = appStore.kind === 'folder' && !appStore.dir.startsWith(dataDir);
+  const space = hasOwnDisk ? [await checkFolder(check, 'APP_STORE', appStore.dir)] : [];
+  if (writeError === null) return [ok(check, `${location} can be read and written.`), ...space];
+  return [
+    warning(
+      check,
+      `${location} can be read, but not written (${reasonOf(writeError)}).`,
+      'Use other credentials for `steward apps publish`; the service itself only reads.',
+    ),
+  ];
+};

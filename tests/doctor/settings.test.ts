@@ -1,0 +1,74 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readConfig, Settings } from '../../src/config/config.ts';
+import { checkSettings } from '../../src/doctor/check-settings.ts';
+
+const NAMES = Object.keys(Settings.shape);
+const SECRET_KEY = 'a secret key that only tests ever use';
+
+const settings = suite('steward doctor: settings');
+
+const messagesFor = (env: Record<string, string>): string[] =>
+  checkSettings(readConfig(env), env, NAMES)
+    .filter(({ status }) => status === 'warning')
+    .map(({ message, action }) => `${message} ${action}`);
+
+for (const [name, hint] of [
+  ['DATABSE_URL', 'Use DATABASE_URL, or remove it.'],
+  ['SMPT_URL', 'Use SMTP_URL, or remove it.'],
+  ['STEWARD_BASE_URL', 'Use BASE_URL, or remove it.'],
+  ['SMTP_HOST', 'See docs/settings.md, or remove it.'],
+] as const) {
+  settings(`${name} is reported as unknown`, () => {
+    assert.equal(messagesFor({ [name]: 'x' }), [`${name} is not a setting and has no effect. ${hint}`]);
+  });
+}
+
+settings('variables of other programs are not reported', () => {
+  const env = {
+    PATH: '/bin',
+    HOME: '/root',
+    HOSTNAME: 'a',
+    OLDPWD: '/',
+    MAILCHECK: '60',
+    NODE_OPTIONS: '',
+    STEWARD_SERVICE_HOST: '10.0.0.1',
+    STEWARD_PORT: 'tcp://10.0.0.1:80',
+    STEWARD_PORT_80_TCP_ADDR: '10.0.0.1',
+  };
+
+  assert.equal(checkSettings(readConfig(env), env, NAMES), [
+    { check: 'settings', status: 'ok', message: 'All settings are valid and consistent.', action: null },
+  ]);
+});
+
+for (const [contradiction, env, expected] of [
+  ['https without TRUST_PROXY', { BASE_URL: 'https://a.example' }, /^BASE_URL is https.* Set TRUST_PROXY/],
+  ['http on a public host', { BASE_URL: 'http://a.example', HOST: '0.0.0.0' }, /clear text.* https/],
+  ['a public HOST without BASE_URL', { HOST: '0.0.0.0' }, /lead to localhost\. Set BASE_URL/],
+  ['demo users in production', { DEMO: '1', ENVIRONMENT: 'production' }, /known\. Remove DEMO/],
+  [
+    'demo users in an external database',
+    { DEMO: '1', DATABASE_URL: 'postgres://u@localhost/x', SECRET_KEY },
+    /Remove DEMO/,
+  ],
+  ['mail from localhost', { SMTP_URL: 'smtp://mail.example' }, /refuse\. Set MAIL_FROM/],
+  ['more workers than cores', { WORKERS: '64' }, /^WORKERS=64 .* Lower WORKERS/],
+  ['a limit of mails without a mail server', { MAIL_PER_MINUTE: '5' }, /no effect without SMTP_URL/],
+  ['a region without a bucket', { APP_STORE_REGION: 'eu' }, /no effect without a bucket/],
+  ['a password of no demo users', { DEMO_PASSWORD: 'long-enough' }, /no effect without DEMO=1/],
+  ['one port for two servers', { PORT: '9000', METRICS_PORT: '9000' }, /are both 9000/],
+] as const) {
+  settings(`reports ${contradiction}`, () => {
+    const messages = messagesFor(env);
+
+    assert.is(messages.length, 1, messages.join('\n'));
+    assert.match(messages[0] ?? '', expected);
+  });
+}
+
+settings('accepts a service behind a proxy with TLS', () => {
+  assert.equal(messagesFor({ BASE_URL: 'https://a.example', TRUST_PROXY: '1', HOST: '127.0.0.1' }), []);
+});
+
+settings.run();
