@@ -2,6 +2,7 @@ import type { InferKyselyDB } from '@mikro-orm/sql';
 import { ApiToken } from './api-token.ts';
 import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
+import { Backup } from './backup.ts';
 import { Client } from './client.ts';
 import { Erasure } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
@@ -45,6 +46,7 @@ export const entities = [
   OutboxMail,
   SavedFilter,
   AuditEntry,
+  Backup,
   Erasure,
 ];
 

@@ -6,6 +6,7 @@ import { Usage } from './0005-usage.ts';
 import { Audit } from './0006-audit.ts';
 import { Erasures } from './0007-erasures.ts';
 import { MailTraceContext } from './0008-mail-trace-context.ts';
+import { Backups } from './0009-backups.ts';
 
 /** In execution order. Names are stored in the database: never rename a released migration. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   { name: '0006-audit', class: Audit },
   { name: '0007-erasures', class: Erasures },
   { name: '0008-mail-trace-context', class: MailTraceContext },
+  { name: '0009-backups', class: Backups },
 ];

@@ -15,11 +15,12 @@ import { createTextRowReader } from './db/text-rows.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
-import type { Clock } from './lib/clock.ts';
+import { type Clock, HOUR_MS } from './lib/clock.ts';
 import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
 import { createKeyedMutex } from './lib/keyed-mutex.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
+import { createBackupModule } from './server/backup-module.ts';
 import { createMailModule } from './server/mail-module.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
@@ -106,6 +107,7 @@ export const createApp = async (deps: AppDeps) => {
         : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
   });
   const drain = createDrain(server.server, requests, () => server.close());
+  const backups = await createBackupModule(resources);
 
   return {
     server,
@@ -117,16 +119,19 @@ export const createApp = async (deps: AppDeps) => {
     openServices,
     inTransaction,
     mailWorker: mail.worker,
+    /** Null: none are scheduled. */
+    backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
     /** Starts sending mails and the scheduled tasks. */
     startBackgroundWork: (): void => {
       mail.worker.start();
       scheduler.start();
+      backups?.start();
     },
     ...drain,
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
       stopping.abort();
-      await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop()]);
+      await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop(), backups?.stop()]);
       databaseClock.stop();
       await orm.close(true);
     },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 /** The version of the archive's layout. */
@@ -31,8 +32,22 @@ export const BackupManifest = z.object({
   /** SHA-256 by path. */
   files: z.record(z.string(), z.string()),
   tables: z.record(z.string(), TableSummary),
+  /** Of the other fields. */
+  sha256: z.string(),
 });
 export type BackupManifest = z.infer<typeof BackupManifest>;
+
+type ManifestContent = Pick<BackupManifest, 'files' | 'tables'>;
+
+const digestOf = ({ files, tables }: ManifestContent): string =>
+  createHash('sha256').update(JSON.stringify({ files, tables })).digest('hex');
+
+export const newManifest = (content: ManifestContent): BackupManifest => ({
+  ...content,
+  sha256: digestOf(content),
+});
+
+export const isIntact = (manifest: BackupManifest): boolean => manifest.sha256 === digestOf(manifest);
 
 export const HEADER_FILE = 'header.json';
 export const KEY_FILE = 'secret-key.sealed';

@@ -10,8 +10,14 @@ export const TEXT_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** The tables of the service, each after those that it refers to, with the columns that a backup holds. */
-export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
+/** The backups that an installation has made are not part of its data: a copy of it must not remove them. */
+const HISTORY_TABLE = 'backups';
+
+/**
+ * The tables of the service, each after those that it refers to, with the columns that a backup holds.
+ * @param withHistory for the move of an installation
+ */
+export const readTables = async (client: pg.ClientBase, withHistory: boolean): Promise<Table[]> => {
   const { rows } = await client.query<Table & { refers_to: string[] }>(
     `select c.relname as name,
       array(select attname::text from pg_attribute a where a.attrelid = c.oid and attnum > 0
@@ -20,8 +26,8 @@ export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as refers_to
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-      and c.relname <> $1 order by c.relname`,
-    [MIGRATIONS_TABLE],
+      and c.relname <> all($1) order by c.relname`,
+    [withHistory ? [MIGRATIONS_TABLE] : [MIGRATIONS_TABLE, HISTORY_TABLE]],
   );
   const sorted: Table[] = [];
   const isSorted = (name: string): boolean => sorted.some((table) => table.name === name);

@@ -4,7 +4,7 @@ import { migrations } from '../../migrations/index.ts';
 import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { Problem } from '../lib/problems.ts';
 import { collect, readArchive } from './archive.ts';
-import { BackupHeader, BackupManifest, HEADER_FILE, KEY_FILE } from './backup-format.ts';
+import { BackupHeader, BackupManifest, HEADER_FILE, isIntact, KEY_FILE } from './backup-format.ts';
 import { openKey } from './sealed-key.ts';
 
 export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
@@ -28,6 +28,8 @@ export const checkBackup = async (source: Readable, passphrase: string | null): 
   });
   const manifest = BackupManifest.safeParse(text);
   if (!header || !manifest.success) throw refusal('This is not a complete backup: it ends too early.');
+  if (!isIntact(manifest.data))
+    throw refusal('The backup is damaged: its manifest does not match its checksum.');
   const paths = new Set([...Object.keys(checksums), ...Object.keys(manifest.data.files)]);
   for (const path of paths)
     if (checksums[path] !== manifest.data.files[path])

@@ -13,6 +13,7 @@ import {
   HEADER_FILE,
   KEY_FILE,
   newHeader,
+  newManifest,
   PACKAGES_FOLDER,
   rowsFile,
   type TableSummary,
@@ -37,6 +38,8 @@ type Options = {
   now: Date;
   /** Null: the backup holds no key. */
   sealedKey: Buffer | null;
+  /** Whether to include the list of backups: for the move of an installation, not for copies of it. */
+  withHistory?: boolean;
   /** Called before each table is read, with the number of tables. */
   onTable: (total: number) => void;
 };
@@ -61,7 +64,9 @@ export const createBackup = async (
   await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
   const summaries: Record<string, TableSummary> = {};
   const totals = { tables: 0, rows: 0, packages: 0 };
-  await writeArchive(target, filesOf(options, summaries, totals), (files) => ({ files, tables: summaries }));
+  await writeArchive(target, filesOf(options, summaries, totals), (files) =>
+    newManifest({ files, tables: summaries }),
+  );
   await client.query('rollback');
   return totals;
 };
@@ -75,11 +80,11 @@ const requireData = async (client: pg.Client): Promise<void> => {
 };
 
 const filesOf = async function* (
-  { client, packages, version, now, sealedKey, onTable }: Options,
+  { client, packages, version, now, sealedKey, withHistory = false, onTable }: Options,
   summaries: Record<string, TableSummary>,
   totals: BackupTotals,
 ): AsyncGenerator<ArchiveFile> {
-  const header = await describeDatabase(client, version, now);
+  const header = await describeDatabase(client, { version, now, withHistory });
   yield { path: HEADER_FILE, content: Buffer.from(JSON.stringify(header, null, 2)) };
   if (sealedKey) yield { path: KEY_FILE, content: sealedKey };
   for (const table of header.tables) {
@@ -99,7 +104,10 @@ const filesOf = async function* (
   }
 };
 
-const describeDatabase = async (client: pg.Client, version: string, now: Date): Promise<BackupHeader> => {
+const describeDatabase = async (
+  client: pg.Client,
+  { version, now, withHistory }: { version: string; now: Date; withHistory: boolean },
+): Promise<BackupHeader> => {
   const { rows } = await client.query<{ serverVersion: string; months: string[] }>(
     `select current_setting('server_version') as "serverVersion",
       array(select distinct ${FIRST_DAY} from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -111,7 +119,7 @@ const describeDatabase = async (client: pg.Client, version: string, now: Date): 
     version,
     createdAt: now.toISOString(),
     migrations: await readMigrations(client),
-    tables: await readTables(client),
+    tables: await readTables(client, withHistory),
     ...server,
   });
 };

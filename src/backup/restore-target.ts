@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
+import { tryAdvisoryLock } from '../db/advisory-lock.ts';
 import { MIGRATION_LOCK } from '../db/database.ts';
 import { RESTORE_TABLE, readMigrations, readSchemaState } from '../db/schema-state.ts';
-import { createClient } from '../db/single-client.ts';
 import { Problem } from '../lib/problems.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { isEmptyDatabase } from './backup-tables.ts';
@@ -13,20 +13,13 @@ const RESTORE_LOCK = 7_305_130_502;
 const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
 
 /**
- * Keeps other restores out of the database until it is disposed of. The lock belongs to a transaction, which ends with a
- * killed process, also behind a pooler.
+ * Keeps other restores out of the database until it is disposed of, or the process ends.
  * @throws Problem `invalid-input` if another restore is running
  */
 export const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
-  const client = createClient(connection, 'restore');
-  await client.connect();
-  const release = { [Symbol.asyncDispose]: () => client.end() };
-  await client.query('begin');
-  await client.query('set local idle_in_transaction_session_timeout = 0');
-  const { rows } = await client.query(`select pg_try_advisory_xact_lock(${RESTORE_LOCK}) as "isHeld"`);
-  if (rows[0]?.isHeld === true) return release;
-  await client.end();
-  throw refusal('Another restore into this database is running.');
+  const lock = await tryAdvisoryLock(connection, 'restore', RESTORE_LOCK);
+  if (!lock) throw refusal('Another restore into this database is running.');
+  return lock;
 };
 
 /**

@@ -17,6 +17,7 @@ type Options = {
   now: Date;
   /** Null: the backup holds no key. */
   key: { secretKey: string; passphrase: string } | null;
+  withHistory?: boolean;
   onTable?: (total: number) => void;
   /** Ends the backup, which then fails. */
   signal?: AbortSignal;
@@ -28,7 +29,7 @@ export type WrittenBackup = BackupTotals & { sizeBytes: number };
 export const writeBackup = async (
   target: BackupStore,
   name: string,
-  { connection, packages, version, now, key, onTable = () => {}, signal }: Options,
+  { connection, packages, version, now, key, withHistory = false, onTable = () => {}, signal }: Options,
 ): Promise<WrittenBackup> => {
   const sealedKey = key && (await sealKey(key.secretKey, key.passphrase));
   const client = await openUnlimitedSession(connection);
@@ -40,7 +41,7 @@ export const writeBackup = async (
     const sizeBytes = await target.write(name, async (stream) => {
       Object.assign(
         totals,
-        await createBackup(stream, { client, packages, version, now, sealedKey, onTable }),
+        await createBackup(stream, { client, packages, version, now, sealedKey, withHistory, onTable }),
       );
     });
     return { ...totals, sizeBytes };

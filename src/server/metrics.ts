@@ -15,11 +15,12 @@ export const answerScrapes = (): void => {
 };
 
 /** Collects the metrics of this process. */
-export const collectMetrics = ({ orm, hasher, clock }: App): Registry => {
+export const collectMetrics = ({ orm, hasher, clock, backupIntervalSeconds }: App): Registry => {
   const registry = createMetrics({
     version: manifest.version,
     pool: orm.pool,
     passwordQueue: hasher.queue,
+    backupIntervalSeconds,
     readOperationalState: () => readOperationalState(orm.em.fork(), clock.now()),
   });
   if (cluster.isWorker) AggregatorRegistry.setRegistries(registry);

@@ -3,6 +3,24 @@ import { sql } from 'kysely';
 import { tables } from '../db/kysely.ts';
 import { logMonths, monthOf } from './usage/usage-partitions.ts';
 
+/** Of the last good backup, and the failures since; null before the first. */
+const readBackups = async (em: SqlEntityManager, now: Date) => {
+  const { rows } = await sql<{ startedAt: Date; finishedAt: Date; sizeBytes: number; failures: number }>`
+    with good as (select * from backups where finished_at is not null order by started_at desc limit 1)
+    select good.started_at as "startedAt", good.finished_at as "finishedAt", good.size_bytes::float8 as "sizeBytes",
+      (select count(*)::int from backups where failed_at is not null
+        and started_at > coalesce(good.started_at, '-infinity')) as failures
+    from (select) one left join good on true`.execute(tables(em));
+  const [last] = rows;
+  const isKnown = last?.startedAt != null;
+  return {
+    backupAgeSeconds: isKnown ? (now.getTime() - last.startedAt.getTime()) / 1000 : null,
+    backupDurationSeconds: isKnown ? (last.finishedAt.getTime() - last.startedAt.getTime()) / 1000 : null,
+    backupSizeBytes: isKnown ? last.sizeBytes : null,
+    backupFailures: last?.failures ?? 0,
+  };
+};
+
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: SqlEntityManager, now: Date) => {
   const { rows } = await sql<{ unsent: number; oldest: Date | null }>`
@@ -16,6 +34,7 @@ export const readOperationalState = async (em: SqlEntityManager, now: Date) => {
   return {
     unsentMails: mails?.unsent ?? 0,
     oldestUnsentMailSeconds: mails?.oldest ? (now.getTime() - mails.oldest.getTime()) / 1000 : 0,
+    ...(await readBackups(em, now)),
     usageMonthsAhead: months.filter((month) => month >= nextMonth).length,
   };
 };

@@ -40,7 +40,12 @@ prometheus(
   async () => {
     await using folder = await makeScratchFolder();
     const metricsPort = await freePort();
-    const settings = { DATA_DIR: folder.join('data'), METRICS_PORT: String(metricsPort), DEMO: '1' };
+    const settings = {
+      DATA_DIR: folder.join('data'),
+      METRICS_PORT: String(metricsPort),
+      DEMO: '1',
+      BACKUP_TARGET: `file:${folder.join('backups')}`,
+    };
     await using service = await startService('serve', settings);
     const { query, stop } = await startPrometheus(folder.path, metricsPort);
     try {
@@ -49,6 +54,7 @@ prometheus(
         body: { username: 'root@steward.test', password: 'wrong' },
       });
       await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1, 30_000);
+      await until('a backup is reported', async () => (await query('steward_backup_age_seconds')) === 1);
       const dashboard: Dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
       const empty: string[] = [];
       for (const { title, targets } of dashboard.panels)

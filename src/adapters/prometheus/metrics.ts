@@ -7,6 +7,8 @@ export type MetricSources = {
   pool: { totalCount: number; idleCount: number; waitingCount: number };
   passwordQueue: () => { running: number; waiting: number };
   readOperationalState: () => Promise<OperationalState>;
+  /** Between scheduled backups; null if none are scheduled. */
+  backupIntervalSeconds: number | null;
 };
 
 /** The state of the whole service, which all instances see alike. */
@@ -15,6 +17,12 @@ export type OperationalState = {
   oldestUnsentMailSeconds: number;
   /** Months after the current one for which the usage log has partitions. */
   usageMonthsAhead: number;
+  /** Since the snapshot of the last good scheduled backup; null before the first. */
+  backupAgeSeconds: number | null;
+  backupDurationSeconds: number | null;
+  backupSizeBytes: number | null;
+  /** Since the last good one. */
+  backupFailures: number;
 };
 
 /** In seconds: from reading one user to the largest exports. */
@@ -31,7 +39,7 @@ export const createMetrics = (sources: MetricSources): Registry => {
   collectDefaultMetrics({ register: registry });
   countEvents(registry);
   describeProcess(registry, sources);
-  describeService(registry, sources.readOperationalState);
+  describeService(registry, sources);
   return registry;
 };
 
@@ -150,9 +158,9 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
   });
 };
 
-const describeService = (registry: Registry, read: MetricSources['readOperationalState']): void => {
-  const state = createStateCache(read);
-  const addGauge = (name: string, help: string, value: (state: OperationalState) => number): void => {
+const describeService = (registry: Registry, sources: MetricSources): void => {
+  const state = createStateCache(sources.readOperationalState);
+  const addGauge = (name: string, help: string, value: (state: OperationalState) => number | null): void => {
     new Gauge({
       name,
       help,
@@ -160,7 +168,10 @@ const describeService = (registry: Registry, read: MetricSources['readOperationa
       registers: [registry],
       async collect() {
         const current = await state();
-        this.set(current ? value(current) : Number.NaN);
+        const known = current && value(current);
+        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
+        if (known === null) this.remove();
+        else this.set(known);
       },
     });
   };
@@ -183,6 +194,31 @@ const describeService = (registry: Registry, read: MetricSources['readOperationa
     'steward_usage_months_ahead',
     'Months after the current one for which the usage log has partitions.',
     ({ usageMonthsAhead }) => usageMonthsAhead,
+  );
+  addGauge(
+    'steward_backup_age_seconds',
+    'Age of the last good scheduled backup; missing before the first.',
+    ({ backupAgeSeconds }) => backupAgeSeconds,
+  );
+  addGauge(
+    'steward_backup_duration_seconds',
+    'Time that the last good scheduled backup took.',
+    ({ backupDurationSeconds }) => backupDurationSeconds,
+  );
+  addGauge(
+    'steward_backup_size_bytes',
+    'Size of the last good scheduled backup.',
+    ({ backupSizeBytes }) => backupSizeBytes,
+  );
+  addGauge(
+    'steward_backup_failures',
+    'Scheduled backups that failed since the last good one.',
+    ({ backupFailures }) => backupFailures,
+  );
+  addGauge(
+    'steward_backup_interval_seconds',
+    'BACKUP_INTERVAL_HOURS in seconds; missing if no backups are scheduled.',
+    () => sources.backupIntervalSeconds,
   );
 };
 

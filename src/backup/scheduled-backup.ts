@@ -1,0 +1,123 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import type { Connection } from '../config/connection.ts';
+import { tryAdvisoryLock } from '../db/advisory-lock.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import {
+  findInterrupted,
+  forgetBackup,
+  listArchives,
+  pruneBackups,
+  readBackupHistory,
+  recordFailure,
+  recordInterruption,
+  recordRemoval,
+  recordStart,
+  recordSuccess,
+} from '../services/backups/backup-history.ts';
+import { expiredArchives, isDue, type Schedule } from './backup-schedule.ts';
+import { newBackupName, writeBackup } from './write-backup.ts';
+
+/** An arbitrary number that all instances share. */
+const BACKUP_LOCK = 7_305_130_503;
+
+export type ScheduledBackupDeps = {
+  /** Creates an entity manager for a short piece of work. */
+  fork: () => SqlEntityManager;
+  connection: Connection;
+  clock: Clock;
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  store: BackupStore;
+  packages: PackageStore;
+  version: string;
+  key: { secretKey: string; passphrase: string } | null;
+  schedule: Schedule & { keep: number; keepDays: number };
+};
+
+/**
+ * Makes the backup of the current interval if there is none yet, and removes expired ones. Run often by all instances: the
+ * database decides what is due, and a lock lets one of them work.
+ * @param signal ends the backup, which is then made by another instance or after the next start
+ */
+export const runScheduledBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promise<void> => {
+  if (signal.aborted || !(await isBackupDue(deps))) return;
+  await using lock = await tryAdvisoryLock(deps.connection, 'backup', BACKUP_LOCK);
+  // The second look is for a backup that another instance finished in between.
+  if (!lock || !(await isBackupDue(deps))) return;
+  await settleInterrupted(deps);
+  // An interruption that was just recorded may call for a pause.
+  if (!(await isBackupDue(deps))) return;
+  if (await makeBackup(deps, signal)) await removeExpired(deps);
+};
+
+const placeOf = ({ store }: ScheduledBackupDeps): string => store.locate('');
+
+const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> =>
+  isDue(deps.clock.now(), await readBackupHistory(deps.fork(), placeOf(deps)), deps.schedule);
+
+/** A process that was killed after its archive was complete has made a good backup; otherwise its draft is removed. */
+const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
+  const { fork, store, clock, logger } = deps;
+  for (const { id, name, started_at } of await findInterrupted(fork(), placeOf(deps))) {
+    const sizeBytes = await store.sizeOf(name);
+    if (sizeBytes !== null) {
+      await recordSuccess(fork(), Number(id), { sizeBytes, rows: null, now: clock.now() });
+      continue;
+    }
+    await store.remove(name);
+    await recordInterruption(fork(), Number(id), started_at);
+    logger.warn({ backup: store.locate(name) }, 'a backup was interrupted');
+  }
+};
+
+/** @returns whether it succeeded */
+const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promise<boolean> => {
+  const { fork, connection, store, packages, version, key, clock, logger } = deps;
+  const now = clock.now();
+  const name = newBackupName(now);
+  const id = await recordStart(fork(), { target: placeOf(deps), name, now });
+  const backup = store.locate(name);
+  try {
+    const options = { connection, packages, version, now, key, signal };
+    const { sizeBytes, rows } = await writeBackup(store, name, options);
+    await recordSuccess(fork(), id, { sizeBytes, rows, now: clock.now() });
+    logger.info({ backup, rows, sizeBytes }, 'backup written');
+    return true;
+  } catch (error) {
+    if (signal.aborted) {
+      await forgetBackup(fork(), id);
+      return false;
+    }
+    logger.error({ err: error, backup }, 'backup failed');
+    await recordFailure(fork(), id, error instanceof Error ? error.message : String(error), clock.now());
+    return false;
+  }
+};
+
+/** Removes only archives that this installation has recorded, and none unless the newest one is still there. */
+const removeExpired = async (deps: ScheduledBackupDeps): Promise<void> => {
+  const { fork, store, clock, logger, schedule } = deps;
+  const now = clock.now();
+  await pruneBackups(fork(), now);
+  const archives = await listArchives(fork(), placeOf(deps));
+  const expired = expiredArchives(archives, schedule, now);
+  const [newest] = archives;
+  if (!newest || expired.length === 0) return;
+  if ((await store.sizeOf(newest.name)) !== Number(newest.size_bytes)) {
+    logger.error(
+      { backup: store.locate(newest.name) },
+      'the newest backup is missing or has changed: none is removed',
+    );
+    return;
+  }
+  for (const { id, name } of expired) {
+    try {
+      await store.remove(name);
+      await recordRemoval(fork(), Number(id), now);
+    } catch (error) {
+      logger.warn({ err: error, backup: store.locate(name) }, 'an expired backup cannot be removed');
+    }
+  }
+};

@@ -1,0 +1,99 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+
+export type BackupHistory = {
+  /** When the last good backup began. */
+  lastGoodAt: Date | null;
+  /** Attempts since then that failed. */
+  failures: number;
+  lastFailureAt: Date | null;
+};
+
+/** Of failed attempts, and of archives that were removed. */
+const KEPT_ROWS_MS = 90 * DAY_MS;
+const MAX_ERROR_LENGTH = 500;
+
+const INTERRUPTED = 'The service ended during the backup.';
+
+/** Reads what decides when the next backup to a target is due. */
+export const readBackupHistory = async (em: SqlEntityManager, target: string): Promise<BackupHistory> => {
+  const { rows } = await sql<BackupHistory>`
+    with good as (select max(started_at) as at from backups where target = ${target} and finished_at is not null)
+    select at as "lastGoodAt", count(failed_at)::int as failures, max(failed_at) as "lastFailureAt"
+    from good left join backups on target = ${target} and failed_at is not null and started_at > coalesce(at, '-infinity')
+    group by at`.execute(tables(em));
+  return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
+};
+
+type Begun = { target: string; name: string; now: Date };
+
+/** Records a backup that begins. @returns its id */
+export const recordStart = async (em: SqlEntityManager, { target, name, now }: Begun): Promise<number> => {
+  const row = await tables(em)
+    .insertInto('backups')
+    .values({ target, name, started_at: now })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return Number(row.id);
+};
+
+type Success = { sizeBytes: number; rows: number | null; now: Date };
+
+export const recordSuccess = async (em: SqlEntityManager, id: number, { sizeBytes, rows, now }: Success) => {
+  await tables(em)
+    .updateTable('backups')
+    .set({ finished_at: now, size_bytes: sizeBytes, row_count: rows })
+    .where('id', '=', id)
+    .execute();
+};
+
+export const recordFailure = async (em: SqlEntityManager, id: number, reason: string, now: Date) => {
+  const error = reason.slice(0, MAX_ERROR_LENGTH).toWellFormed();
+  await tables(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
+};
+
+/** Forgets a backup that was stopped together with the service. */
+export const forgetBackup = async (em: SqlEntityManager, id: number): Promise<void> => {
+  await tables(em).deleteFrom('backups').where('id', '=', id).execute();
+};
+
+/** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
+export const findInterrupted = (em: SqlEntityManager, target: string) =>
+  tables(em)
+    .selectFrom('backups')
+    .select(['id', 'name', 'started_at'])
+    .where('target', '=', target)
+    .where('finished_at', 'is', null)
+    .where('failed_at', 'is', null)
+    .execute();
+
+/** Counts as a failure at its start, so that a backup that ends the service is retried with the same pauses as others. */
+export const recordInterruption = (em: SqlEntityManager, id: number, startedAt: Date): Promise<void> =>
+  recordFailure(em, id, INTERRUPTED, startedAt);
+
+/** The archives of a target that were not removed, newest first. */
+export const listArchives = (em: SqlEntityManager, target: string) =>
+  tables(em)
+    .selectFrom('backups')
+    .select(['id', 'name', 'started_at', 'size_bytes'])
+    .where('target', '=', target)
+    .where('finished_at', 'is not', null)
+    .where('removed_at', 'is', null)
+    .orderBy('started_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+
+export const recordRemoval = async (em: SqlEntityManager, id: number, now: Date): Promise<void> => {
+  await tables(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
+};
+
+/** Deletes the rows of old failures and removed archives. */
+export const pruneBackups = async (em: SqlEntityManager, now: Date): Promise<void> => {
+  const before = new Date(now.getTime() - KEPT_ROWS_MS);
+  await tables(em)
+    .deleteFrom('backups')
+    .where((row) => row.or([row('removed_at', '<', before), row('failed_at', '<', before)]))
+    .execute();
+};
