@@ -14,7 +14,7 @@ import {
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
-import { tracingConfigOf, tracingSettings } from './tracing-config.ts';
+import { tracingConfigOf, tracingSettings, withoutUnusedTracing } from './tracing-config.ts';
 
 /** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */
 const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
@@ -175,7 +175,7 @@ export class InvalidSettings extends Error {
 
 /** @throws InvalidSettings */
 export const readConfig = (env: NodeJS.ProcessEnv) => {
-  const settings = Settings.safeParse(present(env));
+  const settings = Settings.safeParse(withoutUnusedTracing(present(env)));
   const issues = settings.error?.issues ?? [];
   const lines = issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
   if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');

@@ -23,9 +23,8 @@ export const tracingSettings = {
     .meta({ description: 'Encoding of traces' }),
   OTEL_SDK_DISABLED: z
     .string()
-    .transform((text) => text.toLowerCase() === 'true')
-    .default(false)
-    .meta({ description: '`true` disables traces', valueType: '`true` or `false`', defaultText: '`false`' }),
+    .default('false')
+    .meta({ description: '`true` disables traces', valueType: '`true` or `false`' }),
   OTEL_TRACES_EXPORTER: z
     .enum(['otlp', 'none'])
     .default('otlp')
@@ -66,10 +65,20 @@ export type TracingConfig = {
   maxBatchSpans: number;
 };
 
+/**
+ * Removes the settings of traces if there are none: platforms set these variables for all their services, perhaps to values
+ * that this one does not support.
+ */
+export const withoutUnusedTracing = (env: Record<string, string>): Record<string, string> => {
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isDisabled = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
+  if (endpoint !== undefined && !isDisabled) return env;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
+};
+
 /** null: no traces. */
 export const tracingConfigOf = (settings: Settings): TracingConfig | null => {
-  const endpoint = settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? settings.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (!endpoint || settings.OTEL_SDK_DISABLED || settings.OTEL_TRACES_EXPORTER === 'none') return null;
+  if (!settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT && !settings.OTEL_EXPORTER_OTLP_ENDPOINT) return null;
   return {
     protocol: settings.OTEL_EXPORTER_OTLP_PROTOCOL,
     sampler: settings.OTEL_TRACES_SAMPLER,

@@ -1,9 +1,8 @@
 import { beforeDeadline, withoutDeadline } from './deadline.ts';
-import { type Span, tracing } from './tracing.ts';
+import { endWith, type Span, tracing } from './tracing.ts';
 
 type Request<K, V> = {
   key: K;
-  /** The span of the caller. */
   span: Span | null;
   resolve: (value: V | undefined) => void;
   reject: (error: unknown) => void;
@@ -29,7 +28,7 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
     running += 1;
     try {
       const keys = [...new Set(batch.map(({ key }) => key))];
-      // A span has one parent: the batch is part of the trace of its first caller.
+      // A span has one parent: the statement of the batch is part of the trace of its first caller.
       const found = await withoutDeadline(() => tracing.runIn(batch[0]?.span ?? null, () => load(keys)));
       for (const { key, resolve } of batch) resolve(found.get(key));
     } catch (error) {
@@ -39,11 +38,14 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
     if (pending.length > 0) void runBatch();
   };
 
-  const enqueue = (key: K): Promise<V | undefined> =>
+  const enqueue = (key: K, span: Span | null): Promise<V | undefined> =>
     new Promise((resolve, reject) => {
-      pending.push({ key, span: tracing.current(), resolve, reject });
+      pending.push({ key, span, resolve, reject });
       // Runs after all requests that were received in this event-loop tick.
       if (running < MAX_CONCURRENT_BATCHES && pending.length === 1) setImmediate(runBatch);
     });
-  return (key: K) => beforeDeadline(enqueue(key));
+  return (key: K) => {
+    const span = tracing.start(() => ({ name: 'batched lookup' }));
+    return endWith(span, beforeDeadline(enqueue(key, span)));
+  };
 };

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SpanStatusCode } from '@opentelemetry/api';
+import * as assert from 'uvu/assert';
+import { createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
+import { recordSpans } from '../support/recorded-spans.ts';
+import { ADA, GRACE, ROOT } from '../support/test-app.ts';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const UNSAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-00`;
+const ONE_USER = 'GET /api/v1/jb/users/:email/';
+
+const traces = appSuite('traces of requests');
+
+traces(
+  'show the lookups of each request, although concurrent requests share a statement',
+  async ({ app }) => {
+    await app.tokenOf(ROOT);
+    using recorder = recordSpans();
+
+    await Promise.all([ADA, GRACE].map((email) => app.send(`GET /jb/users/${email}/`, { as: ROOT })));
+    await until(
+      'both have ended',
+      () => recorder.spans().filter(({ name }) => name === ONE_USER).length === 2,
+    );
+
+    const procedures = recorder.spans().filter(({ name }) => name === 'users.get');
+    const traceIds = new Set(procedures.map((span) => span.spanContext().traceId));
+    assert.is(traceIds.size, 2);
+    assert.is(procedures.length, 2);
+    for (const procedure of procedures) {
+      const children = recorder.childrenOf(procedure).map(({ name }) => name);
+      assert.ok(children.includes('batched lookup'), children.join());
+    }
+    const [statement] = recorder.spans().filter(({ name }) => name.includes('api_tokens'));
+    const parentId = statement?.parentSpanContext?.spanId;
+    const lookup = recorder.spans().find((span) => span.spanContext().spanId === parentId);
+    assert.is(lookup?.name, 'batched lookup');
+  },
+);
+
+traces('show the pages of a streamed list', async ({ app }) => {
+  using recorder = recordSpans();
+
+  await app.send('GET /jb/users/', { as: ROOT });
+  await until('the request has ended', () => recorder.named('GET /api/v1/jb/users/') !== undefined);
+
+  const pages = recorder
+    .spans()
+    .filter(({ name }) => name.startsWith('SELECT users') || name.startsWith('WITH users'));
+  assert.ok(
+    pages.length > 0,
+    recorder
+      .spans()
+      .map(({ name }) => name)
+      .join(', '),
+  );
+  const [traceId] = recorder.spans().map((span) => span.spanContext().traceId);
+  for (const span of recorder.spans()) assert.is(span.spanContext().traceId, traceId, span.name);
+});
+
+traces('of a caller that does not sample are not recorded, but identified in the log', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', {
+    destination: { write: (line) => lines.push(line) },
+    hasTraces: true,
+  });
+  const { config, connection, clock } = app;
+  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  using recorder = recordSpans();
+
+  await logged.server.inject({ url: '/api/v1/jb/sites/', headers: { traceparent: UNSAMPLED } });
+  await logged.close();
+
+  assert.equal(recorder.spans(), []);
+  const answered = lines.map((line) => JSON.parse(line)).find((line) => line.msg === 'request completed');
+  assert.is(answered?.trace_id, TRACE_ID);
+});
+
+traces(
+  'have the code of a failure, not its text, and every line of the request has the ids',
+  async ({ app }) => {
+    const lines: string[] = [];
+    const logger = createLogger('info', {
+      destination: { write: (line) => lines.push(line) },
+      hasTraces: true,
+    });
+    const { config, connection, clock } = app;
+    const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+    const headers = { authorization: `Token ${await app.tokenOf(ADA)}` };
+    await app.orm.em.fork().execute('alter table sites rename to sites_away');
+    using recorder = recordSpans();
+
+    await logged.server.inject({ url: '/api/v1/jb/sites/', headers });
+    await until('the request has ended', () => recorder.named('GET /api/v1/jb/sites/') !== undefined);
+    await logged.close();
+    await app.orm.em.fork().execute('alter table sites_away rename to sites');
+
+    const span = recorder.named('GET /api/v1/jb/sites/');
+    assert.is(span?.status.code, SpanStatusCode.ERROR);
+    assert.is(span?.attributes['error.type'], '500');
+    assert.is(recorder.named('sites.list')?.attributes['error.type'], 'internal-error');
+    const failed = recorder.spans().find(({ name }) => name.startsWith('SELECT sites'));
+    assert.is(failed?.attributes['error.type'], '42P01');
+    assert.not.match(
+      JSON.stringify(recorder.spans().map(({ attributes, events }) => [attributes, events])),
+      'relation',
+    );
+    const parsed = lines.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId !== undefined);
+    assert.ok(parsed.length >= 2, 'the failure and the response are logged');
+    for (const line of parsed) assert.is(line.trace_id, span?.spanContext().traceId, line.msg);
+  },
+);
+
+traces('name an unknown path and an unusual method in general terms', async ({ app }) => {
+  using recorder = recordSpans();
+
+  await app.server.inject({ url: '/secret-path/ada@acme.test' });
+  await app.server.inject({ url: '/api/v1/jb/sites/', method: 'PROPFIND' as 'GET' }); // any method of Node
+  await until('both have ended', () => recorder.spans().length >= 2);
+
+  assert.equal(
+    recorder.spans().map(({ name }) => name.split(' ')[0]),
+    ['GET', 'HTTP'],
+  );
+  assert.not.match(
+    JSON.stringify(recorder.spans().map(({ name, attributes }) => [name, attributes])),
+    'secret-path',
+  );
+});
+
+traces('end when the caller closes the connection', async ({ app }) => {
+  await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.server.address() as AddressInfo; // of a TCP server
+  using recorder = recordSpans();
+
+  const headers = { 'content-type': 'application/json', 'content-length': '100' };
+  const sent = request({ port, method: 'POST', path: '/api/v1/api-token-auth/', headers });
+  sent.on('error', () => {});
+  sent.write('{');
+  await once(app.server.server, 'request');
+  sent.destroy();
+  await until('the span has ended', () => recorder.spans().length > 0);
+
+  assert.is(recorder.named('POST /api/v1/api-token-auth/')?.attributes['error.type'], 'aborted');
+});
+
+traces.run();
