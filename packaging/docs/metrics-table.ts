@@ -8,7 +8,7 @@ type Described = { name: string; help: string; labelNames: string[] };
 export const metricsTable = (): string => {
   const registry = createMetrics({
     version: '',
-    pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
+    pool: { totalCount: 0, idleCount: 0, waitingCount: 0, options: { max: 0 } },
     passwordQueue: () => ({ running: 0, waiting: 0 }),
     readOperationalState: () => Promise.reject(new Error('There is no database.')),
     backupIntervalSeconds: null,

@@ -37,10 +37,18 @@ export const Settings = z.object({
     description: 'Port of `GET /metrics` for Prometheus; `0` serves no metrics: see [metrics.md](metrics.md)',
   }),
   METRICS_HOST: z.string().default('127.0.0.1').meta({
-    description:
-      'Address on which the metrics are served, without authentication: one that only Prometheus reaches',
+    description: 'Address on which the metrics are served: one that only Prometheus reaches',
     valueType: 'IP address or host name',
   }),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\w.~+/=-]{16,512}$/, 'must have 16 to 512 letters, digits or characters of -._~+/=')
+    .optional()
+    .meta({
+      description: 'Bearer token that Prometheus must send; without this setting, the metrics need none',
+      valueType: 'string of 16 characters or more',
+      defaultText: 'none',
+    }),
   BASE_URL: httpUrl.optional().meta({
     description: 'Public address of the service, used in links and in page headers',
     defaultText: '`http://localhost:PORT`',
@@ -191,6 +199,8 @@ export const readConfig = (env: NodeJS.ProcessEnv) => {
     /** 0: none are served. */
     metricsPort: read.METRICS_PORT,
     metricsHost: read.METRICS_HOST,
+    /** Absent: the metrics need no credentials. */
+    metricsToken: read.METRICS_TOKEN,
     trustedProxies: read.TRUST_PROXY,
     /** Template with `{slug}` or `{id}`. Default: the app in the API. */
     appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',

@@ -21,6 +21,20 @@ const eventChannel = <Event extends object>(name: string) => {
 
 export type Outcome = 'ok' | ProblemCode;
 
+/** Why a mail was not delivered: the mail server, its answer to a part of the mail, or the mail itself. */
+export const DELIVERY_FAILURES = [
+  'connection',
+  'timeout',
+  'tls',
+  'login',
+  'sender',
+  'recipient',
+  'message',
+  'rendering',
+  'other',
+] as const;
+export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
+
 export const telemetry = {
   /** An HTTP response. `route` is the template of the path, or `none` for an unknown path. */
   response: eventChannel<{ method: string; route: string; status: number; seconds: number }>('response'),
@@ -35,7 +49,9 @@ export const telemetry = {
   /** Calls refused because their caller exceeds the rate limit. */
   rateLimit: eventChannel<{ calls: number }>('rate-limit'),
   /** An attempt to hand a mail to the mail server. */
-  delivery: eventChannel<{ outcome: 'taken' | 'failed' | 'refused' }>('delivery'),
+  delivery: eventChannel<{ outcome: 'taken' } | { outcome: 'failed' | 'refused'; cause: DeliveryFailure }>(
+    'delivery',
+  ),
   /** Usage entries recorded. */
   usage: eventChannel<{ inserted: number; duplicates: number }>('usage'),
 };

@@ -34,7 +34,7 @@ export const collectMetrics = ({ orm, hasher, clock, backupIntervalSeconds }: Ap
  * @throws ListenError
  */
 export const serveMetrics = async (
-  { metricsPort: port, metricsHost: host }: Config,
+  { metricsPort: port, metricsHost: host, metricsToken: token }: Config,
   registry: Registry | null,
 ): Promise<() => Promise<void>> => {
   const workers = new AggregatorRegistry();
@@ -43,6 +43,7 @@ export const serveMetrics = async (
     startMetricsServer({
       port,
       host,
+      token,
       collect: async () => ({ contentType: workers.contentType, text: await collect() }),
     }),
     'METRICS_',

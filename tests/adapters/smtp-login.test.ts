@@ -56,7 +56,11 @@ login('fails temporarily if the login is refused, without revealing credentials'
   const delivery = await sendTo(server.url.replace('//', `//${LOGIN}@`));
   await server.close();
 
-  assert.equal(delivery, { outcome: 'failed', reason: 'The mail server refused the login (535).' });
+  assert.equal(delivery, {
+    outcome: 'failed',
+    cause: 'login',
+    reason: 'The mail server refused the login (535).',
+  });
 });
 
 login('removes secrets and links from responses of the server', () => {
@@ -80,6 +84,7 @@ login('removes secrets and links from responses of the server', () => {
   const spam = new Error(`554 blocked: https://steward.test/invitation/${key}/?signature=abc see`);
   assert.equal(deliveryOfFailure(spam, server), {
     outcome: 'failed',
+    cause: 'other',
     reason: '554 blocked: https://steward.test/[…] see',
   });
 });

@@ -111,6 +111,26 @@ smtp('fails permanently only after a 5xx to the recipient or the message', async
   assert.is(server.taken.length, 0);
 });
 
+smtp('names the cause of a failure', async ({ server }) => {
+  const causeAfter = async (timeoutsMs: Partial<SmtpTimeouts> = {}, url = server.url) => {
+    const delivery = await sendTo(url, timeoutsMs);
+    for (const stage of ['sender', 'recipient', 'message', 'connect'] as const) delete server.faults[stage];
+    return 'cause' in delivery ? delivery.cause : delivery.outcome;
+  };
+  const gone = await startSmtpServer();
+  await gone.close();
+  assert.is(await causeAfter({}, gone.url), 'connection');
+
+  for (const stage of ['sender', 'recipient', 'message'] as const) {
+    server.faults[stage] = status(550);
+    assert.is(await causeAfter(), stage);
+  }
+  server.faults.connect = () => 'hang';
+  assert.is(await causeAfter({ greeting: 100 }), 'timeout');
+  server.faults.message = () => 'hang';
+  assert.is(await causeAfter({ mail: 300 }), 'timeout');
+});
+
 smtp(
   'fails if the response to the message is lost, and sends the same message id again',
   async ({ server }) => {

@@ -81,6 +81,43 @@ config('reads a database URL, including a Unix socket', () => {
   assert.is(read('postgres://me:p@/steward?host=/run/pg')?.host, '/run/pg');
 });
 
+const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
+config('has traces if a collector is named, and they are not disabled', () => {
+  const read = readConfig({
+    ...COLLECTOR,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+  });
+
+  assert.is(read.tracing?.sampler, 'traceidratio');
+  assert.is(read.tracing?.samplingRatio, 0.25);
+  assert.is(read.tracing?.protocol, 'http/protobuf');
+  assert.is.not(readConfig({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c/v1/traces' }).tracing, null);
+  assert.is(readConfig({}).tracing, null);
+  assert.is(readConfig({ ...COLLECTOR, OTEL_SDK_DISABLED: 'True' }).tracing, null);
+  assert.is(readConfig({ ...COLLECTOR, OTEL_TRACES_EXPORTER: 'none' }).tracing, null);
+});
+
+config('checks the settings of traces only if there are any', () => {
+  const unsupported = {
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_EXPORTER: 'console',
+    OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    OTEL_TRACES_SAMPLER_ARG: '1.5',
+  };
+
+  assert.equal(faultsOf(unsupported), []);
+  assert.equal(
+    faultsOf({ ...unsupported, ...COLLECTOR }).map((line) => line.split(':')[0]),
+    Object.keys(unsupported),
+  );
+  assert.equal(
+    faultsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }).map((line) => line.split(':')[0]),
+    ['OTEL_EXPORTER_OTLP_ENDPOINT'],
+  );
+});
+
 config('treats an empty setting as missing', () => {
   assert.is(readConfig({ PORT: '', BASE_URL: '' }).port, 8000);
 });

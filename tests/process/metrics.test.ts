@@ -14,8 +14,8 @@ const metrics = suite('GET /metrics');
 const startDemo = async (path: string, settings: Record<string, string> = {}) => {
   const port = String(await freePort());
   const service = await startService('demo', { DATA_DIR: path, METRICS_PORT: port, ...settings });
-  const scrape = async (): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  const scrape = async (headers: Record<string, string> = {}): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`, { headers });
     assert.is(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     return response.text();
@@ -67,6 +67,35 @@ metrics('sums over all workers', async () => {
 
   assert.is(sample(text, 'steward_database_up'), 1);
   assert.is(text.match(/^steward_build_info/gm)?.length, 1);
+});
+
+metrics('requires METRICS_TOKEN if it is set', async () => {
+  const token = 'the-token-of-prometheus';
+  await using folder = await makeScratchFolder();
+  const { service, port, scrape } = await startDemo(folder.path, { METRICS_TOKEN: token });
+  await using _service = service;
+  const statusWith = async (authorization?: string): Promise<number> => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`, { headers });
+    assert.is(response.headers.get('www-authenticate'), response.status === 401 ? 'Bearer' : null);
+    return response.status;
+  };
+
+  for (const refused of [
+    undefined,
+    token,
+    `Basic ${token}`,
+    `Bearer ${token}x`,
+    'Bearer ',
+    `Bearer ${token.slice(1)}`,
+  ])
+    assert.is(await statusWith(refused), 401, refused);
+  assert.is(await statusWith(`bearer ${token}`), 200);
+  const text = await scrape({ authorization: `Bearer ${token}` });
+  assert.is(sample(text, 'steward_database_up'), 1);
+  assert.ok((sample(text, 'steward_database_connections_max') ?? 0) >= 1);
+  assert.is(sample(text, 'steward_mail_failures_total{cause="login"}'), 0);
+  assert.not.ok(service.output.stdout.includes(token));
 });
 
 metrics('has nothing else on its port', async () => {

@@ -50,8 +50,8 @@ mails('have a status', async ({ app }) => {
   if (!claimed[0] || !sent || !retrying || !failed) return assert.unreachable();
   await outbox.release([claimed[0]]);
   await outbox.recordDelivery(sent, { outcome: 'taken' });
-  await outbox.recordDelivery(retrying, { outcome: 'failed', reason: 'Try later.' });
-  await outbox.recordDelivery(failed, { outcome: 'refused', reason: 'No such mailbox.' });
+  await outbox.recordDelivery(retrying, { outcome: 'failed', cause: 'connection', reason: 'Try later.' });
+  await outbox.recordDelivery(failed, { outcome: 'refused', cause: 'recipient', reason: 'No such mailbox.' });
 
   for (const [index, status] of (['queued', 'sent', 'retrying', 'failed'] as const).entries()) {
     assert.equal(await recipientsFor(app, ACME, { status }), [emails[index]], status);
@@ -143,7 +143,11 @@ mails('are retried at once on request of an admin of the client', async ({ app }
   const { id } = claimed;
   const waiting = await app.as(ACME).mail.retry({ id });
   assert.ok(waiting.next_attempt_at && waiting.next_attempt_at > app.clock.now(), 'it is being sent');
-  await outbox.recordDelivery(claimed, { outcome: 'refused', reason: 'No such mailbox.' });
+  await outbox.recordDelivery(claimed, {
+    outcome: 'refused',
+    cause: 'recipient',
+    reason: 'No such mailbox.',
+  });
   await rejectsWith(app.as(STAFF).mail.retry({ id }), 'forbidden');
 
   const { status, next_attempt_at } = await app.as(ACME).mail.retry({ id });

@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { telemetry } from '../../lib/telemetry.ts';
+import { DELIVERY_FAILURES, telemetry } from '../../lib/telemetry.ts';
 
 /** What is read at each scrape. */
 export type MetricSources = {
   version: string;
-  pool: { totalCount: number; idleCount: number; waitingCount: number };
+  pool: { totalCount: number; idleCount: number; waitingCount: number; options: { max: number } };
   passwordQueue: () => { running: number; waiting: number };
   readOperationalState: () => Promise<OperationalState>;
   /** Between scheduled backups; null if none are scheduled. */
@@ -110,7 +110,17 @@ const countEvents = (registry: Registry): void => {
     registers,
   });
   for (const outcome of ['taken', 'failed', 'refused']) deliveries.inc({ outcome }, 0);
-  telemetry.delivery.subscribe(({ outcome }) => deliveries.inc({ outcome }));
+  const failures = new Counter({
+    name: 'steward_mail_failures_total',
+    help: 'Attempts that did not deliver a mail, by their cause: the mail server, its answer to a part of the mail, or the mail.',
+    labelNames: ['cause'],
+    registers,
+  });
+  for (const cause of DELIVERY_FAILURES) failures.inc({ cause }, 0);
+  telemetry.delivery.subscribe((delivery) => {
+    deliveries.inc({ outcome: delivery.outcome });
+    if (delivery.outcome !== 'taken') failures.inc({ cause: delivery.cause });
+  });
 
   const usage = new Counter({
     name: 'steward_usage_entries_total',
@@ -145,6 +155,11 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
       this.set({ state: 'waiting' }, pool.waitingCount);
     },
   });
+  new Gauge({
+    name: 'steward_database_connections_max',
+    help: 'Connections that the pool may open.',
+    registers,
+  }).set(pool.options.max);
   new Gauge({
     name: 'steward_password_hashes',
     help: 'Passwords that are being hashed, and those that wait for a core.',

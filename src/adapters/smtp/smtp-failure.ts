@@ -1,4 +1,5 @@
 import type { NodemailerError } from 'nodemailer';
+import type { DeliveryFailure } from '../../lib/telemetry.ts';
 import type { Delivery, SmtpServer } from './smtp-mailer.ts';
 
 /** The size of the column. */
@@ -15,6 +16,7 @@ type Failure = Pick<NodemailerError, 'message'> & Partial<NodemailerError>;
 /** Whether a failed attempt should be retried, and a reason that may be shown to administrators. */
 export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery => ({
   outcome: isPermanent(failureOf(error)) ? 'refused' : 'failed',
+  cause: causeOf(failureOf(error)),
   reason: reasonOfFailure(error, server),
 });
 
@@ -24,6 +26,28 @@ export const reasonOfFailure = (error: unknown, { login }: SmtpServer): string =
 
 const failureOf = (error: unknown): Failure =>
   error instanceof Error ? error : { message: 'The mail could not be sent.' };
+
+/** Codes of nodemailer and of Node's sockets. */
+const CAUSES: Record<string, DeliveryFailure> = {
+  EAUTH: 'login',
+  ENOAUTH: 'login',
+  ETLS: 'tls',
+  EREQUIRETLS: 'tls',
+  ETIMEDOUT: 'timeout',
+  EABORT: 'timeout',
+  ECONNECTION: 'connection',
+  ESOCKET: 'connection',
+  EDNS: 'connection',
+};
+/** Of responses to these commands. */
+const COMMAND_CAUSES: Record<string, DeliveryFailure> = {
+  'MAIL FROM': 'sender',
+  'RCPT TO': 'recipient',
+  DATA: 'message',
+};
+
+const causeOf = ({ code = '', command = '', responseCode }: Failure): DeliveryFailure =>
+  (responseCode && COMMAND_CAUSES[command]) || CAUSES[code] || 'other';
 
 /**
  * Only a response to the recipient or to the message concerns this mail (RFC 5321 §4.2.1). The operator can fix connection, TLS,

@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer';
+import type { DeliveryFailure } from '../../lib/telemetry.ts';
 import { deliveryOfFailure, reasonOfFailure } from './smtp-failure.ts';
 
 /** A rendered mail. Header values must be single lines. */
@@ -15,7 +16,9 @@ export type Mail = {
 };
 
 /** `refused` is permanent, `failed` temporary. `reason`: at most 500 characters, without secrets and links. */
-export type Delivery = { outcome: 'taken' } | { outcome: 'failed' | 'refused'; reason: string };
+export type Delivery =
+  | { outcome: 'taken' }
+  | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
 
 export type Mailer = ReturnType<typeof createSmtpMailer>;
 

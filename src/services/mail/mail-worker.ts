@@ -52,7 +52,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
       );
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
-      return { outcome: 'failed', reason: 'The mail could not be rendered.' };
+      return { outcome: 'failed', cause: 'rendering', reason: 'The mail could not be rendered.' };
     }
   };
 
@@ -71,7 +71,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
 
   const deliver = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     const delivery = await attempt(mail, mailer);
-    telemetry.delivery.publish(() => ({ outcome: delivery.outcome }));
+    telemetry.delivery.publish(() => delivery);
     const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
     else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);

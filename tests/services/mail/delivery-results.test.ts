@@ -11,8 +11,8 @@ results.before.each(async ({ app }) => {
 });
 
 const TAKEN = { outcome: 'taken' } as const;
-const FAILED = { outcome: 'failed', reason: 'Try later.' } as const;
-const REFUSED = { outcome: 'refused', reason: 'No such mailbox.' } as const;
+const FAILED = { outcome: 'failed', cause: 'connection', reason: 'Try later.' } as const;
+const REFUSED = { outcome: 'refused', cause: 'recipient', reason: 'No such mailbox.' } as const;
 
 const invitationOf = (app: TestApp, email: string) =>
   app.db().selectFrom('invitations').selectAll().where('email', '=', email).executeTakeFirstOrThrow();

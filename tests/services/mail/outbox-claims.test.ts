@@ -115,7 +115,7 @@ claims('are not expected of mails that were sent or refused', async ({ app }) =>
   await invite(app, 2);
   for (const email of [ADA, GRACE]) await app.as(null).passwords.requestReset({ email });
   const { mails } = await outbox.claim(4);
-  const refused = { outcome: 'refused', reason: 'No such mailbox.' } as const;
+  const refused = { outcome: 'refused', cause: 'recipient', reason: 'No such mailbox.' } as const;
 
   // One of each kind is sent and the other refused.
   for (const [index, mail] of mails.toSorted((a, b) => a.kind.localeCompare(b.kind)).entries())

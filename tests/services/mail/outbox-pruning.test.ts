@@ -21,7 +21,11 @@ pruning(
     await invite(app, 3);
     const [refused] = (await outboxOf(app).claim(1)).mails;
     if (!refused) return assert.unreachable();
-    await outboxOf(app).recordDelivery(refused, { outcome: 'refused', reason: 'No such mailbox.' });
+    await outboxOf(app).recordDelivery(refused, {
+      outcome: 'refused',
+      cause: 'recipient',
+      reason: 'No such mailbox.',
+    });
 
     app.clock.advance(30 * DAY_MS);
     await outboxOf(app).prune({ isSent: true });
