@@ -35,6 +35,8 @@ export type Context = {
   setPagination: (page: Pagination) => void;
   /** The format in which REST sends a list, so that it may be streamed; undefined for other callers. */
   listFormat?: ListFormat | undefined;
+  /** Whether the caller gets a file: REST, where the endpoint is a download. */
+  isDownload?: boolean | undefined;
   /** Base URL of the service, without a trailing slash. */
   baseUrl: string;
   /** The requested host with its port, which identifies a site. */

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { Download } from '../src/lib/download.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
+import type { ExportPage } from '../src/services/data-rights/user-exports.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Email, EmailKey, Instant } from './schemas/fields.ts';
-import { superuserProcedure } from './trpc.ts';
+import { protectedProcedure, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
@@ -15,8 +17,27 @@ const ErasurePreview = z.object({
   expires_at: Instant,
 });
 
+/** Pages of rows, each of one part; a file for REST. */
+const ExportOutput = z
+  .custom<AsyncIterable<ExportPage> | Download>()
+  // Only REST sets `isDownload` and gets a file.
+  .transform((pages) => pages as AsyncIterable<ExportPage>);
+
+/** The name of a file, without characters that are unsafe in one or in a header. */
+const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '_').slice(0, 100)}.zip`;
+
 /** What a person may ask for: their data, and their erasure. */
 export const dataRightsProcedures = {
+  /** Everything about a person. Users may export their own data, superusers that of all. */
+  export: protectedProcedure
+    .meta(route('GET', '/jb/users/{email}/export/', { download: 'application/zip', ...EXTENSION }))
+    .input(z.object({ email: EmailKey }))
+    .output(ExportOutput)
+    .query(async ({ ctx, input: { email } }) => {
+      const { pages, archive } = await ctx.services.userExports.open(ctx.actor, email);
+      return ctx.isDownload ? new Download(fileNameOf(email), archive()) : pages();
+    }),
+
   /** Counts what would be erased, and issues the code that `erase` asks for. */
   previewErasure: superuserProcedure
     .meta(route('GET', '/jb/users/{email}/erasure/', EXTENSION))

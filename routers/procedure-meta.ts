@@ -26,6 +26,8 @@ export type ProcedureMeta = {
     responseTypes?: readonly string[];
     /** Responds with JSON regardless of the `Accept` header. */
     jsonOnly?: boolean;
+    /** The content type of the file that the endpoint responds with. The procedure returns a `Download` to REST. */
+    download?: string;
     /** Response fields that change without a mutation. `If-Match` ignores them. */
     volatileFields?: readonly string[];
     /** See `EXTENSION`. */

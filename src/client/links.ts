@@ -34,7 +34,11 @@ type Streamed = {
 }[keyof Outputs & string];
 
 /** Calls that stream page by page. `satisfies` reports missing ones. */
-const STREAMED_CALLS = { 'usage.listByApp': true, 'usage.listByUser': true } satisfies Record<Streamed, true>;
+const STREAMED_CALLS = {
+  'usage.listByApp': true,
+  'usage.listByUser': true,
+  'users.export': true,
+} satisfies Record<Streamed, true>;
 
 /** Within the default limits of proxies, such as 8 KiB including all headers. */
 const MAX_URL_LENGTH = 4000;

@@ -11,3 +11,11 @@ const csvCell = (cell: string): string => {
   const text = FORMULA.test(cell) ? `'${cell}` : cell;
   return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
+
+/** The text of a cell: strings are kept, null and undefined are empty, dates are ISO 8601, objects and arrays are JSON. */
+export const csvText = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};

@@ -15,6 +15,7 @@ import { createSessions } from './auth/sessions.ts';
 import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
+import { createUserExports } from './data-rights/user-exports.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
@@ -59,6 +60,7 @@ const factories = {
   users: createUsers,
   roles: createRoles,
   erasures: createErasures,
+  userExports: createUserExports,
   invitations: createInvitations,
   invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,

@@ -1,13 +1,13 @@
 import type { TestApp } from '../support/test-app.ts';
 import type { Row } from './walk-rows.ts';
 
-/** Sends the request of a row as JSON. */
-export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body'>) =>
+/** Sends the request of a row as JSON, and accepts JSON if nothing else. */
+export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body' | 'accept'>) =>
   app.send(row.line, {
     ...(row.as && { as: row.as }),
     ...(row.body !== undefined && { payload: JSON.stringify(row.body) }),
     headers: {
-      accept: 'application/json',
+      accept: row.accept ?? 'application/json',
       ...(row.body !== undefined && { 'content-type': 'application/json' }),
       ...(await csrfHeaders(app, row)),
     },

@@ -9,6 +9,7 @@ export type Row = {
   line: string;
   as?: string;
   body?: unknown;
+  accept?: string;
   status: number;
   shape?: ShapeName | `[${ShapeName}]`;
 };

@@ -21,7 +21,7 @@ export const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): Json
       required: !schemaOf(name).safeParse(undefined).success,
       schema: convert(schemaOf(name), 'input'),
     })),
-    ...(endpoint.method === 'GET' ? [formatParameter(endpoint)] : []),
+    ...(endpoint.method === 'GET' && !endpoint.rest.download ? [formatParameter(endpoint)] : []),
     ...headerParametersOf(endpoint),
   ];
 };

@@ -105,6 +105,6 @@ const headersOf = (endpoint: Endpoint): JsonSchema => {
     ...((hasEtag(endpoint) || canBeMinimal(endpoint)) && headerRefs('ETag')),
     ...(rest.status === 201 && rest.resource && headerRefs('Location')),
     ...(isIdempotent(endpoint) && headerRefs('Idempotency-Replayed')),
-    ...(csv && headerRefs('Content-Disposition')),
+    ...((csv || rest.download) && headerRefs('Content-Disposition')),
   };
 };

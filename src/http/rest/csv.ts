@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { csvLine } from '../../lib/csv-line.ts';
+import { csvLine, csvText } from '../../lib/csv-line.ts';
 
 const MAX_NAME_LENGTH = 100;
 /** Path segments that say nothing about the content. */
@@ -19,17 +19,9 @@ const itemSchemaOf = (output: unknown): unknown => {
   return listOf ?? pagesOf;
 };
 
-/** Strings are kept, null and undefined are empty, dates are ISO 8601, objects and arrays are JSON. */
-const cellOf = (value: unknown): string => {
-  if (typeof value === 'string') return value;
-  if (value === null || value === undefined) return '';
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-};
-
 export const toCsv = (items: readonly unknown[], columns: readonly string[]): string => {
   const records = items as Record<string, unknown>[]; // the schema of a list lets only objects through
-  return [columns, ...records.map((record) => columns.map((field) => cellOf(record[field])))]
+  return [columns, ...records.map((record) => columns.map((field) => csvText(record[field])))]
     .map(csvLine)
     .join('');
 };

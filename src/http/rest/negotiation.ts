@@ -106,6 +106,7 @@ export const formatNames = (types: readonly string[]): string[] =>
 /** The content types that an endpoint can respond with, the server's first choice first. */
 export const responseTypesOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] => {
   if (rest.jsonOnly) return [JSON_TYPE];
+  if (rest.download !== undefined) return [rest.download];
   if (rest.responseTypes) return [...rest.responseTypes, HTML_TYPE];
   return csv ? LIST_TYPES : JSON_TYPES;
 };

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
 import type { ListChunk, ListStream } from '../../db/list-stream.ts';
+import type { Download } from '../../lib/download.ts';
 import { csvFileName } from './csv.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
 
@@ -92,6 +93,21 @@ export const sendListStream = async (
   // Stops the source when the caller disconnects, too.
   stream.once('close', () => void iterator.return?.().catch(() => undefined));
   return reply.send(stream);
+};
+
+/** Streams a file as fast as the caller reads. A failure aborts the response. */
+export const sendDownload = (
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  { fileName, content }: Download,
+  type: string,
+) => {
+  reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`);
+  // The file is private, and made for this request.
+  reply.header('cache-control', 'no-store');
+  if (method !== 'HEAD') return reply.send(content);
+  content.destroy();
+  return reply.send(Readable.from([]));
 };
 
 async function* textsOf(

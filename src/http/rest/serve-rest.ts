@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
 import { ListStream } from '../../db/list-stream.ts';
+import { Download } from '../../lib/download.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { parseBodiesAsBuffers, readBody } from './body.ts';
@@ -11,7 +12,14 @@ import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
 import { readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
-import { attachmentOf, locationOf, pageUrls, sendListStream, setPageHeaders } from './responses.ts';
+import {
+  attachmentOf,
+  locationOf,
+  pageUrls,
+  sendDownload,
+  sendListStream,
+  setPageHeaders,
+} from './responses.ts';
 
 /** Paths on which a POST needs a CSRF token even with an API token. */
 const CSRF_PATHS = '/api/v1/hashr/';
@@ -72,7 +80,8 @@ const handleRequest = async (
   const { input, isSingle, errors } = readInput(endpoint, { params, query, body });
   const context = contextOf(request, deps);
   try {
-    const ctx = { ...context, listFormat: listFormatFor(endpoint, request) };
+    const isDownload = endpoint.rest.download !== undefined;
+    const ctx = { ...context, listFormat: listFormatFor(endpoint, request), isDownload };
     const shownInput = isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input;
     const result = await callEndpoint(endpoint, ctx, shownInput);
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
@@ -110,6 +119,7 @@ const send = (
   if (location !== null) reply.header('location', location);
   if (type === HTML_TYPE) return sendResultPage(request, reply.code(status), { content, page });
   if (type === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
+  if (content instanceof Download) return sendDownload(request, reply, content, type);
   if (content instanceof ListStream) return sendListStream(request, reply, content, type);
   const text = serialize(content, type, endpoint);
   const etag = responseEtag(endpoint, status, content, text);

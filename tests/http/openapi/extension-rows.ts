@@ -110,6 +110,7 @@ const aboutErasures = async (app: TestApp): Promise<Step[]> => {
   await app.as(ROOT).users.create({ email, client: 1 });
   const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
   return [
+    { line: `GET /jb/users/${ADA}/export/`, as: ADA, accept: 'application/zip' },
     { line: `GET /jb/users/${email}/erasure/`, as: ROOT },
     { line: `POST /jb/users/${email}/erasure/`, as: ROOT, body: { confirmation, confirm_email: email } },
   ];

@@ -24,6 +24,11 @@ export const users: DescriptionsOf<'users'> = {
     description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
     problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   },
+  export: {
+    summary: 'Export everything about a user',
+    description: `A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of \`{part, items}\`. ${RECENT_PASSWORD}`,
+    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+  },
   previewErasure: {
     summary: 'Count what the erasure of a user would replace',
     description: `Changes nothing. \`confirmation\` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change. ${RECENT_PASSWORD}`,

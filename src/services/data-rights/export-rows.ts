@@ -1,0 +1,208 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
+import { mailContexts } from '../mail/mail-context.ts';
+import type { MailWriter } from '../mail/mail-writer.ts';
+
+export type ExportRow = Record<string, unknown>;
+
+export type Exported = {
+  em: SqlEntityManager;
+  person: { id: number; email: string };
+  now: Date;
+  mailWriter: MailWriter;
+  invitationDays: number;
+};
+
+/** `extra` of a usage entry may have 64 KiB. */
+const PAGE_ROWS = 250;
+
+type Pages = AsyncGenerator<ExportRow[]>;
+
+/** Reads rows by their ids, one page at a time. */
+async function* byId(read: (after: number) => Promise<(ExportRow & { id: number })[]>): Pages {
+  for (let after = 0; ; ) {
+    const rows = await read(after);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE_ROWS) return;
+    after = last.id;
+  }
+}
+
+/** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
+export const EXPORT_PARTS = {
+  profile: async function* ({ em, person }: Exported): Pages {
+    yield await tables(em)
+      .selectFrom('users')
+      .select(['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'])
+      .select(['is_active', 'is_demo_user', 'is_staff', 'is_superuser', 'last_login', 'date_joined'])
+      .select(['last_activated', 'last_deactivated'])
+      .select(sql<boolean>`password_hash is not null`.as('has_password'))
+      .select('last_password_set')
+      .where('id', '=', person.id)
+      .execute();
+  },
+
+  memberships: async function* ({ em, person }: Exported): Pages {
+    yield await tables(em)
+      .selectFrom('memberships as m')
+      .innerJoin('clients', 'clients.id', 'm.client_id')
+      .select(['m.client_id', 'clients.name as client', 'm.is_admin'])
+      .where('m.user_id', '=', person.id)
+      .orderBy('m.client_id')
+      .execute();
+  },
+
+  app_grants: async function* ({ em, person }: Exported): Pages {
+    yield await tables(em)
+      .selectFrom('app_grants as g')
+      .innerJoin('apps', 'apps.id', 'g.app_id')
+      .select(['g.app_id', 'apps.slug', 'apps.label'])
+      .where('g.user_id', '=', person.id)
+      .orderBy('g.app_id')
+      .execute();
+  },
+
+  invitations_received: ({ em, person, now }: Exported): Pages =>
+    byId((after) =>
+      invitations(em, now)
+        .where('invitations.email', '=', person.email)
+        .where('invitations.id', '>', after)
+        .execute(),
+    ),
+
+  invitations_sent: ({ em, person, now }: Exported): Pages =>
+    byId((after) =>
+      invitations(em, now).where('inviter_id', '=', person.id).where('invitations.id', '>', after).execute(),
+    ),
+
+  mails: ({ em, person, now, mailWriter, invitationDays }: Exported): Pages =>
+    byId(async (after) => {
+      const rows = await mailContexts(em, { now, invitationDays })
+        .where((mail) =>
+          mail.or([mail('mail.recipient', '=', person.email), mail('mail.user_id', '=', person.id)]),
+        )
+        .where('mail.id', '>', after)
+        .orderBy('mail.id')
+        .limit(PAGE_ROWS)
+        .execute();
+      return rows.map((row) => {
+        // Links are secrets.
+        const { subject, text } = mailWriter.write(row, row.sent_at ?? now, { showsLink: false });
+        const { id, kind, recipient, status, created_at, sent_at, failed_at, last_error } = row;
+        return { id, kind, recipient, status, created_at, sent_at, failed_at, last_error, subject, text };
+      });
+    }),
+
+  sessions: ({ em, person }: Exported): Pages =>
+    byId((after) =>
+      tables(em)
+        .selectFrom('sessions')
+        .select([
+          'id',
+          'created_at',
+          'authenticated_at',
+          'expires_at',
+          'last_used',
+          'last_address',
+          'user_agent',
+        ])
+        .where('user_id', '=', person.id)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    ),
+
+  tokens: ({ em, person }: Exported): Pages =>
+    byId((after) =>
+      tables(em)
+        .selectFrom('api_tokens')
+        .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
+        .where('user_id', '=', person.id)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    ),
+
+  saved_filters: ({ em, person }: Exported): Pages =>
+    byId((after) =>
+      tables(em)
+        .selectFrom('saved_filters')
+        .select(['id', 'stack_id', 'hash', 'name', 'created', 'modified'])
+        .where('user_id', '=', person.id)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    ),
+
+  usage: async function* ({ em, person }: Exported): Pages {
+    for (const app of await tables(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute())
+      yield* usageOf(em, person.email, app);
+  },
+
+  /** What the person did, then what others did to them: without the network addresses of the others. */
+  audit: async function* ({ em, person }: Exported): Pages {
+    yield* auditOf(em, person.email, true);
+    yield* auditOf(em, person.email, false);
+  },
+} satisfies Record<string, (exported: Exported) => Pages>;
+
+export type ExportPart = keyof typeof EXPORT_PARTS;
+export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
+
+const invitations = (em: SqlEntityManager, now: Date) =>
+  tables(em)
+    .selectFrom('invitations')
+    .innerJoin('clients', 'clients.id', 'invitations.client_id')
+    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
+    .select(['invitations.id', 'clients.name as client', 'invitations.email', 'inviter.email as inviter'])
+    .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
+    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')])
+    .orderBy('invitations.id')
+    .limit(PAGE_ROWS);
+
+/** Oldest first. */
+async function* usageOf(em: SqlEntityManager, email: string, app: { id: string; slug: string }): Pages {
+  let after: { occurred_at: Date; id: number } | undefined;
+  for (;;) {
+    let query = tables(em)
+      .selectFrom('usage_entries')
+      .select(['id', 'occurred_at', 'action', 'action_description', 'full_name', 'entry_key', 'extra'])
+      .where('app_id', '=', app.id)
+      .where('email', '=', email);
+    if (after)
+      query = query
+        // Lets the planner skip months.
+        .where('occurred_at', '>=', after.occurred_at)
+        .where(sql<boolean>`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
+    const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
+    if (rows.length > 0) yield rows.map(({ id: _, ...row }) => ({ app: app.slug, ...row }));
+    after = rows.at(-1);
+    if (rows.length < PAGE_ROWS) return;
+  }
+}
+
+/** Oldest first, of one index. */
+async function* auditOf(em: SqlEntityManager, email: string, isActor: boolean): Pages {
+  let after: { occurred_at: Date; id: number } | undefined;
+  for (;;) {
+    let query = tables(em)
+      .selectFrom('audit_entries')
+      .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details'])
+      .select(
+        sql<string | null>`case when ${isActor}::boolean or actor_email = '' then address end`.as('address'),
+      )
+      .where(isActor ? 'actor_email' : 'target', '=', email);
+    if (!isActor) query = query.where('actor_email', '<>', email);
+    if (after) query = query.where(sql<boolean>`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
+    const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
+    if (rows.length > 0) yield rows;
+    after = rows.at(-1);
+    if (rows.length < PAGE_ROWS) return;
+  }
+}

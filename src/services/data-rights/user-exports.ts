@@ -1,0 +1,83 @@
+import { Readable } from 'node:stream';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { currentDeadline } from '../../lib/deadline.ts';
+import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import { reloadActor } from '../auth/identity.ts';
+import type { Unit } from '../unit.ts';
+import { type OpenPart, zipParts } from './export-archive.ts';
+import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
+
+/** How long an answer about the reader's access stays valid. */
+const RECHECK_MS = 1_000;
+
+export type ExportPage = { part: ExportPart; items: ExportRow[] };
+
+/** Everything about a person, read page by page. */
+type Export = {
+  pages: () => AsyncGenerator<ExportPage>;
+  archive: () => Readable;
+};
+
+/** Exports the data of people: for themselves, and by superusers. */
+export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Unit) => ({
+  /**
+   * Records the export, and returns what reads it. Later, while it is read, it may fail with `unauthenticated`.
+   * @param actor null for the operator at the command line
+   * @throws Problem `not-found`, `forbidden`, `reauthentication-required`
+   */
+  open: async (actor: Actor | null, email: string): Promise<Export> => {
+    const now = clock.now();
+    const person = await findPerson(em, actor, email);
+    if (actor) requireRecentPassword(actor, now);
+    const clients = await clientIdsOf(em, person.id);
+    await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
+    // From here on, the time is up to the reader.
+    currentDeadline()?.lift();
+
+    const exported = { em, person, now, mailWriter, invitationDays };
+    const recheck = createRecheck(em, actor, person.id);
+    const open = (part: ExportPart): OpenPart =>
+      async function* () {
+        for await (const rows of EXPORT_PARTS[part](exported)) {
+          await recheck();
+          yield rows;
+        }
+      };
+    const parts = new Map(EXPORT_PART_NAMES.map((part) => [part, open(part)]));
+    return {
+      pages: async function* () {
+        for (const [part, read] of parts) for await (const items of read()) yield { part, items };
+      },
+      archive: () => Readable.from(zipParts(parts, { email, now }), { objectMode: false }),
+    };
+  },
+});
+
+/**
+ * Client admins see parts of a person's data in lists. A file of all that they may see would look like all that there is,
+ * and the answer to a request of the person is up to the operator.
+ */
+const findPerson = async (em: SqlEntityManager, actor: Actor | null, email: string) => {
+  const users = tables(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);
+  const visible = actor ? users.where(userVisibleTo(actor)) : users;
+  const person = await visible.executeTakeFirstOrThrow(() => notFound('user'));
+  if (!mayExport(actor, person.id)) throw roleRequired('superuser, except for your own data');
+  return person;
+};
+
+const mayExport = (actor: Actor | null, personId: number): boolean =>
+  actor === null || actor.isSuperuser || actor.id === personId;
+
+/** Checks every second that the reader still may read. @throws Problem `unauthenticated`, when called */
+const createRecheck = (em: SqlEntityManager, actor: Actor | null, personId: number) => {
+  let checkedAt = performance.now();
+  return async (): Promise<void> => {
+    if (!actor || performance.now() - checkedAt < RECHECK_MS) return;
+    const current = await reloadActor(em, actor);
+    if (!current || !mayExport(current, personId)) throw new Problem('unauthenticated');
+    checkedAt = performance.now();
+  };
+};

@@ -1,0 +1,147 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { addPerson, PERSON } from '../support/person.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { unzip } from '../support/zip.ts';
+
+const exporting = appSuite('users.export');
+
+const LISTS = [
+  'memberships',
+  'app_grants',
+  'invitations_received',
+  'invitations_sent',
+  'mails',
+  'sessions',
+  'tokens',
+  'saved_filters',
+  'usage',
+  'audit',
+];
+
+const download = async (app: TestApp, email: string, as: string) => {
+  const response = await app.send(`GET /jb/users/${email}/export/`, { as });
+  assert.is(response.statusCode, 200, response.body);
+  const files = await unzip(response.rawPayload);
+  const rowsOf = (part: string): Record<string, unknown>[] => JSON.parse(files.get(`${part}.json`) ?? 'null');
+  return { response, files, rowsOf };
+};
+
+exporting('is a zip of all parts as JSON and CSV', async ({ app }) => {
+  await addPerson(app, { entries: 600, audited: 300 });
+
+  const { response, files, rowsOf } = await download(app, PERSON, ROOT);
+
+  assert.is(response.headers['content-type'], 'application/zip');
+  assert.is(response.headers['content-disposition'], `attachment; filename="${PERSON}.zip"`);
+  const names = ['profile', ...LISTS].flatMap((part) => [`${part}.json`, `${part}.csv`]);
+  assert.equal([...files.keys()], ['README.txt', ...names]);
+  for (const part of LISTS) assert.ok(rowsOf(part).length > 0, part);
+  assert.is(rowsOf('usage').length, 600);
+  assert.match(files.get('usage.csv') ?? '', /^app,occurred_at,action,/);
+  assert.is(files.get('usage.csv')?.trim().split('\r\n').length, 601);
+  assert.is(rowsOf('profile')[0]?.last_name, 'Quillfeather');
+  assert.match(String(rowsOf('mails')[0]?.text), /Steward|Globex|Acme/);
+});
+
+exporting(
+  'has every audit entry by and about the person once, without the addresses of others',
+  async ({ app }) => {
+    const rows = (await download(app, PERSON, ROOT)).rowsOf('audit');
+    const entries = await app
+      .db()
+      .selectFrom('audit_entries')
+      .select('id')
+      .where((entry) => entry.or([entry('actor_email', '=', PERSON), entry('target', '=', PERSON)]))
+      .execute();
+
+    // The export itself is recorded before it is read.
+    assert.equal(rows.map(({ id }) => id).sort(), entries.map(({ id }) => id).sort());
+    assert.is(rows.find(({ actor }) => actor !== PERSON)?.address, null);
+    assert.ok(rows.some(({ actor, address }) => actor === PERSON && address === '192.0.2.1'));
+  },
+);
+
+exporting('holds no secrets', async ({ app }) => {
+  const { files } = await download(app, PERSON, ROOT);
+  const { rows } = await app.orm.pool.query(`
+    select digest from api_tokens union all select digest from sessions union all select key from invitations
+    union all select password_hash from users where password_hash is not null`);
+  const all = [...files.values()].join('\n');
+
+  for (const row of rows)
+    for (const secret of Object.values(row)) assert.not.ok(all.includes(String(secret)));
+  assert.not.match(all, /signature=|token=\d/);
+});
+
+exporting('is for the person and superusers only', async ({ app }) => {
+  await app.as(ACME).users.export({ email: ACME });
+  await rejectsWith(app.as(ACME).users.export({ email: ADA }), 'forbidden');
+  await rejectsWith(app.as(STAFF).users.export({ email: ADA }), 'forbidden');
+  await rejectsWith(app.as(ADA).users.export({ email: EDSGER }), 'not-found');
+  await rejectsWith(app.as(ACME).users.export({ email: EDSGER }), 'not-found');
+  const json = await app.send(`GET /jb/users/${ADA}/export/`, {
+    as: ADA,
+    headers: { accept: 'application/json' },
+  });
+  assert.is(json.statusCode, 406);
+});
+
+exporting('requires a recently entered password of a session', async ({ app }) => {
+  const login = await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });
+  const cookie = String(login.headers['set-cookie']).split(';')[0];
+  const get = () => app.send(`GET /jb/users/${GRACE}/export/`, { headers: { cookie } });
+
+  assert.is((await get()).statusCode, 200);
+  app.clock.advance(16 * MINUTE_MS);
+  assert.is((await get()).json().type, 'urn:steward:problem:reauthentication-required');
+});
+
+exporting('streams pages of the same rows over tRPC, and is recorded', async ({ app }) => {
+  const { rowsOf } = await download(app, PERSON, ROOT);
+  const counts = new Map<string, number>();
+  for await (const { part, items } of await app.as(PERSON).users.export({ email: PERSON }))
+    counts.set(part, (counts.get(part) ?? 0) + items.length);
+  const [entry] = await app.as(ROOT).audit.list({ action: 'user.export' });
+
+  for (const part of LISTS) {
+    const added = part === 'audit' || part === 'tokens' ? 1 : 0;
+    assert.is(Math.max(0, (counts.get(part) ?? 0) - rowsOf(part).length - added), 0, part);
+    assert.ok((counts.get(part) ?? 0) >= rowsOf(part).length, part);
+  }
+  assert.equal([entry?.actor, entry?.target, entry?.clients], [PERSON, PERSON, [1]]);
+});
+
+exporting('ends when the reader loses access', async ({ app }) => {
+  const pages = await app.as(ADA).users.export({ email: ADA });
+  const iterator = pages[Symbol.asyncIterator]();
+  await iterator.next();
+  await app.as(ACME).users.deactivate({ email: ADA });
+  const past = performance.now() + 1_100;
+  const readRest = async () => {
+    while (performance.now() < past) await new Promise(setImmediate);
+    for (let next = await iterator.next(); !next.done; ) next = await iterator.next();
+  };
+
+  await rejectsWith(readRest(), 'unauthenticated');
+});
+
+exporting('sends no body to HEAD, and survives readers who leave', async ({ app }) => {
+  const head = await app.send(`HEAD /jb/users/${PERSON}/export/`, { as: ROOT });
+  assert.equal([head.statusCode, head.headers['content-type'], head.body], [200, 'application/zip', '']);
+  await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const headers = { authorization: `Token ${await app.tokenOf(ROOT)}` };
+  const url = `${app.server.listeningOrigin}/api/v1/jb/users/${PERSON}/export/`;
+  for (let count = 0; count < 5; count += 1) {
+    const leaving = new AbortController();
+    const response = await fetch(url, { headers, signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+  }
+
+  assert.is((await download(app, PERSON, ROOT)).response.statusCode, 200);
+});
+
+exporting.run();
