@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { missingPrograms } from './failover/programs.ts';
 import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
-import { CHROMIUM, PGBOUNCER } from './support/programs.ts';
+import { CHROMIUM, OLD_PROGRAMS, PGBOUNCER } from './support/programs.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
@@ -34,6 +34,9 @@ const dir = relative(PROJECT, resolve(values.dir));
 const BROWSER_TESTS = join('tests', 'browser');
 const POOLER_TESTS = join('tests', 'pgbouncer');
 
+/** `.ci/run` installs the programs of an older PostgreSQL. */
+const UPGRADE_TESTS = join('tests', 'upgrade');
+
 /** Packs and installs the package, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
 
@@ -41,9 +44,15 @@ const PACKAGE_TESTS = join('tests', 'package');
 const FAILOVER_TESTS = join('tests', 'failover');
 
 /** These start programs and take longer than all others: they run with `--all` or if named. */
-const PROGRAM_TESTS = ['browser', 'process', 'pgbouncer', 'bench', 'examples', 'openapi-client'].map((name) =>
-  join('tests', name),
-);
+const PROGRAM_TESTS = [
+  'browser',
+  'process',
+  'pgbouncer',
+  'bench',
+  'examples',
+  'openapi-client',
+  'upgrade',
+].map((name) => join('tests', name));
 /** The same applies to files that take seconds because of much data or many rounds. */
 const SLOW = '.slow.test.ts';
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
@@ -70,6 +79,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     { folder: BROWSER_TESTS, programs: existsSync(CHROMIUM) ? [] : [CHROMIUM] },
     { folder: POOLER_TESTS, programs: existsSync(PGBOUNCER) ? [] : [PGBOUNCER] },
     { folder: FAILOVER_TESTS, programs: missingPrograms() },
+    { folder: UPGRADE_TESTS, programs: existsSync(OLD_PROGRAMS) ? [] : [OLD_PROGRAMS] },
   ].filter(({ programs }) => programs.length > 0);
   for (const { folder, programs } of missing) {
     if (files.some((file) => file.startsWith(folder)))

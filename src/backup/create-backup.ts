@@ -33,7 +33,7 @@ const COMPRESSION = {
 type Options = {
   /** A session without time limits. */
   client: pg.Client;
-  packages: PackageStore;
+  packages: Pick<PackageStore, 'list' | 'open'>;
   version: string;
   now: Date;
   /** Null: the backup holds no key. */

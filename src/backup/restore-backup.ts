@@ -9,8 +9,8 @@ import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { ensureMonths } from '../services/usage/usage-partitions.ts';
 import { collect, readArchive } from './archive.ts';
-import { PACKAGES_FOLDER, tableOf } from './backup-format.ts';
-import { advanceSequences, quoted, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';
+import { advanceSequences, quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 import type { CheckedBackup } from './check-backup.ts';
 import { claimTarget, lockTarget, RELEASE_TARGET } from './restore-target.ts';
 
@@ -26,26 +26,30 @@ type Options = {
 /**
  * Restores a checked backup into an empty database, and applies the migrations that it does not have yet. Services do not
  * start on the database before all rows are committed; after an interruption, the same restore can be run again.
+ * @returns the tables of the backup that are not of Steward: operators added them, and no migration creates them
  * @throws Problem `invalid-input` if the database is not empty
  */
 export const restoreBackup = async (
   source: Readable,
   checked: CheckedBackup,
   { connection, ...options }: Options,
-): Promise<void> => {
+): Promise<string[]> => {
   await using _lock = await lockTarget(connection);
   const client = await openUnlimitedSession(connection);
   try {
     await claimTarget(client, checked.header);
     await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
     await createMonths(connection, checked.header.months);
-    await loadRows(source, checked, { client, ...options });
+    const own = new Set((await readTables(client, true)).map(({ name }) => name));
+    const tables = checked.header.tables.filter(({ name }) => own.has(name));
+    await loadRows(source, checked, { client, tables, ...options });
     // Without statistics, the planner assumes small tables until autovacuum has read them.
     await client.query('analyze');
+    await migrateDatabase(connection);
+    return checked.header.tables.map(({ name }) => name).filter((name) => !own.has(name));
   } finally {
     await client.end();
   }
-  await migrateDatabase(connection);
 };
 
 const createMonths = async (connection: Connection, days: readonly string[]): Promise<void> => {
@@ -61,8 +65,13 @@ const createMonths = async (connection: Connection, days: readonly string[]): Pr
  */
 const loadRows = async (
   source: Readable,
-  { header, manifest }: CheckedBackup,
-  { client, publishPackage, onTable }: Omit<Options, 'connection'> & { client: pg.Client },
+  { manifest }: CheckedBackup,
+  {
+    client,
+    tables,
+    publishPackage,
+    onTable,
+  }: Omit<Options, 'connection'> & { client: pg.Client; tables: BackupHeader['tables'] },
 ): Promise<void> => {
   await client.query('begin');
   try {
@@ -70,14 +79,14 @@ const loadRows = async (
     await readArchive(source, async (path, content) => {
       if (path.startsWith(PACKAGES_FOLDER))
         return publishPackage(path.slice(PACKAGES_FOLDER.length), content);
-      const table = header.tables.find(({ name }) => name === tableOf(path));
+      const table = tables.find(({ name }) => name === tableOf(path));
       if (!table) return;
       onTable(table.name);
       const columns = table.columns.map(quoted).join(', ');
       const rows = client.query(copyFrom(`copy ${quoted(table.name)} (${columns}) from stdin`));
       await pipeline(Readable.from([await decompress(await collect(content))]), rows);
     });
-    for (const table of header.tables) {
+    for (const table of tables) {
       const { rows, checksum } = await summarizeTable(client, table);
       const expected = manifest.tables[table.name];
       if (rows !== expected?.rows || checksum !== expected.checksum)

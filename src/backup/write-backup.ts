@@ -12,7 +12,7 @@ export const newBackupName = (now: Date): string =>
 
 type Options = {
   connection: Connection;
-  packages: PackageStore;
+  packages: Pick<PackageStore, 'list' | 'open'>;
   version: string;
   now: Date;
   /** Null: the backup holds no key. */

@@ -48,6 +48,7 @@ export const addBackupCommands = (program: Command): void => {
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {
       const config = readConfig(process.env);
       const { restoreFile } = await loadBackups();
-      process.stdout.write(`${await restoreFile(config, file, keyFile)}\n`);
+      const lines = await restoreFile(config, file, keyFile);
+      process.stdout.write(`${lines.join('\n')}\n`);
     });
 };

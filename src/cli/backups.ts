@@ -90,10 +90,10 @@ const findBackup = async (config: Config, named: string): Promise<OpenBackup> =>
 
 /**
  * Restores into an empty database.
- * @returns a line for the operator
+ * @returns lines for the operator
  * @throws Problem `invalid-input`; then nothing was changed
  */
-export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string> => {
+export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string[]> => {
   const open = await findBackup(config, file);
   const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
   const { secretKey } = checked;
@@ -105,11 +105,11 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
   const isKeyNew = keyFile !== undefined && secretKey !== null && (await writeKeyFile(keyFile, secretKey));
-  await restoreInto(config, open, checked).catch(async (error: unknown) => {
+  const foreign = await restoreInto(config, open, checked).catch(async (error: unknown) => {
     if (isKeyNew) await rm(keyFile, { force: true });
     throw error;
   });
-  return `Restored ${describe(checked)}`;
+  return [`Restored ${describe(checked)}`, ...foreign.map(describeForeign)];
 };
 
 /**
@@ -127,10 +127,13 @@ const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> =
   }
 };
 
-const restoreInto = async (config: Config, open: OpenBackup, checked: CheckedBackup): Promise<void> => {
+const describeForeign = (table: string): string =>
+  `The table ${table} is not one of Steward: its rows were not restored.`;
+
+const restoreInto = async (config: Config, open: OpenBackup, checked: CheckedBackup): Promise<string[]> => {
   const host = await openDatabaseHost(config);
   try {
-    await load(host.connection, open, checked, await createPublisher(config));
+    return await load(host.connection, open, checked, await createPublisher(config));
   } finally {
     await host.stop();
   }
@@ -161,7 +164,7 @@ const load = async (
   open: OpenBackup,
   checked: CheckedBackup,
   publishPackage: Publish,
-): Promise<void> => {
+): Promise<string[]> => {
   const progress = createProgress('Tables', checked.header.tables.length);
   let table: string | undefined;
   const onTable = (name: string): void => {
@@ -169,7 +172,7 @@ const load = async (
     table = name;
   };
   try {
-    await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
+    return await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
   } finally {
     progress.stop();
   }

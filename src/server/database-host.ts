@@ -25,10 +25,13 @@ const NEVER = new Promise<never>(() => {});
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
-/** @param onLaunch called while the embedded server starts */
+/**
+ * @param onLaunch called while the embedded server starts
+ * @param onUpgrade called with the major versions before its data is upgraded
+ */
 export const openDatabaseHost = async (
   config: Config,
-  { onLaunch }: { onLaunch?: () => unknown } = {},
+  { onLaunch, onUpgrade }: { onLaunch?: () => unknown; onUpgrade?: (from: string, to: string) => void } = {},
 ): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
@@ -46,6 +49,11 @@ export const openDatabaseHost = async (
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
     onLaunch,
+    upgrade: {
+      // Loaded only for an upgrade.
+      copy: async (from, to) => (await import('./copy-database.ts')).copyDatabase(from, to, config.dataDir),
+      onUpgrade,
+    },
   });
   const connection = { ...server.connection, preparesStatements };
   return { connection, secretKey, stop: server.stop, lost: server.exited };

@@ -54,16 +54,12 @@ const emptyDatabase = async ({ demo }: Context): Promise<TestDatabase> => {
 };
 
 const restore = async (file: string, connection: Connection, onTable = () => {}): Promise<string[]> => {
-  const packages: string[] = [];
   const checked = await checkBackup(createReadStream(file), null);
-  await restoreBackup(createReadStream(file), checked, {
+  return restoreBackup(createReadStream(file), checked, {
     connection,
-    publishPackage: async (name) => {
-      packages.push(name);
-    },
+    publishPackage: async () => {},
     onTable,
   });
-  return packages;
 };
 
 backups.before(async (context) => {
@@ -159,6 +155,19 @@ backups('refuses a second restore while one is running', async (context) => {
   });
 
   assert.match(String(await second), /Another restore into this database is running/);
+  assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
+  await target.drop();
+});
+
+backups('restores everything but the tables that operators added, and names those', async (context) => {
+  const file = context.folder.join('foreign.tar');
+  const target = await emptyDatabase(context);
+  await administer(context.demo.connection, 'create table notes (text text)');
+  await write(context.demo.connection, file, context.folder.path);
+  await administer(context.demo.connection, 'drop table notes');
+
+  assert.equal(await restore(file, target.connection), ['notes']);
+
   assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
   await target.drop();
 });

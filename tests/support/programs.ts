@@ -8,6 +8,9 @@ export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** The executable of Debian's package. */
 export const PGBOUNCER = '/usr/sbin/pgbouncer';
 
+/** Where `.ci/run` installs the programs of PostgreSQL 17, from which the embedded database is upgraded. */
+export const OLD_PROGRAMS = join(import.meta.dirname, '../../node_modules/.cache/postgres-17');
+
 /** Debian's python3-requests belongs to the first one; another Python may precede it on PATH. */
 const PYTHONS = ['/usr/bin/python3', 'python3'];
 

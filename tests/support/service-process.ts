@@ -65,6 +65,13 @@ export const runCommand = async (
   program?: Program,
 ): Promise<Outcome> => spawnCommand(args, settings, cwd, [], program).ended;
 
+/** Runs `steward ARGS…`, and kills it after a time unless it has ended. */
+export const killCommand = async (args: string[], settings: Settings, afterMs: number): Promise<Outcome> => {
+  const { child, ended } = spawnCommand(args, settings, undefined);
+  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs);
+  return ended.finally(() => clearTimeout(timer));
+};
+
 /** Resolves with the address that the service logs. If it ends before, fails with its output. */
 const addressOf = (child: ChildProcess, read: { stdout: string; stderr: string }): Promise<string> =>
   new Promise((resolve, reject) => {

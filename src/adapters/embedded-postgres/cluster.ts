@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
-import { nullIfMissing } from '../../lib/errno.ts';
 import { syncDirectory } from '../../lib/files.ts';
 import { chownTree, makeTempDir } from './account.ts';
+import { clusterVersion } from './cluster-folders.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { runInitdb, SUPERUSER } from './initdb.ts';
 import { openSession, waitUntilReady } from './readiness.ts';
@@ -24,9 +24,9 @@ export type ClusterOptions = Omit<ServerOptions, 'socketDir'> & { dataDir: strin
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
   const { dataDir, clusterDir } = options;
-  const files = await nullIfMissing(readdir(clusterDir));
-  if (files !== null && files.length > 0) {
-    await checkVersion(options);
+  const version = await clusterVersion(clusterDir);
+  if (version !== null) {
+    checkVersion(version, options);
     return readPassword(dataDir);
   }
   await createSecretFile(join(dataDir, PASSWORD_FILE));
@@ -49,18 +49,17 @@ export const readPassword = async (dataDir: string): Promise<string> => {
 };
 
 /** @throws EmbeddedPostgresError if the directory is of another major version, or not a cluster */
-const checkVersion = async ({ clusterDir, binaries }: ClusterOptions): Promise<void> => {
-  const version = (await nullIfMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim();
+const checkVersion = (version: string, { clusterDir, binaries }: ClusterOptions): void => {
   if (version === binaries.major) return;
   throw new EmbeddedPostgresError(
-    version === undefined
+    version === ''
       ? `${clusterDir} is not a PostgreSQL database. Move it away, or set another DATA_DIR.`
-      : `${clusterDir} was created by PostgreSQL ${version}; this Steward includes PostgreSQL ${binaries.major}. Move the data with pg_dump, or set DATABASE_URL.`,
+      : `${clusterDir} was created by PostgreSQL ${version}; this Steward includes PostgreSQL ${binaries.major}. Start the version of Steward that created it, or set DATABASE_URL.`,
   );
 };
 
 /** Prepares the cluster in another directory and then renames it: after a crash it is complete or absent. */
-const createCluster = async (options: ClusterOptions, password: string): Promise<void> => {
+export const createCluster = async (options: ClusterOptions, password: string): Promise<void> => {
   const { dataDir, clusterDir, account } = options;
   await removeUnfinished(dataDir);
   const work = await mkdtemp(join(dataDir, UNFINISHED));

@@ -1,24 +1,34 @@
 import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
 import { ensureDirectory } from '../../lib/files.ts';
 import { makeTempDir, serverAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
-import { type ClusterOptions, DATABASE, ensureCluster, SERVICE_ROLE } from './cluster.ts';
+import { type ClusterOptions, DATABASE, ensureCluster, readPassword, SERVICE_ROLE } from './cluster.ts';
+import { findCluster, removeOldCluster, settleCluster } from './cluster-folders.ts';
 import { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
 import { ClusterBusy, waitUntilReady } from './readiness.ts';
 import { waitForPreviousServer } from './running-server.ts';
 import { openLogFile, spawnServer, stopServer } from './server.ts';
+import { type CopyDatabase, upgradeCluster, versionToUpgrade } from './upgrade.ts';
 
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
+
+type UpgradeOptions = {
+  copy: CopyDatabase;
+  /** Called with the major versions before an upgrade, which takes minutes. */
+  onUpgrade?: ((from: string, to: string) => void) | undefined;
+};
 
 type EmbeddedPostgresOptions = {
   dataDir: string;
   postgresSettings?: Record<string, string>;
   /** Called while the server starts. */
   onLaunch?: (() => unknown) | undefined;
+  /** How to upgrade a cluster of an older major version; without it, such a cluster is refused. */
+  upgrade?: UpgradeOptions;
 };
 
 export type EmbeddedPostgres = {
@@ -65,7 +75,7 @@ const launchAfterPrevious = async (
 
 const start = async (
   dataDir: string,
-  { postgresSettings: settings = {}, onLaunch = () => undefined }: EmbeddedPostgresOptions,
+  { postgresSettings: settings = {}, onLaunch = () => undefined, upgrade }: EmbeddedPostgresOptions,
   closing: AsyncDisposableStack,
 ) => {
   const lock = await acquireInstanceLock(dataDir);
@@ -73,12 +83,38 @@ const start = async (
   const log = await openLogFile(dataDir);
   closing.defer(log.close);
 
-  const clusterDir = join(dataDir, 'postgres');
+  await settleCluster(dataDir);
+  const clusterDir = await findCluster(dataDir);
   const account = await serverAccount(dataDir, clusterDir);
   const binaries = await locateBinaries(account, dataDir);
   const cluster = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
-  const password = await ensureCluster(cluster);
-  return launchAfterPrevious(cluster, password, closing);
+  const upgraded = await upgradeIfOlder(cluster, upgrade);
+  const password = await ensureCluster({ ...cluster, ...upgraded });
+  const launched = await launchAfterPrevious({ ...cluster, ...upgraded }, password, closing);
+  // The first start on an upgraded cluster keeps the old one, the next successful start removes it.
+  if (!upgraded) await removeOldCluster(dataDir);
+  return launched;
+};
+
+/** @returns the new cluster, or null if no upgrade is needed */
+const upgradeIfOlder = async (
+  cluster: LaunchOptions,
+  upgrade: UpgradeOptions | undefined,
+): Promise<{ clusterDir: string } | null> => {
+  const { dataDir, clusterDir, binaries } = cluster;
+  const version = upgrade && (await versionToUpgrade(clusterDir, binaries));
+  if (!upgrade || !version) return null;
+  upgrade.onUpgrade?.(version, binaries.major);
+  const password = await readPassword(dataDir);
+  const upgraded = await upgradeCluster(version, {
+    ...cluster,
+    password,
+    copy: upgrade.copy,
+    deadline: Date.now() + PREVIOUS_SERVER_TIMEOUT_MS,
+    launch: async (options, closing) =>
+      (await launchAfterPrevious({ ...options, onLaunch: () => undefined }, password, closing)).connection,
+  });
+  return { clusterDir: upgraded };
 };
 
 /**

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { DATABASE, readPassword, SERVICE_ROLE } from './cluster.ts';
+import { findCluster } from './cluster-folders.ts';
 import { DataDirInUse } from './errors.ts';
 import { openSession } from './readiness.ts';
 
@@ -40,7 +41,7 @@ export const attachToEmbeddedPostgres = async (dataDir: string): Promise<Attache
 };
 
 const findConnection = async (dataDir: string): Promise<Connection | null> => {
-  const clusterDir = join(dataDir, 'postgres');
+  const clusterDir = await findCluster(dataDir);
   const { port, socketDir: host } = (await readPostmasterFile(clusterDir)) ?? {};
   if (!host) return null;
 
