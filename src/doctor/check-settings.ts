@@ -45,7 +45,10 @@ const contradictions = (config: Config, env: Environment): Finding[] =>
     .filter(({ applies }) => applies)
     .map(({ message, action }) => warning('settings', message, action));
 
-const addressRules = ({ baseUrl, host, trustedProxies }: Config, env: Environment): Rule[] => {
+const addressRules = (
+  { baseUrl, host, trustedProxies, metricsPort, metricsHost, metricsToken }: Config,
+  env: Environment,
+): Rule[] => {
   const { protocol, hostname } = new URL(baseUrl);
   const isHttps = protocol === 'https:';
   return [
@@ -64,6 +67,11 @@ const addressRules = ({ baseUrl, host, trustedProxies }: Config, env: Environmen
       applies: !env.BASE_URL && !isLoopback(host),
       message: `HOST ${host} is open to other machines, but BASE_URL is not set: links in mails lead to localhost.`,
       action: 'Set BASE_URL to the public address.',
+    },
+    {
+      applies: metricsPort > 0 && metricsToken === undefined && !isLoopback(metricsHost),
+      message: `METRICS_HOST ${metricsHost} is open to other machines, and the metrics need no credentials.`,
+      action: 'Set METRICS_TOKEN, or let a firewall admit only Prometheus.',
     },
   ];
 };
@@ -103,6 +111,7 @@ const uselessSettings = (
   return [
     without('MAIL_PER_MINUTE', smtpUrl !== undefined, 'SMTP_URL'),
     without('METRICS_HOST', metricsPort > 0, 'METRICS_PORT'),
+    without('METRICS_TOKEN', metricsPort > 0, 'METRICS_PORT'),
     without('DEMO_PASSWORD', demo, 'DEMO=1'),
     ...['APP_STORE_ENDPOINT', 'APP_STORE_REGION', 'APP_STORE_PATH_STYLE'].map((name) =>
       without(name, isBucket, 'a bucket as APP_STORE'),

@@ -57,6 +57,12 @@ for (const [contradiction, env, expected] of [
   ['a limit of mails without a mail server', { MAIL_PER_MINUTE: '5' }, /no effect without SMTP_URL/],
   ['a region without a bucket', { APP_STORE_REGION: 'eu' }, /no effect without a bucket/],
   ['a password of no demo users', { DEMO_PASSWORD: 'long-enough' }, /no effect without DEMO=1/],
+  [
+    'metrics on a public address without a token',
+    { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
+    /no credentials\. Set METRICS_TOKEN/,
+  ],
+  ['a token without metrics', { METRICS_TOKEN: 'a-token-of-prometheus' }, /no effect without METRICS_PORT/],
   ['one port for two servers', { PORT: '9000', METRICS_PORT: '9000' }, /are both 9000/],
 ] as const) {
   settings(`reports ${contradiction}`, () => {
