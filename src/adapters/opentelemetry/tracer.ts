@@ -23,7 +23,7 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 };
 
-/** The current span of this asynchronous call chain. Nothing is registered globally. */
+/** The current span of this asynchronous call chain. No context manager is registered globally. */
 const storage = new AsyncLocalStorage<StartedSpan | null>();
 
 class StartedSpan implements Span {
