@@ -1,134 +1,96 @@
-import type { ChildProcess } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { freePort } from '../support/free-port.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { until } from '../support/poll.ts';
 import { queryOnce } from '../support/test-server.ts';
 import { killPostgres, openProcesses } from './processes.ts';
-import { POSTGRES_FOLDER, PROGRAMS } from './programs.ts';
 
+const TRIAL = join(import.meta.dirname, '../../deploy/ha/trial.sh');
 const START_TIMEOUT_MS = 90_000;
-/** How long a killed primary stays the leader. Patroni from 3.1 on makes it 20. */
-const LEASE_SECONDS = 10;
-const PASSWORD = 'failover';
+/** Each cluster uses ports from here on: below those that the system gives to clients. */
+const FIRST_PORT = 20_000;
+const PORTS = 100;
 
-type Node = { name: string; port: number; apiPort: number };
+const DATABASE_PARTS = ['etcd1', 'etcd2', 'etcd3', 'node1', 'node2', 'haproxy'] as const;
+const NODES = ['node1', 'node2'] as const;
+type Node = (typeof NODES)[number];
+export type Part = (typeof DATABASE_PARTS)[number] | 'steward1' | 'steward2';
 type Member = { name: string; role: string; state: string };
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
-const patroniConfig = ({ name, port, apiPort }: Node, etcdPort: number, path: (name: string) => string) => ({
-  scope: 'steward',
-  name,
-  restapi: { listen: `127.0.0.1:${apiPort}`, connect_address: `127.0.0.1:${apiPort}` },
-  etcd3: { host: `127.0.0.1:${etcdPort}` },
-  bootstrap: {
-    dcs: {
-      ttl: LEASE_SECONDS,
-      loop_wait: 1,
-      retry_timeout: 3,
-      synchronous_mode: true,
-      postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, wal_keep_size: '256MB' } },
-    },
-    initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, 'no-sync'],
-  },
-  postgresql: {
-    listen: `127.0.0.1:${port}`,
-    connect_address: `127.0.0.1:${port}`,
-    data_dir: path(name),
-    bin_dir: POSTGRES_FOLDER,
-    pgpass: path(`${name}.pgpass`),
-    authentication: {
-      superuser: { username: 'postgres', password: PASSWORD },
-      replication: { username: 'replicator', password: PASSWORD },
-      rewind: { username: 'rewinder', password: PASSWORD },
-    },
-    parameters: { unix_socket_directories: path(''), fsync: 'off', shared_buffers: '32MB' },
-    pg_hba: [
-      'local all all trust',
-      'host all all 127.0.0.1/32 scram-sha-256',
-      'host replication replicator 127.0.0.1/32 scram-sha-256',
-    ],
-  },
-});
-
-const haproxyConfig = (port: number, nodes: Node[]): string => `
-defaults
-  mode tcp
-  timeout connect 2s
-  timeout client 1h
-  timeout server 1h
-listen primary
-  bind 127.0.0.1:${port}
-  option httpchk OPTIONS /primary
-  http-check expect status 200
-  default-server inter 500ms fall 1 rise 1 on-marked-down shutdown-sessions
-${nodes.map((node) => `  server ${node.name} 127.0.0.1:${node.port} check port ${node.apiPort}`).join('\n')}
-`;
-
-/** Two PostgreSQL servers with synchronous replication and automatic failover: Patroni, etcd and HAProxy. */
+/** The parts of `deploy/ha/trial.sh`, each a process: two PostgreSQL servers with synchronous replication, behind HAProxy. */
 export const startCluster = async () => {
   const processes = await openProcesses();
-  const { path, start } = processes;
-  try {
-    const [etcdPort, peerPort, proxyPort] = [await freePort(), await freePort(), await freePort()];
-    const newNode = async (name: string) => ({ name, port: await freePort(), apiPort: await freePort() });
-    const nodes = [await newNode('one'), await newNode('two')];
-    const supervisors = new Map<string, ChildProcess>();
+  const { path } = processes;
+  const base = FIRST_PORT + PORTS * (process.pid % PORTS);
+  const running = new Map<Part, ChildProcess>();
 
-    const startNode = async (node: Node): Promise<void> => {
-      const file = path(`${node.name}.json`);
-      await writeFile(file, JSON.stringify(patroniConfig(node, etcdPort, path)));
-      supervisors.set(node.name, start(node.name, PROGRAMS.patroni, [file]));
-    };
-    const connectionTo = ({ port }: Node) => ({
-      host: '127.0.0.1',
-      port,
-      user: 'postgres',
-      password: PASSWORD,
-      database: 'postgres',
-      connectionTimeoutMillis: 1_000,
+  const start = (part: Part, settings: Record<string, string> = {}): void => {
+    const log = openSync(path(`${part}.log`), 'a');
+    const { PATH, HOME } = process.env;
+    const child = spawn(TRIAL, [path(''), part], {
+      env: { PATH, HOME, BASE_PORT: `${base}`, ...settings },
+      stdio: ['ignore', log, log],
     });
-    const ask = (node: Node, statement: string) => queryOnce(connectionTo(node), statement);
-    const members = async (): Promise<Member[]> => {
-      for (const { apiPort } of nodes) {
-        const state = await fetch(`http://127.0.0.1:${apiPort}/cluster`).then(
-          async (response) => (await response.json()) as { members: Member[] }, // Patroni's documentation
-          () => null,
-        );
-        if (state) return state.members;
-      }
-      return [];
-    };
-    const nodeWith = async (role: string): Promise<Node | undefined> => {
-      const found = (await members()).find(
-        (member) => member.role === role && /running|streaming/.test(member.state),
-      );
-      return nodes.find(({ name }) => name === found?.name);
-    };
-    const isWhole = async (): Promise<boolean> => {
-      const leader = await nodeWith('leader');
-      if (!leader || !(await nodeWith('sync_standby'))) return false;
-      const [row] = await ask(
-        leader,
-        `select count(*)::int from pg_stat_replication where sync_state = 'sync'`,
-      );
-      return row?.count === 1;
-    };
+    appendFileSync(path('pids'), `${child.pid}\n`);
+    running.set(part, child);
+  };
+  const stop = async (part: Part, signal: NodeJS.Signals): Promise<void> => {
+    const child = running.get(part);
+    if (!child || child.exitCode !== null || child.signalCode !== null) throw new Error(`${part} has ended.`);
+    child.kill(signal);
+    await once(child, 'exit');
+  };
 
-    const url = `--listen-client-urls=http://127.0.0.1:${etcdPort}`;
-    const peers = `http://127.0.0.1:${peerPort}`;
-    start('etcd', PROGRAMS.etcd, [
-      `--data-dir=${path('etcd')}`,
-      url,
-      `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
-      `--listen-peer-urls=${peers}`,
-      `--initial-advertise-peer-urls=${peers}`,
-      `--initial-cluster=default=${peers}`,
-    ]);
-    await writeFile(path('haproxy.cfg'), haproxyConfig(proxyPort, nodes));
-    start('haproxy', PROGRAMS.haproxy, ['-f', path('haproxy.cfg')]);
-    for (const node of nodes) await startNode(node);
+  const apiPortOf = (node: Node) => base + 20 + Number(node.slice('node'.length));
+  const portOf = (node: Node) => base + 30 + Number(node.slice('node'.length));
+  const passwordOf = (role: string) => readFile(path(`${role}.password`), 'utf8');
+  const askNode = async (node: Node, statement: string, user = 'steward', database = 'steward') => {
+    const connection = {
+      host: '127.0.0.1',
+      port: portOf(node),
+      user,
+      password: await passwordOf(user),
+      database,
+    };
+    return queryOnce({ ...connection, connectTimeoutMs: 1_000 }, statement);
+  };
+  const members = async (): Promise<Member[]> => {
+    for (const node of NODES) {
+      const state = await fetch(`http://127.0.0.1:${apiPortOf(node)}/cluster`).then(
+        async (response) => (await response.json()) as { members: Member[] }, // Patroni's documentation
+        () => null,
+      );
+      if (state) return state.members;
+    }
+    return [];
+  };
+  const nodeWith = async (role: string): Promise<Node | undefined> => {
+    const found = (await members()).find(
+      (member) => member.role === role && /running|streaming/.test(member.state),
+    );
+    return NODES.find((node) => node === found?.name);
+  };
+  const isWhole = async (): Promise<boolean> => {
+    const leader = await nodeWith('leader');
+    if (!leader || !(await nodeWith('sync_standby'))) return false;
+    const replicas = `select count(*)::int from pg_stat_replication where sync_state = 'sync'`;
+    const [row] = await askNode(leader, replicas, 'postgres', 'postgres');
+    return row?.count === 1;
+  };
+  const leader = async (): Promise<Node> => {
+    const node = await nodeWith('leader');
+    if (!node) throw new Error('There is no primary.');
+    return node;
+  };
+  const urlOf = async (host: string, parameters: string) =>
+    `postgres://steward:${await passwordOf('steward')}@${host}/steward${parameters}`;
 
+  try {
+    for (const part of DATABASE_PARTS) start(part);
     const awaitWhole = () =>
       until(
         'there is a primary and a synchronous standby',
@@ -137,38 +99,42 @@ export const startCluster = async () => {
       );
     await awaitWhole();
 
-    const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    const urlOf = (host: string, parameters: string) =>
-      `postgres://postgres:${PASSWORD}@${host}/postgres${parameters}`;
-
     return {
       urls: {
-        'through HAProxy': urlOf(`127.0.0.1:${proxyPort}`, ''),
-        'by two hosts in the URL': urlOf(hosts, '?target_session_attrs=read-write'),
+        'through HAProxy': await urlOf(`127.0.0.1:${base + 40}`, ''),
+        'by two hosts in the URL': await urlOf(
+          NODES.map((node) => `127.0.0.1:${portOf(node)}`).join(','),
+          '?target_session_attrs=read-write',
+        ),
       },
+      /** Where HAProxy passes requests on to the instances `steward1` and `steward2`. */
+      address: `http://127.0.0.1:${base + 80}`,
+      addressOf: (instance: 'steward1' | 'steward2') =>
+        `http://127.0.0.1:${base + 50 + Number(instance.at(-1))}`,
+      start,
+      stop,
+      leader,
       awaitWhole,
       /** Rows of the current primary. */
-      ask: async (statement: string) => {
-        const leader = await nodeWith('leader');
-        if (!leader) throw new Error('There is no primary.');
-        return ask(leader, statement);
+      ask: async (statement: string) => askNode(await leader(), statement),
+      /** Kills only PostgreSQL: Patroni runs on. */
+      killServer: (node: Node) => killPostgres(path(node)),
+      /** Kills a node as a power cut would: PostgreSQL and Patroni. */
+      killNode: async (node: Node): Promise<void> => {
+        await stop(node, 'SIGKILL');
+        await killPostgres(path(node));
       },
-      /** Kills the primary and its Patroni. Resolves when the other server accepts writes. */
-      killPrimary: async (): Promise<{ writableAt: number; restart: () => Promise<void> }> => {
-        const primary = await nodeWith('leader');
-        const standby = nodes.find((node) => node !== primary);
-        if (!primary || !standby) throw new Error('There is no primary.');
-        supervisors.get(primary.name)?.kill('SIGKILL');
-        await killPostgres(path(primary.name));
+      /** Resolves when the other node accepts writes. */
+      awaitPromotion: async (of: Node): Promise<void> => {
+        const other = NODES.find((node) => node !== of) ?? of;
         const isWritable = async () => {
-          const [row] = await ask(
-            standby,
+          const [row] = await askNode(
+            other,
             `select current_setting('transaction_read_only') = 'off' as is_writable`,
           );
           return row?.is_writable === true;
         };
         await until('the standby is promoted', () => isWritable().catch(() => false), START_TIMEOUT_MS);
-        return { writableAt: performance.now(), restart: () => startNode(primary) };
       },
       [Symbol.asyncDispose]: () => processes[Symbol.asyncDispose](),
     };

@@ -1,7 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, openSync } from 'node:fs';
-import { chown, mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { appendFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,33 +11,15 @@ for pid in $(cat "$0/pids"); do kill -9 $pid; done 2>/dev/null
 for file in "$0"/*/postmaster.pid; do kill -9 $(head -n 1 "$file"); done 2>/dev/null
 for attempt in 1 2 3 4 5; do rm -rf "$0" && break; sleep 0.5; done 2>/dev/null`;
 
-/** PostgreSQL refuses to run as root. */
-const account = (): { uid?: number; gid?: number } => {
-  if (process.getuid?.() !== 0) return {};
-  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: idOf('-u'), gid: idOf('-g') };
-};
-
-export type Processes = Awaited<ReturnType<typeof openProcesses>>;
-
-/** Starts programs in a folder, as the user postgres if need be. Disposing of it kills them all. */
+/** A folder for programs that write their pids into its file `pids`. Disposing of it kills them all. */
 export const openProcesses = async () => {
-  const user = account();
   const folder = await mkdtemp(join(tmpdir(), 'steward-failover-'));
   const path = (...parts: string[]): string => join(folder, ...parts);
-  if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
   appendFileSync(path('pids'), '');
   const reaper = spawn('sh', ['-c', REAPER, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
 
   return {
     path,
-    start: (name: string, program: string, args: string[]): ChildProcess => {
-      const log = openSync(path(`${name}.log`), 'a');
-      const options = { ...user, cwd: folder, env: { PATH: process.env.PATH, HOME: folder } };
-      const child = spawn(program, args, { ...options, stdio: ['ignore', log, log] });
-      appendFileSync(path('pids'), `${child.pid}\n`);
-      return child;
-    },
     [Symbol.asyncDispose]: async (): Promise<void> => {
       const ended = once(reaper, 'exit');
       reaper.stdin.end();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../support/service-process.ts';
+import type { createRestClient } from '../support/rest-client.ts';
 import type { Cluster } from './cluster.ts';
 
 const PAUSE_MS = 20;
@@ -11,7 +11,9 @@ type Answer = { status: number; text: string };
 export type Writers = ReturnType<typeof startWriters>;
 
 /** Clients that write through a service, each as soon as its last request was answered. */
-export const startWriters = (service: Service, token: string, group: string) => {
+type Client = Pick<ReturnType<typeof createRestClient>, 'send'>;
+
+export const startWriters = (service: Client, token: string, group: string) => {
   const statuses = new Map<number, number>();
   const unexpected: string[] = [];
   const acknowledged = {
@@ -19,6 +21,7 @@ export const startWriters = (service: Service, token: string, group: string) => 
     updates: new Map<string, number>(),
     usage: new Set<string>(),
   };
+  /** In the order in which they were acknowledged. */
   const successes: { startedAt: number; endedAt: number }[] = [];
   let isStopped = false;
 
@@ -74,6 +77,11 @@ export const startWriters = (service: Service, token: string, group: string) => 
     /** When the first write that was sent after this time was acknowledged. */
     firstSuccessSince: (time: number): number | undefined =>
       successes.find(({ startedAt }) => startedAt >= time)?.endedAt,
+    /** The longest time from then on without an acknowledged write. */
+    longestGapSince: (time: number): number => {
+      const ends = [time, ...successes.map(({ endedAt }) => endedAt).filter((endedAt) => endedAt > time)];
+      return Math.max(...ends.slice(1).map((endedAt, index) => endedAt - (ends[index] ?? endedAt)));
+    },
     stop: async (): Promise<void> => {
       isStopped = true;
       await running;
@@ -96,5 +104,7 @@ export const startWriters = (service: Service, token: string, group: string) => 
       ];
     },
     count: (): number => successes.length,
+    /** Requests that were not acknowledged. */
+    failed: (): number => [...statuses.values()].reduce((sum, count) => sum + count, 0) - successes.length,
   };
 };
