@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
+import { TEST_CERTIFICATE } from './test-certificate.ts';
+
+type Sent = {
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** The address that the server sees: any of 127.0.0.0/8. */
+  from?: string;
+};
+
+export type HttpsResponse = { status: number; headers: IncomingHttpHeaders; body: string };
+
+/** A client that trusts the test certificate and chooses its own address, unlike `fetch`. */
+export const createHttpsClient =
+  (port: number) =>
+  async (line: string, { headers, body, from }: Sent = {}): Promise<HttpsResponse> => {
+    const [method, path] = line.split(' ');
+    const outgoing = request({
+      host: 'localhost',
+      family: 4,
+      port,
+      method,
+      path,
+      ca: TEST_CERTIFICATE,
+      agent: false,
+      ...(from !== undefined && { localAddress: from }),
+      headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+    });
+    // A proxy may refuse a body before it has read it, and close the connection.
+    outgoing.on('error', () => {});
+    outgoing.end(body);
+    const [response] = await once(outgoing, 'response');
+    const chunks: Buffer[] = await Array.fromAsync(response);
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: Buffer.concat(chunks).toString('utf8'),
+    };
+  };
