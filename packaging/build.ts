@@ -2,8 +2,8 @@ import { chmod, cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile, PROJECT } from './compile.ts';
 
-/** Builds `dist/`, because Node does not strip types under `node_modules`. */
-const DIST = join(PROJECT, 'dist');
+/** Builds `dist/`, or the folder of the first argument, because Node does not strip types under `node_modules`. */
+const [DIST = join(PROJECT, 'dist')] = process.argv.slice(2);
 
 await rm(DIST, { recursive: true, force: true });
 compile('tsconfig.programs.json', DIST);

@@ -37,7 +37,7 @@ const POOLER_TESTS = join('tests', 'pgbouncer');
 /** `.ci/run` installs the programs of an older PostgreSQL. */
 const UPGRADE_TESTS = join('tests', 'upgrade');
 
-/** Packs and installs the package, which takes minutes: runs only if named, as in `.ci/run`. */
+/** Packs and installs the package, and builds the image, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
 
 /** Needs Debian's PostgreSQL, Patroni, etcd and HAProxy, and takes minutes: runs only if named. */
