@@ -1,3 +1,4 @@
+import type { Migration } from '@mikro-orm/migrations';
 import { ClientsAndUsers } from './0001-clients-and-users.ts';
 import { Apps } from './0002-apps.ts';
 import { Auth } from './0003-auth.ts';
@@ -8,15 +9,39 @@ import { Erasures } from './0007-erasures.ts';
 import { MailTraceContext } from './0008-mail-trace-context.ts';
 import { Backups } from './0009-backups.ts';
 
+/** The lock of PostgreSQL's chapter 13.3. */
+export type LockMode =
+  | 'SHARE ROW EXCLUSIVE'
+  | 'SHARE'
+  | 'SHARE UPDATE EXCLUSIVE'
+  | 'EXCLUSIVE'
+  | 'ACCESS EXCLUSIVE';
+
+type Entry = {
+  name: string;
+  class: new (...args: ConstructorParameters<typeof Migration>) => Migration & { up(): void };
+  /** The strongest lock that it takes on each table that exists before it. `SHARE` and stronger ones block writers. */
+  locks: Record<string, LockMode>;
+};
+
 /** In execution order. Names are stored in the database: never rename a released migration. */
-export const migrations = [
-  { name: '0001-clients-and-users', class: ClientsAndUsers },
-  { name: '0002-apps', class: Apps },
-  { name: '0003-auth', class: Auth },
-  { name: '0004-invitations-and-mail', class: InvitationsAndMail },
-  { name: '0005-usage', class: Usage },
-  { name: '0006-audit', class: Audit },
-  { name: '0007-erasures', class: Erasures },
-  { name: '0008-mail-trace-context', class: MailTraceContext },
-  { name: '0009-backups', class: Backups },
+export const migrations: Entry[] = [
+  { name: '0001-clients-and-users', class: ClientsAndUsers, locks: {} },
+  { name: '0002-apps', class: Apps, locks: { clients: 'SHARE ROW EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' } },
+  { name: '0003-auth', class: Auth, locks: { users: 'SHARE ROW EXCLUSIVE' } },
+  {
+    name: '0004-invitations-and-mail',
+    class: InvitationsAndMail,
+    locks: {
+      apps: 'SHARE ROW EXCLUSIVE',
+      clients: 'SHARE ROW EXCLUSIVE',
+      password_links: 'SHARE ROW EXCLUSIVE',
+      users: 'SHARE ROW EXCLUSIVE',
+    },
+  },
+  { name: '0005-usage', class: Usage, locks: { apps: 'SHARE ROW EXCLUSIVE' } },
+  { name: '0006-audit', class: Audit, locks: {} },
+  { name: '0007-erasures', class: Erasures, locks: { audit_entries: 'ACCESS EXCLUSIVE' } },
+  { name: '0008-mail-trace-context', class: MailTraceContext, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
+  { name: '0009-backups', class: Backups, locks: {} },
 ];

@@ -10,6 +10,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
+import { addMigrateCommand } from './migrate.ts';
 
 /** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
 export const runProgram = async (): Promise<void> => {
@@ -49,15 +50,7 @@ const addServiceCommands = (program: Command): void => {
   serviceCommand('serve', 'Run the service until SIGTERM or SIGINT');
   serviceCommand('demo', 'Run the service, with the demo workspace if the database is empty', { demo: true });
 
-  program
-    .command('migrate')
-    .description('Apply pending migrations and exit')
-    .action(async () => {
-      const config = readConfig(process.env);
-      const { migrate } = await import('./maintenance.ts');
-      const names = await migrate(config);
-      process.stdout.write(names.length > 0 ? `Applied ${names.join(', ')}\n` : 'No pending migrations.\n');
-    });
+  addMigrateCommand(program);
 };
 
 const ADMIN_HELP = `

@@ -101,9 +101,22 @@ const hasAllMigrations = async (
   const level = await readMigrationLevel(client);
   if (level === null) return false;
   if (to !== undefined && !level.pending.includes(to)) return true;
-  const [unknown] = level.unknown;
-  if (level.pending.length > 0 && unknown !== undefined) throw new IncompatibleDatabase(unknown);
-  return level.pending.length === 0;
+  return pendingOf(level).length === 0;
+};
+
+const pendingOf = ({ pending, unknown: [unknown] }: { pending: string[]; unknown: string[] }): string[] => {
+  if (pending.length > 0 && unknown !== undefined) throw new IncompatibleDatabase(unknown);
+  return pending;
+};
+
+/**
+ * The migrations that a start would apply.
+ * @throws IncompatibleDatabase, UnfinishedRestore
+ */
+export const requireMigratable = async (client: pg.ClientBase): Promise<string[]> => {
+  if ((await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
+  const level = await readMigrationLevel(client);
+  return level ? pendingOf(level) : migrations.map(({ name }) => name);
 };
 
 /** Whether all migrations of this version have run and the server accepts writes. @throws if the database is unavailable */

@@ -28,11 +28,16 @@ commands.after(async ({ folder, server, database }) => {
 });
 
 commands('migrate applies each migration once', async ({ settings }) => {
+  const dry = await runCommand(['migrate', '--dry-run'], settings);
   const first = await runCommand(['migrate'], settings);
   const second = await runCommand(['migrate'], settings);
 
   assert.is(first.code, 0, first.stderr);
-  assert.match(first.stdout, /^Applied \S+/);
+  assert.match(
+    dry.stdout,
+    /^0001-clients-and-users\n {2}locks no existing table\n0002-apps\n {2}locks clients \(SHARE ROW EXCLUSIVE\)/,
+  );
+  assert.match(first.stdout, /^Applied 0001-clients-and-users,/);
   assert.is(second.code, 0);
   assert.is(second.stdout, 'No pending migrations.\n');
   assert.is(first.stderr + second.stderr, '');

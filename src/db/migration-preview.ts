@@ -1,0 +1,92 @@
+import type pg from 'pg';
+import { type LockMode, migrations } from '../../migrations/index.ts';
+import type { Connection } from '../config/connection.ts';
+import { errorCodeOf } from '../lib/errno.ts';
+import { Problem } from '../lib/problems.ts';
+import { openDatabase, requireMigratable } from './database.ts';
+import { openUnlimitedSession } from './single-client.ts';
+
+type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number };
+
+/** `ms` is null if it was not measured. */
+export type MigrationPreview = { name: string; locks: LockedTable[]; ms: number | null };
+
+/** A lock that is not granted soon would make all later requests wait behind it. */
+const LOCK_TIMEOUT_MS = 3_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Lists the pending migrations without applying them.
+ * @param isMeasured runs them in a transaction that is rolled back. It holds their locks meanwhile.
+ * @throws IncompatibleDatabase, UnfinishedRestore, Problem `overloaded` if a lock is not granted
+ */
+export const previewMigrations = async (
+  connection: Connection,
+  { isMeasured }: { isMeasured: boolean },
+): Promise<MigrationPreview[]> => {
+  const client = await openUnlimitedSession(connection);
+  try {
+    const names = await requireMigratable(client);
+    const times = isMeasured ? await measure(connection, client, names) : new Map<string, number>();
+    const previews: MigrationPreview[] = [];
+    for (const name of names)
+      previews.push({ name, locks: await describeLocks(client, name), ms: times.get(name) ?? null });
+    return previews;
+  } finally {
+    await client.end();
+  }
+};
+
+const describeLocks = async (client: pg.ClientBase, name: string): Promise<LockedTable[]> => {
+  const locks: LockedTable[] = [];
+  for (const [table, mode] of Object.entries(migrations.find((known) => known.name === name)?.locks ?? {})) {
+    const { rows } = await client.query<{ rows: number; bytes: number }>(
+      `select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows,
+        coalesce(sum(pg_total_relation_size(oid)), 0)::float8 as bytes
+      from pg_class where oid = to_regclass($1) or oid in (select relid from pg_partition_tree(to_regclass($1)))`,
+      [table],
+    );
+    // A table that an earlier pending migration creates is empty.
+    locks.push({ table, mode, ...(rows[0] ?? { rows: 0, bytes: 0 }) });
+  }
+  return locks;
+};
+
+const measure = async (
+  connection: Connection,
+  client: pg.ClientBase,
+  names: readonly string[],
+): Promise<Map<string, number>> => {
+  const times = new Map<string, number>();
+  await client.query('begin');
+  try {
+    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    for (const name of names) {
+      const statements = await statementsOf(connection, name);
+      const started = performance.now();
+      for (const statement of statements) await client.query(statement);
+      times.set(name, performance.now() - started);
+    }
+    return times;
+  } catch (cause) {
+    if (errorCodeOf(cause) !== LOCK_NOT_AVAILABLE) throw cause;
+    const detail = `A table is in use: its lock was not granted within ${LOCK_TIMEOUT_MS / 1000} s. Try again when no long transaction is running, or without --measure.`;
+    throw new Problem('overloaded', { detail, cause });
+  } finally {
+    await client.query('rollback');
+  }
+};
+
+/** The SQL of a migration. */
+export const statementsOf = async (connection: Connection, name: string): Promise<string[]> => {
+  const found = migrations.find((known) => known.name === name);
+  if (!found) throw new Error(`There is no migration ${name}.`);
+  const orm = await openDatabase(connection);
+  try {
+    const migration = new found.class(orm.em.getDriver(), orm.config);
+    migration.up();
+    return migration.getQueries().map(String);
+  } finally {
+    await orm.close(true);
+  }
+};

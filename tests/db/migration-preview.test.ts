@@ -1,0 +1,132 @@
+import type pg from 'pg';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { migrations } from '../../migrations/index.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { migrateDatabase } from '../../src/db/database.ts';
+import { previewMigrations, statementsOf } from '../../src/db/migration-preview.ts';
+import { openUnlimitedSession } from '../../src/db/single-client.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { administer } from '../support/test-server.ts';
+
+const previews = suite('migration preview');
+
+/** A database with the migrations up to one, or none. */
+const createOlder = async (to?: string) => {
+  const database = await createTestDatabase();
+  await administer(database.connection, 'drop schema public cascade', 'create schema public');
+  if (to !== undefined) await migrateDatabase(database.connection, { to });
+  return database;
+};
+
+/** Weaker locks block neither readers nor writers. */
+const WEAK = ['AccessShareLock', 'RowShareLock', 'RowExclusiveLock'];
+/** From the weakest. */
+const STRONG = [
+  'ShareUpdateExclusiveLock',
+  'ShareLock',
+  'ShareRowExclusiveLock',
+  'ExclusiveLock',
+  'AccessExclusiveLock',
+];
+
+const toName = (mode: string): string =>
+  mode
+    .replace(/Lock$/, '')
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toUpperCase();
+
+/** Runs a migration, and reads the strongest lock on each table from before. */
+const observeLocks = async (client: pg.Client, statements: readonly string[]) => {
+  const { rows: before } = await client.query<{ oid: number }>(
+    `select oid::int from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace`,
+  );
+  await client.query('begin');
+  for (const statement of statements) await client.query(statement);
+  const { rows } = await client.query<{ table: string; modes: string[] }>(
+    `select relname as table, array_agg(mode) as modes from pg_locks join pg_class on pg_class.oid = relation
+    where pid = pg_backend_pid() and relation = any($1) and mode <> all($2) group by relname order by relname`,
+    [before.map(({ oid }) => oid), WEAK],
+  );
+  await client.query('commit');
+  const strongest = (modes: string[]) => STRONG.findLast((mode) => modes.includes(mode)) ?? '';
+  return Object.fromEntries(rows.map(({ table, modes }) => [table, toName(strongest(modes))]));
+};
+
+const appliedOf = async (connection: Connection): Promise<string[]> => {
+  const client = await openUnlimitedSession(connection);
+  const { rows } = await client.query<{ name: string }>('select name from mikro_orm_migrations order by id');
+  await client.end();
+  return rows.map(({ name }) => name);
+};
+
+previews('states the locks that each migration takes on existing tables', async () => {
+  const { connection, drop } = await createOlder();
+  const client = await openUnlimitedSession(connection);
+  const observed: Record<string, unknown> = {};
+
+  for (const { name } of migrations)
+    observed[name] = await observeLocks(client, await statementsOf(connection, name));
+  await client.end();
+  await drop();
+
+  assert.equal(observed, Object.fromEntries(migrations.map(({ name, locks }) => [name, locks])));
+});
+
+previews('lists what is pending with sizes, and measures it without applying it', async () => {
+  const { connection, drop } = await createOlder('0007-erasures');
+
+  const listed = await previewMigrations(connection, { isMeasured: false });
+  const measured = await previewMigrations(connection, { isMeasured: true });
+  const applied = await appliedOf(connection);
+  const then = await migrateDatabase(connection);
+  const complete = await previewMigrations(connection, { isMeasured: true });
+  await drop();
+
+  const [first] = listed;
+  assert.is(first?.name, '0008-mail-trace-context');
+  assert.is(first?.ms, null);
+  assert.equal(
+    first?.locks.map(({ table, mode }) => ({ table, mode })),
+    [{ table: 'outbox_mails', mode: 'ACCESS EXCLUSIVE' }],
+  );
+  assert.ok((first?.locks[0]?.bytes ?? 0) > 0);
+  assert.ok(measured.every(({ ms }) => ms !== null && ms >= 0));
+  assert.is(applied.at(-1), '0007-erasures');
+  assert.equal(
+    then,
+    listed.map(({ name }) => name),
+  );
+  assert.equal(complete, []);
+});
+
+previews('gives up measuring while a table is in use, and holds no lock', async () => {
+  const { connection, drop } = await createOlder('0007-erasures');
+  const reader = await openUnlimitedSession(connection);
+  await reader.query('begin');
+  await reader.query('select from outbox_mails');
+
+  const problem = await rejectsWith(previewMigrations(connection, { isMeasured: true }), 'overloaded');
+  await reader.query('rollback');
+  await reader.end();
+  const listed = await previewMigrations(connection, { isMeasured: false });
+  await drop();
+
+  assert.match(problem.message, /not granted within 3 s/);
+  assert.ok(listed.length > 0);
+});
+
+previews('lists all migrations for an empty database', async () => {
+  const { connection, drop } = await createOlder();
+
+  const measured = await previewMigrations(connection, { isMeasured: true });
+  await drop();
+
+  assert.equal(
+    measured.map(({ name }) => name),
+    migrations.map(({ name }) => name),
+  );
+});
+
+previews.run();
