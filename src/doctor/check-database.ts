@@ -1,5 +1,6 @@
-import { stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase, readMigrationLevel } from '../db/database.ts';
@@ -10,6 +11,7 @@ import { readOperationalState } from '../services/operational-state.ts';
 import { checkDatabaseCertificates } from './check-database-certificates.ts';
 import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
 import {
+  EMBEDDED_MAJOR,
   judgeClock,
   judgeConnections,
   judgeMigrations,
@@ -22,12 +24,14 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 
 const CHECK = 'database';
 
-/** Connects as the service does. Starts the embedded server if the service is not running, but never creates it. */
+/** Connects as the service does. Starts the embedded server if the service is not running, but never creates or upgrades it. */
 export const checkDatabase = async (config: Config): Promise<Finding[]> => {
   const { database, dataDir } = config;
-  if (!database && (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null)
-    return [ok(CHECK, `The first start creates the embedded database in ${dataDir}.`)];
+  const state = database ? 'usable' : await readClusterState(dataDir);
+  if (state === 'missing') return [ok(CHECK, `The first start creates the embedded database in ${dataDir}.`)];
   try {
+    // A start would upgrade the database, or remove the one of before an upgrade.
+    if (state === 'in upgrade') return await checkRunning(config);
     // An empty key prevents that a missing one is created.
     return await withDatabaseHost({ ...config, secretKey: '' }, ({ connection }) =>
       checkConnection(config, connection),
@@ -42,6 +46,32 @@ export const checkDatabase = async (config: Config): Promise<Finding[]> => {
           )
         : failure(CHECK, reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`),
     ];
+  }
+};
+
+const readClusterState = async (dataDir: string): Promise<'missing' | 'usable' | 'in upgrade'> => {
+  const names = (await nullIfMissing(readdir(dataDir))) ?? [];
+  if (names.some((name) => name.startsWith('postgres.upgrade'))) return 'in upgrade';
+  if (!names.includes('postgres')) return 'missing';
+  // Another user may own the folder: then connecting reports it.
+  const version = await readFile(join(dataDir, 'postgres', 'PG_VERSION'), 'utf8').catch(() => null);
+  return version === null || version.trim() === String(EMBEDDED_MAJOR) ? 'usable' : 'in upgrade';
+};
+
+const checkRunning = async (config: Config): Promise<Finding[]> => {
+  const joined = await attachToEmbeddedPostgres(config.dataDir);
+  if (!joined)
+    return [
+      warning(
+        CHECK,
+        'An upgrade of the embedded database is not finished.',
+        'Start the service: see docs/upgrades.md.',
+      ),
+    ];
+  try {
+    return await checkConnection(config, joined.connection);
+  } finally {
+    await joined.detach();
   }
 };
 

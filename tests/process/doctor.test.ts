@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { access, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -180,6 +180,18 @@ doctor('starts nothing and creates nothing where no service has run', async () =
     ),
     false,
   );
+});
+
+doctor('does not upgrade an embedded database of an older version', async () => {
+  await using folder = await makeScratchFolder();
+  await mkdir(folder.join('postgres'));
+  await writeFile(folder.join('postgres/PG_VERSION'), '17\n');
+
+  const { code, lines } = await examine({ DATA_DIR: folder.path });
+
+  assert.is(code, 0);
+  assert.match(lines('warning', 'database').join(), 'upgrade of the embedded database is not finished');
+  assert.equal(await readdir(folder.path), ['postgres']);
 });
 
 doctor('runs beside a service with the embedded database, and finds a proxy that replaces Host', async () => {
