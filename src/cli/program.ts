@@ -6,14 +6,15 @@ import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
+import { addCompletionCommand } from './completion.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
 import { addMigrateCommand } from './migrate.ts';
 
-/** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
-export const runProgram = async (): Promise<void> => {
+/** All commands, with their options and help. */
+export const createProgram = (): Command => {
   const program = new Command('steward')
     .description(`${manifest.description}\nSettings are environment variables: see docs/settings.md.`)
     .version(manifest.version)
@@ -29,9 +30,12 @@ export const runProgram = async (): Promise<void> => {
   addBackupCommands(program);
   addDoctorCommand(program);
   addOpenApiCommand(program);
-
-  await program.parseAsync().catch(reportFailure);
+  addCompletionCommand(program);
+  return program;
 };
+
+/** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
+export const runProgram = (): Promise<unknown> => createProgram().parseAsync().catch(reportFailure);
 
 // Commands import their modules when they run, so that help and invalid settings do not wait for the whole service.
 
