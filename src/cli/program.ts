@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config/config.ts';
-import { Email } from '../lib/email-address.ts';
-import { invalid } from '../lib/problems.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
 import { addCompletionCommand } from './completion.ts';
@@ -12,6 +10,7 @@ import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addUserCommands, readEmail } from './users.ts';
 
 /** All commands, with their options and help. */
 export const createProgram = (): Command => {
@@ -25,6 +24,7 @@ export const createProgram = (): Command => {
   addAdminCommand(program);
   addAppCommands(program);
   addInviteCommand(program);
+  addUserCommands(program);
   addImportCommand(program);
   addUsageCommand(program);
   addBackupCommands(program);
@@ -77,12 +77,6 @@ const addAdminCommand = (program: Command): void => {
       process.stdout.write(`${email} is a superuser.\n`);
       if (isGeneratedUsed) process.stdout.write(`Password (shown only once): ${generated}\n`);
     });
-};
-
-const readEmail = (text: string): string => {
-  const email = Email.safeParse(text);
-  if (!email.success) throw invalid({ email: email.error.issues.map(({ message }) => message) });
-  return email.data;
 };
 
 const addUsageCommand = (program: Command): void => {

@@ -43,7 +43,7 @@ export const pruneAudit = async (em: SqlEntityManager, now: Date, retentionDays:
   await deleteInBatches(em, 'audit_entries', sql`occurred_at < ${cutoff}`, allow);
 };
 
-/** Deletes invitations that were accepted, revoked or expired long ago, with their mails. 0 days keep all. */
+/** Deletes invitations that were accepted, revoked or expired before the retention period, with their mails. 0 days keep all. */
 export const pruneInvitations = async (
   em: SqlEntityManager,
   now: Date,

@@ -3,7 +3,7 @@ import type { Database } from '../../../entities/index.ts';
 type Table = keyof Database;
 type Columns = Partial<Record<Table, readonly string[]>>;
 
-/** Texts by or about anybody, in which an erasure replaces the person's address, handle and full name. */
+/** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
 export const SEARCHED: Columns = {
   api_tokens: ['name'],
   apps: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],

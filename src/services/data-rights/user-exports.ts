@@ -21,8 +21,10 @@ type Export = {
   archive: () => Readable;
 };
 
+type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
+
 /** Exports the data of people: for themselves, and by superusers. */
-export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Unit) => ({
+export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Deps) => ({
   /**
    * Records the export, and returns what reads it. Later, while it is read, it may fail with `unauthenticated`.
    * @param actor null for the operator at the command line

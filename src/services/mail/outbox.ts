@@ -107,7 +107,7 @@ export const createOutbox = (deps: Deps) => {
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
 
-/** Deletes mails that were sent or failed so many days ago, and expired links. */
+/** Deletes mails that were sent or failed before the retention period, and expired links. */
 const pruneOutbox = async (em: SqlEntityManager, now: Date, retentionDays: number): Promise<void> => {
   const before = new Date(now.getTime() - retentionDays * DAY_MS);
   await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { link, rm, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { pipeline } from 'node:stream/promises';
+import type { Config } from '../config/config.ts';
+import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { invalid } from '../lib/problems.ts';
+import { withDatabaseHost } from '../server/database-host.ts';
+import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
+import { createSignedLinks } from '../services/auth/signed-links.ts';
+import { eraseAccount, findPerson } from '../services/data-rights/erase-account.ts';
+import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
+import { finishErasure } from '../services/data-rights/erasure-work.ts';
+import { countRows } from '../services/data-rights/erasures.ts';
+import { createUserExports } from '../services/data-rights/user-exports.ts';
+import { createMailWriter } from '../services/mail/mail-writer.ts';
+
+const PRIVATE_FILE = 0o600;
+
+/** Runs `work` on the migrated database with the key of the service, without time limits. */
+const withKeyedDatabase = <T>(
+  config: Config,
+  work: (orm: Orm, secretKey: string) => Promise<T>,
+): Promise<T> =>
+  withDatabaseHost(config, async ({ connection, secretKey }) => {
+    await migrateDatabase(connection);
+    const orm = await openDatabase(connection, null);
+    return work(orm, secretKey).finally(() => orm.close(true));
+  });
+
+/** Writes the file complete or not at all, and never over another. @returns a line for the operator */
+export const exportUser = (config: Config, email: string, file: string): Promise<string> =>
+  withKeyedDatabase(config, async (orm, secretKey) => {
+    const { mailFrom, invitationDays, baseUrl } = config;
+    const links = createSignedLinks({ secretKey, baseUrl });
+    const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
+    const { addressDigest } = createErasureKeys(secretKey);
+    const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
+    const exports = createUserExports({
+      em: orm.em.fork(),
+      clock: systemClock,
+      audit,
+      mailWriter,
+      invitationDays,
+    });
+    const draft = `${file}.${randomUUID()}.partial`;
+    const target = createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true });
+    try {
+      const { archive } = await exports.open(null, email);
+      await pipeline(archive(), target);
+      // Unlike a rename, fails if the file exists.
+      await link(draft, file);
+    } finally {
+      target.destroy();
+      await rm(draft, { force: true });
+    }
+    const { size } = await stat(file);
+    return `Wrote ${file}: everything about ${email}, ${(size / 1e6).toFixed(1)} MB.`;
+  });
+
+/** Erases a person once the operator has typed the address. @returns a line for the operator */
+export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
+  withKeyedDatabase(config, async (orm, secretKey) => {
+    const em = orm.em.fork();
+    const person = await findPerson(em, null, email, { isLocked: false });
+    const counts = Object.entries(await countRows(em, person)).filter(([, count]) => count > 0);
+    const lines = counts.map(
+      ([name, count]) => `  ${count.toLocaleString('en')} ${name.replaceAll('_', ' ')}`,
+    );
+    process.stderr.write(
+      `Erasing ${email} cannot be undone. It concerns the account and:\n${lines.join('\n')}\n`,
+    );
+    const typed = confirm ?? (await ask('Type the address again: '));
+    if (typed.trim().toLowerCase() !== email)
+      throw invalid({ confirm: ['This is not the address. Nothing was changed.'] });
+
+    const { addressDigest } = createErasureKeys(secretKey);
+    const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
+    const now = systemClock.now();
+    const { erasure } = await orm.em.fork().transactional(async (tx) => {
+      const locked = await findPerson(tx, null, email, { isLocked: true });
+      return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
+    });
+    const isFinished = await finishErasure(orm.em, erasure.id, systemClock.now);
+    return isFinished
+      ? `Erased: the person is now ${erasure.pseudonym}.`
+      : `The account is now ${erasure.pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;
+  });
+
+const ask = async (question: string): Promise<string> => {
+  if (!process.stdin.isTTY) throw invalid({ confirm: ['Pass the address again with --confirm.'] });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+};
