@@ -28,6 +28,18 @@ export class Erasures extends Migration {
         select case when lower(value) like any (erasure.needles)
           then regexp_replace(value, erasure.pattern, erasure.pseudonym, 'gi') else value end
       $$`);
+    // The pseudonym of an erased address, for what happened before the erasure, and as long as the address has neither an account
+    // nor an invitation again; null for all others. A function, so that its plan is kept: as a subquery, it would be planned with
+    // each statement.
+    this.addSql(`
+      create function pseudonym_of(of_address text, of_digest text, happened_at timestamptz) returns text
+      language plpgsql stable as $$
+      begin
+        if of_digest is null then return null; end if;
+        return (select e.pseudonym from erasures e where e.digest = of_digest and (happened_at <= e.started_at
+          or not exists (select from users u where u.email = of_address)
+          and not exists (select from invitations i where i.email = of_address and i.status = 'pending')));
+      end $$`);
     // The names in the details of entries about the person, such as `first_name` or `hash`, become null. The
     // network address is that of the person in what they did, and in logins to their account.
     this.addSql(`

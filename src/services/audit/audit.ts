@@ -89,7 +89,8 @@ export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDiges
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
       select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar,
-        action, coalesce(${erasedAs('actor')}, actor_email), coalesce(${erasedAs('target')}, target), client_ids::int[],
+        action, coalesce(pseudonym_of(actor_email, actor_digest, null), actor_email),
+        coalesce(pseudonym_of(target, target_digest, null), target), client_ids::int[],
         details
       from unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
         ${details}::json[], ${actorDigests}::varchar[], ${targetDigests}::varchar[])
@@ -98,14 +99,6 @@ export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDiges
     );
   },
 });
-
-/** The pseudonym of an erased address; null for all others. */
-const erasedAs = (whom: 'actor' | 'target') => {
-  const [digest, email] = [`event.${whom}_digest`, whom === 'actor' ? 'event.actor_email' : 'event.target'];
-  return sql`(select pseudonym from erasures where digest = ${sql.ref(digest)}
-    and not exists (select from users where users.email = ${sql.ref(email)})
-    and not exists (select from invitations i where i.email = ${sql.ref(email)} and i.status = 'pending'))`;
-};
 
 /** One array per column, with one element per event. */
 const columnsOf = (events: readonly AuditEvent[]) => ({

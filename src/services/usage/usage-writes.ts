@@ -83,19 +83,18 @@ const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where e
 const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
     (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
-  select ${appId}, entry_key, coalesce(erased.pseudonym, email),
-    case when erased.pseudonym is null then full_name else '' end, action, action_description, stack,
-    case when erased.pseudonym is null then extra else '{}' end, occurred_at
-  from unnest(
-    ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
-    ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
-    ${entries.map(({ actionDescription }) => actionDescription)}::text[],
-    ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
-    ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[],
-    ${entries.map(({ digest }) => digest ?? null)}::varchar[])
-    as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
-  left join lateral (
-    select pseudonym from erasures e where e.digest = given.digest and (given.occurred_at <= e.started_at
-      or not exists (select from users u where u.email = given.email))) as erased on true
+  select ${appId}, entry_key, coalesce(pseudonym, email), case when pseudonym is null then full_name else '' end,
+    action, action_description, stack, case when pseudonym is null then extra else '{}' end, occurred_at
+  from (
+    select *, case when (select exists (select from erasures)) then pseudonym_of(email, digest, occurred_at) end as pseudonym
+    from unnest(
+      ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
+      ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
+      ${entries.map(({ actionDescription }) => actionDescription)}::text[],
+      ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
+      ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[],
+      ${entries.map(({ digest }) => digest ?? null)}::varchar[])
+      as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
+    offset 0) as given
   ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
   returning email, (occurred_at at time zone 'UTC')::date as day, stack`;
