@@ -7,7 +7,11 @@ import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.t
 import { until } from '../support/poll.ts';
 
 const SAMPLED = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-const EXPORTER_VARIABLES = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_SERVICE_NAME'] as const;
+const EXPORTER_VARIABLES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_SERVICE_NAME',
+] as const;
 
 const exporting = suite<{ collector: OtlpReceiver }>('startTracing');
 
@@ -81,6 +85,8 @@ exporting('warns once in an interval while exports fail', async ({ collector }) 
 
 exporting('waits for the last export only for a limited time', async ({ collector }) => {
   collector.conduct.fault = 'hang';
+  // Of the export that continues after the test, and keeps the process alive.
+  process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '500';
   const { stop } = await start(collector, { limits: { flushMs: 50 } });
   request();
   const started = performance.now();
