@@ -65,11 +65,16 @@ export const runCommand = async (
   program?: Program,
 ): Promise<Outcome> => spawnCommand(args, settings, cwd, [], program).ended;
 
-/** Runs `steward ARGS…`, and kills it after a time unless it has ended. */
-export const killCommand = async (args: string[], settings: Settings, afterMs: number): Promise<Outcome> => {
+/** Runs `steward ARGS…`, and kills it when the promise of `moment` resolves, unless it has ended. */
+export const killCommand = async (
+  args: string[],
+  settings: Settings,
+  moment: () => Promise<unknown>,
+): Promise<Outcome> => {
   const { child, ended } = spawnCommand(args, settings, undefined);
-  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs);
-  return ended.finally(() => clearTimeout(timer));
+  await Promise.race([moment(), ended]);
+  child.kill('SIGKILL');
+  return ended;
 };
 
 /** Resolves with the address that the service logs. If it ends before, fails with its output. */

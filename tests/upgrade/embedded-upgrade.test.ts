@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -114,7 +115,7 @@ upgrades('loses nothing when it is killed at any moment', async (context) => {
   for (let round = 0; round < KILLS; round += 1) {
     const dataDir = await copyOld(context, `killed-${round}`);
     const delayMs = Math.round(((round + Math.random()) / KILLS) * upgradeMs);
-    await killCommand(['serve'], { DATA_DIR: dataDir }, delayMs);
+    await killCommand(['serve'], { DATA_DIR: dataDir }, () => sleep(delayMs));
     const state = (await readdir(dataDir)).filter((name) => /^(postgres|upgrade)/.test(name));
 
     assert.equal(await sumsOf(dataDir), context.sums, `after ${delayMs} ms: ${state}`);
