@@ -23,17 +23,17 @@ const readBackups = async (em: SqlEntityManager, now: Date) => {
 
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: SqlEntityManager, now: Date) => {
-  const { rows } = await sql<{ unsent: number; oldest: Date | null }>`
+  const { rows } = await sql<{ unsent: number; oldest: Date | null; erasures: number }>`
     select (select count(*)::int from outbox_mails where sent_at is null and failed_at is null) as unsent,
-      (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest`.execute(
-    tables(em),
-  );
-  const [mails] = rows;
+      (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest,
+      (select count(*)::int from erasures where finished_at is null) as erasures`.execute(tables(em));
+  const [counts] = rows;
   const nextMonth = monthOf(now, 1);
   const months = await logMonths(em);
   return {
-    unsentMails: mails?.unsent ?? 0,
-    oldestUnsentMailSeconds: mails?.oldest ? (now.getTime() - mails.oldest.getTime()) / 1000 : 0,
+    unsentMails: counts?.unsent ?? 0,
+    unfinishedErasures: counts?.erasures ?? 0,
+    oldestUnsentMailSeconds: counts?.oldest ? (now.getTime() - counts.oldest.getTime()) / 1000 : 0,
     ...(await readBackups(em, now)),
     usageMonthsAhead: months.filter((month) => month >= nextMonth).length,
   };

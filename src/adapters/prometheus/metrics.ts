@@ -15,6 +15,7 @@ export type MetricSources = {
 export type OperationalState = {
   unsentMails: number;
   oldestUnsentMailSeconds: number;
+  unfinishedErasures: number;
   /** Months after the current one for which the usage log has partitions. */
   usageMonthsAhead: number;
   /** Since the snapshot of the last good scheduled backup; null before the first. */
@@ -204,6 +205,11 @@ const describeService = (registry: Registry, sources: MetricSources): void => {
     'steward_mails_oldest_unsent_seconds',
     'Age of the oldest mail that waits to be sent.',
     ({ oldestUnsentMailSeconds }) => oldestUnsentMailSeconds,
+  );
+  addGauge(
+    'steward_erasures_unfinished',
+    'Erasures of people that have work left.',
+    ({ unfinishedErasures }) => unfinishedErasures,
   );
   addGauge(
     'steward_usage_months_ahead',
