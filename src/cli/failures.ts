@@ -5,7 +5,7 @@ import { IncompatibleDatabase, problemOfDatabaseError } from '../db/database-err
 import { UnfinishedRestore } from '../db/schema-state.ts';
 import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
-import { Problem } from '../lib/problems.ts';
+import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
 
 /** Exit codes. */
@@ -18,16 +18,20 @@ export const reportFailure = (error: unknown): void => {
   process.stderr.write(`${linesOf(error).join('\n')}\n`);
 };
 
-const linesOf = (error: unknown): string[] => {
+/** The lines for an error; only a bug has a stack. */
+export const linesOf = (error: unknown): string[] => {
   if (error instanceof InvalidSettings) return error.lines.map((line) => `Invalid setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
   if (!(error instanceof Error)) return [String(error)];
   if (EXPECTED_ERRORS.some((kind) => error instanceof kind)) return [error.message];
+  if (errorCodeOf(error) === DISK_FULL)
+    return [`${NO_DISK_SPACE} Free space and try again (${reasonOf(error)}).`];
   if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
   if (errorCodeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
   return [fileFailure(error) ?? error.stack ?? error.message];
 };
 
+const DISK_FULL = '53100';
 const INSUFFICIENT_PRIVILEGE = '42501';
 const PRIVILEGES =
   'The role needs USAGE and CREATE on its schema, and must own the tables of Steward: grant usage, create on schema public to ROLE.';
