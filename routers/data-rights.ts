@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Download } from '../src/lib/download.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
-import type { ExportPage } from '../src/services/data-rights/user-exports.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Email, EmailKey, Instant } from './schemas/fields.ts';
 import { protectedProcedure, superuserProcedure } from './trpc.ts';
@@ -17,11 +16,11 @@ const ErasurePreview = z.object({
   expires_at: Instant,
 });
 
-/** Pages of rows, each of one part; a file for REST. */
+/** Pages of rows, each of one part; a file for REST. The type is written out, because the client's types have none of services. */
 const ExportOutput = z
-  .custom<AsyncIterable<ExportPage> | Download>()
+  .custom<AsyncIterable<{ part: string; items: Record<string, unknown>[] }> | Download>()
   // Only REST sets `isDownload` and gets a file.
-  .transform((pages) => pages as AsyncIterable<ExportPage>);
+  .transform((pages) => pages as AsyncIterable<{ part: string; items: Record<string, unknown>[] }>);
 
 /** The name of a file, without characters that are unsafe in one or in a header. */
 const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '_').slice(0, 100)}.zip`;
