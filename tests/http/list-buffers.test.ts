@@ -46,7 +46,7 @@ buffers.before(async (context) => {
 });
 buffers.after(({ server }) => server.close());
 
-/** Reads one chunk in so many rounds of the event loop. */
+/** @param rounds of the event loop to wait after each chunk */
 const read = async (server: FastifyInstance, list: string, encoding: string, rounds: number) => {
   const headers = { 'accept-encoding': encoding };
   const request = get(`${server.listeningOrigin}/api/${list}`, { agent: false, headers });
