@@ -84,16 +84,19 @@ export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDiges
     if (events.length === 0) return;
     const { requestId, address } = origin;
     const { actions, actors, targets, clients, details } = columnsOf(events);
-    const [actorDigests, targetDigests] = [actors.map(digestOf), targets.map(digestOf)];
+    // Many events have the same actor.
+    const digests = new Map([...new Set([...actors, ...targets])].map((email) => [email, digestOf(email)]));
+    const digestsOf = (emails: readonly string[]) => emails.map((email) => digests.get(email) ?? null);
     await sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar,
-        action, coalesce(pseudonym_of(actor_email, actor_digest, null), actor_email),
-        coalesce(pseudonym_of(target, target_digest, null), target), client_ids::int[],
-        details
-      from unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
-        ${details}::json[], ${actorDigests}::varchar[], ${targetDigests}::varchar[])
+      select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar, action,
+        coalesce(case when has_erasures then pseudonym_of(actor_email, actor_digest, null) end, actor_email),
+        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
+        client_ids::int[], details
+      from (select exists (select from erasures)) as erased (has_erasures),
+        unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
+          ${details}::json[], ${digestsOf(actors)}::varchar[], ${digestsOf(targets)}::varchar[])
         as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.execute(
       tables(tx),
     );
