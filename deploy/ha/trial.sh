@@ -23,10 +23,15 @@ if [ "$(id -u)" = 0 ]; then
   chown postgres: "$folder"
 fi
 
-# A password for each role, created by the first part that starts.
+# A password for each role, created by the first part that needs it. The link makes it visible as a whole, and only once.
 password_of() {
-  local file=$folder/$1.password
-  (umask 077 && set -C && head -c 24 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >"$file") 2>/dev/null || true
+  local file=$folder/$1.password draft
+  if [ ! -e "$file" ]; then
+    draft=$(mktemp "$file.XXXXXX")
+    head -c 24 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >"$draft"
+    ln "$draft" "$file" 2>/dev/null || true
+    rm "$draft"
+  fi
   cat "$file"
 }
 
