@@ -15,7 +15,7 @@ export type ReleaseState = {
 /** The heading of a section, as keepachangelog.com writes it: `## [1.2.3] - 2026-01-31`. */
 const HEADING = /^## \[([^\]]+)\](?: - (\d{4}-\d{2}-\d{2}))?$/m;
 
-/** @returns one line for each reason not to release; none if there is none */
+/** @returns one line for each reason not to release */
 export const findObstacles = (state: ReleaseState): string[] => {
   const { version, otherVersions, lockVersion, changes, tags } = state;
   const obstacles: string[] = [];

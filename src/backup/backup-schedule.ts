@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const RETRY_MS = 5 * MINUTE_MS;
 const MAX_RETRY_MS = HOUR_MS;
 
-/** The beginning of the current interval. Intervals are counted from 1970, so that all instances and restarts agree. */
+/** The start of the current interval. Intervals are counted from 1970, so that all instances and restarts agree. */
 export const intervalStart = (now: Date, { intervalHours, startMinute }: Schedule): Date => {
   const offset = startMinute * MINUTE_MS;
   const length = intervalHours * HOUR_MS;

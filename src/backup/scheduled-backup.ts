@@ -24,7 +24,7 @@ import { newBackupName, writeBackup } from './write-backup.ts';
 const BACKUP_LOCK = 7_305_130_503;
 
 export type ScheduledBackupDeps = {
-  /** Creates an entity manager for a short piece of work. */
+  /** Creates an entity manager for a short operation. */
   fork: () => SqlEntityManager;
   connection: Connection;
   clock: Clock;
