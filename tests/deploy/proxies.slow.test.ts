@@ -114,14 +114,14 @@ for (const name of PROXY_NAMES) {
 
   behind('leaves limits up to 16 MiB to the service, and refuses larger bodies itself', async (context) => {
     const headers = { ...JSON_TYPE, ...(await logIn(context)) };
-    const post = (bytes: number) =>
-      context.send('POST /api/v1/jb/users/', {
-        headers,
-        body: `{"extra": "${'x'.repeat(bytes)}"}`,
-      });
+    const post = (body: { body: string } | { announcedBytes: number }) =>
+      context.send('POST /api/v1/jb/users/', { headers, ...body });
 
-    const ofService = await post(2 * MIB);
-    const ofProxy = await post(17 * MIB);
+    // nginx reads a body before it passes the request on.
+    const ofService = await post(
+      name === 'nginx' ? { body: 'x'.repeat(2 * MIB) } : { announcedBytes: 2 * MIB },
+    );
+    const ofProxy = await post({ announcedBytes: 17 * MIB });
 
     assert.is(ofService.status, 413);
     assert.match(ofService.headers['content-type'] ?? '', 'application/problem+json');

@@ -6,6 +6,8 @@ import { TEST_CERTIFICATE } from './test-certificate.ts';
 type Sent = {
   headers?: Record<string, string>;
   body?: string | Buffer;
+  /** Announces a body of this size and sends none: a server that refuses it closes the connection while it is sent. */
+  announcedBytes?: number;
   /** The address that the server sees: any of 127.0.0.0/8. */
   from?: string;
 };
@@ -15,8 +17,9 @@ export type HttpsResponse = { status: number; headers: IncomingHttpHeaders; body
 /** A client that trusts the test certificate and chooses its own address, unlike `fetch`. */
 export const createHttpsClient =
   (port: number) =>
-  async (line: string, { headers, body, from }: Sent = {}): Promise<HttpsResponse> => {
+  async (line: string, { headers, body, announcedBytes, from }: Sent = {}): Promise<HttpsResponse> => {
     const [method, path] = line.split(' ');
+    const length = announcedBytes ?? (body === undefined ? undefined : Buffer.byteLength(body));
     const outgoing = request({
       host: 'localhost',
       family: 4,
@@ -26,13 +29,15 @@ export const createHttpsClient =
       ca: TEST_CERTIFICATE,
       agent: false,
       ...(from !== undefined && { localAddress: from }),
-      headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+      headers: { ...headers, ...(length !== undefined && { 'content-length': length }) },
     });
     // A proxy may refuse a body before it has read it, and close the connection.
     outgoing.on('error', () => {});
-    outgoing.end(body);
+    if (announcedBytes === undefined) outgoing.end(body);
+    else outgoing.flushHeaders();
     const [response] = await once(outgoing, 'response');
     const chunks: Buffer[] = await Array.fromAsync(response);
+    outgoing.destroy();
     return {
       status: response.statusCode,
       headers: response.headers,
