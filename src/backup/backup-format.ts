@@ -18,6 +18,8 @@ export const BackupHeader = z.object({
   migrations: z.array(z.string()).min(1),
   /** In an order in which each table comes after those that it refers to. */
   tables: z.array(TableColumns),
+  /** The next value of each sequence by its name: larger than all ids of the snapshot, and than those that were deleted. */
+  sequences: z.record(z.string(), z.string().regex(/^-?\d+$/)),
   /** First days of the months of the usage log, as `YYYY-MM-DD`. */
   months: z.array(z.iso.date()),
 });

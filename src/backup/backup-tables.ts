@@ -51,19 +51,36 @@ export const summarizeTable = async (client: pg.Client, { name, columns }: Table
   return { rows: Number(summary.rows), checksum: summary.checksum };
 };
 
-/** Continues the sequences of all tables after their largest ids. */
-export const advanceSequences = async (client: pg.ClientBase): Promise<void> => {
-  const { rows } = await client.query<{ table: string; column: string; sequence: string }>(
-    `select c.relname as "table", a.attname as "column", pg_get_serial_sequence(quote_ident(c.relname), a.attname) as sequence
-    from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-      and a.attnum > 0 and not a.attisdropped and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
+/**
+ * The next value of each sequence. To be read after the snapshot was taken: the values of sequences are of no snapshot, and
+ * must be behind all of its ids.
+ */
+export const readSequences = async (client: pg.ClientBase): Promise<Record<string, string>> => {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace
+      and relname <> '${MIGRATIONS_TABLE}_id_seq' order by relname`,
   );
-  for (const { table, column, sequence } of rows)
-    await client.query(
-      `select setval($1, (select coalesce(max(${quoted(column)}), 0) + 1 from ${quoted(table)}), false)`,
-      [sequence],
+  const sequences: Record<string, string> = {};
+  for (const { name } of rows) {
+    // Not from pg_sequences, which has no value of a sequence that was set and not used since.
+    const { rows: values } = await client.query<{ next: string }>(
+      `select (last_value::numeric + is_called::int)::text as next from ${quoted(name)}`,
     );
+    if (values[0]) sequences[name] = values[0].next;
+  }
+  return sequences;
+};
+
+/** Continues the sequences where those of the backup were, so that ids of deleted rows are not given again. */
+export const advanceSequences = async (
+  client: pg.ClientBase,
+  sequences: Record<string, string>,
+): Promise<void> => {
+  await client.query(
+    `select setval(oid::regclass, next::bigint, false) from json_each_text($1) as recorded(name, next)
+    join pg_class on relname = name and relkind = 'S' and relnamespace = current_schema()::regnamespace`,
+    [JSON.stringify(sequences)],
+  );
 };
 
 /** Whether the database has no table: a restore writes into nothing else. */

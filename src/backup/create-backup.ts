@@ -18,7 +18,7 @@ import {
   rowsFile,
   type TableSummary,
 } from './backup-format.ts';
-import { quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
+import { quoted, readSequences, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 
 /** The rows of a table are compressed in parts of about this size, each of complete rows. */
 const PART_BYTES = 4 * 1024 * 1024;
@@ -120,6 +120,7 @@ const describeDatabase = async (
     createdAt: now.toISOString(),
     migrations: await readMigrations(client),
     tables: await readTables(client, withHistory),
+    sequences: await readSequences(client),
     ...server,
   });
 };

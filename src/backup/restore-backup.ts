@@ -65,7 +65,7 @@ const createMonths = async (connection: Connection, days: readonly string[]): Pr
  */
 const loadRows = async (
   source: Readable,
-  { manifest }: CheckedBackup,
+  { header, manifest }: CheckedBackup,
   {
     client,
     tables,
@@ -92,7 +92,7 @@ const loadRows = async (
       if (rows !== expected?.rows || checksum !== expected.checksum)
         throw new Error(`The restored table ${table.name} differs from the snapshot: ${rows} rows.`);
     }
-    await advanceSequences(client);
+    await advanceSequences(client, header.sequences);
     await client.query(RELEASE_TARGET);
     await client.query('commit');
   } catch (error) {
