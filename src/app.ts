@@ -8,7 +8,7 @@ import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
-import { createRead, createTransact } from './db/pipeline.ts';
+import { createRead, createRunPipeline, createTransact } from './db/pipeline.ts';
 import { warnOfLostSettings } from './db/session-settings.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
 import { createTextRowReader } from './db/text-rows.ts';
@@ -166,7 +166,8 @@ const createServiceFactories = (
   { config, connection, secretKey, logger, orm, pool, clock, hasher, store, links }: Resources,
   { mailWriter, mailRoute, resumeErasures }: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
-  const transact = createTransact(pool);
+  const runPipeline = createRunPipeline(pool);
+  const transact = createTransact(runPipeline);
   const read = createRead(transact);
   const serviceDeps = {
     clock,
@@ -176,6 +177,7 @@ const createServiceFactories = (
     links,
     read,
     transact,
+    runPipeline,
     commonPasswords: createCommonPasswords(),
     throttle: createLoginThrottle(pool),
     loginConcurrency: createLoginConcurrency(),

@@ -1,12 +1,24 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../entities/index.ts';
+import type { Pipeline } from './pipeline.ts';
 
 /**
  * Kysely in the transaction of this entity manager, for reads of many rows and for secrets: Kysely binds values, the ORM
  * writes them into the statement's text.
  */
 export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
+
+/** The transaction of this entity manager, which sends one statement at a time, and commits later. */
+export const pipelineIn = (em: SqlEntityManager): Pipeline => {
+  const send: Pipeline['send'] = async (statements) => {
+    const rows: unknown[] = [];
+    for (const statement of statements) rows.push((await tables(em).executeQuery(statement)).rows);
+    // The rows are what the statements' types say.
+    return rows as Awaited<ReturnType<typeof send<typeof statements>>>;
+  };
+  return { send, commit: send };
+};
 
 /** The columns with a value, which an update sets; null if there are none. */
 export const pickDefined = <T extends object>(changes: T): Partial<T> | null => {

@@ -7,16 +7,34 @@ import { endWith, tracing } from '../lib/tracing.ts';
 
 type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
-/** Runs statements in one transaction, sent together, and returns the rows of each. */
-export type Transact = <const S extends readonly CompiledQuery<unknown>[]>(
+/** Sends statements together, and returns the rows of each. */
+type Send = <const S extends readonly CompiledQuery<unknown>[]>(
   statements: S,
-  options?: TransactOptions,
 ) => Promise<{ -readonly [K in keyof S]: RowsOf<S[K]> }>;
 
-export type TransactOptions = {
+/** A transaction whose statements are sent in batches: a batch takes one round trip. */
+export type Pipeline = {
+  send: Send;
+  /** Sends the last statements along with the commit. */
+  commit: Send;
+};
+
+export type PipelineOptions = {
   /** False for statements whose values decide how they are best planned, such as long lists. Default: true. */
   hasGenericPlans?: boolean;
 };
+
+/** Runs `work` in a transaction, which is rolled back if `work` fails or does not commit. */
+export type RunPipeline = <T>(
+  work: (pipeline: Pipeline) => Promise<T>,
+  options?: PipelineOptions,
+) => Promise<T>;
+
+/** Runs statements in one transaction, sent together, and returns the rows of each. */
+export type Transact = <const S extends readonly CompiledQuery<unknown>[]>(
+  statements: S,
+  options?: PipelineOptions,
+) => ReturnType<typeof sendTogether<S>>;
 
 /** Runs a statement that changes nothing. */
 export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
@@ -27,36 +45,71 @@ export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
  */
 const GENERIC_PLANS = '; set local plan_cache_mode = force_generic_plan';
 
-export const createTransact =
-  (pool: pg.Pool): Transact =>
-  (statements, options) => {
-    const span = tracing.startStatements(() => statements.map(({ sql }) => sql));
-    return endWith(span, sendTransaction(pool, statements, options));
+/** The connection is taken by the first batch, which also begins the transaction. */
+export const createRunPipeline =
+  (pool: pg.Pool): RunPipeline =>
+  async (work, { hasGenericPlans = true } = {}) => {
+    let client: pg.PoolClient | undefined;
+    let isOpen = false;
+    let isBroken = false;
+
+    const sendBatch = async <const S extends readonly CompiledQuery<unknown>[]>(
+      statements: S,
+      end?: string,
+    ) => {
+      const begin = isOpen ? [] : [hasGenericPlans ? `begin${GENERIC_PLANS}` : 'begin'];
+      client ??= await pool.connect();
+      isOpen = end === undefined;
+      try {
+        return await sendTogether(client, begin, statements, end === undefined ? [] : [end]);
+      } catch (error) {
+        isBroken = !isOfStatement(error);
+        throw error;
+      }
+    };
+    const send: Send = (statements) => traced(statements, () => sendBatch(statements));
+    const commit: Send = (statements) => traced(statements, () => sendBatch(statements, 'commit'));
+    try {
+      return await work({ send, commit });
+    } finally {
+      if (isOpen && !isBroken) await client?.query('rollback').catch(() => (isBroken = true));
+      client?.release(isBroken);
+    }
   };
 
-const sendTransaction = async <const S extends readonly CompiledQuery<unknown>[]>(
-  pool: pg.Pool,
+const traced = <T>(statements: readonly CompiledQuery<unknown>[], send: () => Promise<T>): Promise<T> => {
+  const span = tracing.startStatements(() => statements.map(({ sql }) => sql));
+  return endWith(span, send());
+};
+
+/** One write: it costs one system call, and an instance that freezes cannot leave half of a batch behind. */
+const sendTogether = async <const S extends readonly CompiledQuery<unknown>[]>(
+  client: pg.PoolClient,
+  before: readonly string[],
   statements: S,
-  { hasGenericPlans = true }: TransactOptions = {},
+  after: readonly string[],
 ) => {
-  const client = await pool.connect();
   const { stream } = client.connection;
-  // One write: it costs one system call, and an instance that freezes cannot leave half of a transaction behind.
   stream.cork();
   const sent = Promise.allSettled([
-    client.query(hasGenericPlans ? `begin${GENERIC_PLANS}` : 'begin'),
+    ...before.map((text) => client.query(text)),
     ...statements.map(({ sql, parameters }) => client.query(sql, [...parameters])),
-    client.query('commit'),
+    ...after.map((text) => client.query(text)),
   ]);
   stream.uncork();
-  telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
+  telemetry.roundTrip.publish(() => ({ statements: before.length + statements.length + after.length }));
   const results = await sent;
   const failure = results.find((result) => result.status === 'rejected');
-  client.release(failure !== undefined && !isOfStatement(failure.reason));
   if (failure) throw failure.reason;
-  const rows = results.slice(1, -1).map((result) => result.status === 'fulfilled' && result.value.rows);
+  const rows = results
+    .slice(before.length, before.length + statements.length)
+    .map((result) => result.status === 'fulfilled' && result.value.rows);
   // The rows are what the statements' types say, as with Kysely, whose statements they are.
   return rows as { -readonly [K in keyof S]: RowsOf<S[K]> };
+};
+
+export const createTransact = (runPipeline: RunPipeline): Transact => {
+  return (statements, options) => runPipeline(({ commit }) => commit(statements), options);
 };
 
 const READ_LIMIT_MS = 10_000;

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
-import type { Read, Transact } from '../db/pipeline.ts';
+import type { Read, RunPipeline, Transact } from '../db/pipeline.ts';
 import type { ReadTextRows } from '../db/text-rows.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
@@ -48,6 +48,7 @@ export type ServiceDeps = {
   responseEncryption: ResponseEncryption;
   readRows: ReadTextRows;
   transact: Transact;
+  runPipeline: RunPipeline;
   /** Serializes requests with the same idempotency key. */
   keyedMutex: KeyedMutex;
   /** How long a repeated request gets the stored response. */

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { createTransact } from '../../src/db/pipeline.ts';
+import { createRunPipeline, createTransact } from '../../src/db/pipeline.ts';
 import { createTextRowReader } from '../../src/db/text-rows.ts';
 import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -21,7 +21,7 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = orm.pool;
   const readRows = createTextRowReader(pool, connection.preparesStatements);
-  const transact = createTransact(pool);
+  const transact = createTransact(createRunPipeline(pool));
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
     await readRows({ sql: TWICE, parameters: [value] }, () => {});

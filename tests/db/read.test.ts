@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRead, createTransact, type Read } from '../../src/db/pipeline.ts';
+import { createRead, createRunPipeline, createTransact, type Read } from '../../src/db/pipeline.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 
@@ -13,7 +13,7 @@ reads.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next read.
   context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
-  context.read = createRead(createTransact(context.pool));
+  context.read = createRead(createTransact(createRunPipeline(context.pool)));
   context.drop = drop;
 });
 reads.after(async ({ pool, drop }) => {

@@ -3,13 +3,19 @@ import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
-import { createTransact, type Transact } from '../../src/db/pipeline.ts';
+import { createRunPipeline, createTransact, type RunPipeline, type Transact } from '../../src/db/pipeline.ts';
 import { currentDeadline, Deadline, withDeadline } from '../../src/lib/deadline.ts';
 import { until } from '../support/poll.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 
-type Context = { pool: pg.Pool; other: pg.Pool; transact: Transact; drop: () => Promise<void> };
+type Context = {
+  pool: pg.Pool;
+  other: pg.Pool;
+  runPipeline: RunPipeline;
+  transact: Transact;
+  drop: () => Promise<void>;
+};
 const transactions = suite<Context>('transact');
 
 transactions.before(async (context) => {
@@ -17,7 +23,8 @@ transactions.before(async (context) => {
   // One connection: what a failure leaves behind meets the next transaction.
   context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
   context.other = createTestPool(connection);
-  context.transact = createTransact(context.pool);
+  context.runPipeline = createRunPipeline(context.pool);
+  context.transact = createTransact(context.runPipeline);
   context.drop = drop;
 });
 transactions.before.each(async ({ other }) => {
@@ -130,6 +137,80 @@ transactions('fails past the deadline, and releases its connection', async (cont
   assert.equal(await marksOf(context), []);
   await context.transact([add(8)]);
   assert.equal(await marksOf(context), [8]);
+});
+
+transactions('commits all batches of a pipeline, each of which sees those before', async (context) => {
+  const seen = await context.runPipeline(async ({ send, commit }) => {
+    await send([add(1)]);
+    await send([add(2)]);
+    assert.equal(await marksOf(context), [], 'others do not see them yet');
+    const [, rows] = await commit([add(3), all]);
+    return rows;
+  });
+
+  assert.equal(seen, [{ mark: 1 }, { mark: 2 }, { mark: 3 }]);
+  assert.equal(await marksOf(context), [1, 2, 3]);
+});
+
+const INCOMPLETE: [string, (context: Context) => Promise<unknown>, RegExp | null][] = [
+  [
+    'whose work fails',
+    ({ runPipeline }) =>
+      runPipeline(async ({ send }) => {
+        await send([add(1)]);
+        throw new Error('refused');
+      }),
+    /refused/,
+  ],
+  [
+    'with a statement that fails in the last batch',
+    ({ runPipeline }) =>
+      runPipeline(async ({ send, commit }) => {
+        await send([add(1)]);
+        await commit([add(2), add(2)]);
+      }),
+    /duplicate key/,
+  ],
+  [
+    'with a statement that fails before the last batch',
+    ({ runPipeline }) =>
+      runPipeline(async ({ send, commit }) => {
+        await send([add(1), add(1)]);
+        await commit([add(2)]);
+      }),
+    /duplicate key/,
+  ],
+  ['that does not commit', ({ runPipeline }) => runPipeline(({ send }) => send([add(1)])), null],
+];
+
+for (const [what, run, message] of INCOMPLETE)
+  transactions(`rolls back a pipeline ${what}, and keeps the connection`, async (context) => {
+    const backend = 'select pg_backend_pid() as pid';
+    const before = (await context.pool.query(backend)).rows;
+    if (message) await failsWith(run(context), message);
+    else await run(context);
+
+    assert.equal(await marksOf(context), []);
+    assert.equal((await context.pool.query(backend)).rows, before);
+    await context.transact([add(9)]);
+    assert.equal(await marksOf(context), [9]);
+  });
+
+transactions('gives up the connection of a pipeline that is lost between batches', async (context) => {
+  const run = context.runPipeline(async ({ send, commit }) => {
+    const [[backend]] = await send([CompiledQuery.raw('select pg_backend_pid() as pid'), add(1)]);
+    await context.other.query('select pg_terminate_backend($1)', [(backend as { pid: number }).pid]);
+    await commit([add(2)]);
+  });
+  const [outcome] = await Promise.allSettled([run]);
+
+  assert.is(
+    problemOfDatabaseError(outcome.status === 'rejected' && outcome.reason)?.code,
+    'database-unavailable',
+  );
+  assert.equal(await marksOf(context), []);
+  await context.transact([add(10)]);
+  assert.equal(await marksOf(context), [10]);
 });
 
 transactions.run();

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type CompiledQuery, sql } from 'kysely';
+import { prepared, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -78,30 +78,25 @@ export type Audit = ReturnType<typeof createAudit>;
  * Writes the audit trail. Entries are written in the same transaction as the change that they record. An address that was
  * erased while its request was running, and that has neither an account nor an invitation now, is replaced.
  */
-export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDigest = NO_DIGEST) => ({
-  /** Writes all events in one statement. */
-  record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
-    if (events.length === 0) return;
-    const { requestId, address } = origin;
-    const { actions, actors, targets, clients, details } = columnsOf(events);
+export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDigest = NO_DIGEST) => {
+  /** The statement that writes all events; none if there are no events. */
+  const statementsOf = (em: SqlEntityManager, events: readonly AuditEvent[]): CompiledQuery[] => {
+    if (events.length === 0) return [];
+    const columns = columnsOf(events);
     // Many events have the same actor.
-    const digests = new Map([...new Set([...actors, ...targets])].map((email) => [email, digestOf(email)]));
-    const digestsOf = (emails: readonly string[]) => emails.map((email) => digests.get(email) ?? null);
-    await sql`
-      insert into audit_entries
-        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${clock.now()}::timestamptz, ${requestId}::varchar, ${address}::varchar, action,
-        coalesce(case when has_erasures then pseudonym_of(actor_email, actor_digest, null) end, actor_email),
-        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
-        client_ids::int[], details
-      from (select exists (select from erasures)) as erased (has_erasures),
-        unnest(${actions}::varchar[], ${actors}::varchar[], ${targets}::varchar[], ${clients}::text[],
-          ${details}::json[], ${digestsOf(actors)}::varchar[], ${digestsOf(targets)}::varchar[])
-        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.execute(
-      tables(tx),
-    );
-  },
-});
+    const emails = new Set([...columns.actors, ...columns.targets]);
+    const digests = new Map([...emails].map((email) => [email, digestOf(email)]));
+    const digestsOf = (some: readonly string[]) => some.map((email) => digests.get(email) ?? null);
+    const ofEmails = { actorDigests: digestsOf(columns.actors), targetDigests: digestsOf(columns.targets) };
+    return [INSERT_EVENTS.bound(em, { now: clock.now(), ...origin, ...columns, ...ofEmails })];
+  };
+  return {
+    statementsOf,
+    record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
+      for (const statement of statementsOf(tx, events)) await tables(tx).executeQuery(statement);
+    },
+  };
+};
 
 /** One array per column, with one element per event. */
 const columnsOf = (events: readonly AuditEvent[]) => ({
@@ -111,6 +106,24 @@ const columnsOf = (events: readonly AuditEvent[]) => ({
   clients: events.map(({ clients = [] }) => `{${clients.join(',')}}`),
   details: events.map(({ details = {} }) => JSON.stringify(details)),
 });
+
+type InsertedEvents = ReturnType<typeof columnsOf> &
+  Origin & { now: Date; actorDigests: (string | null)[]; targetDigests: (string | null)[] };
+
+const INSERT_EVENTS = prepared((db, to: InsertedEvents) => ({
+  compile: () =>
+    sql`
+      insert into audit_entries
+        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
+      select ${to.now}::timestamptz, ${to.requestId}::varchar, ${to.address}::varchar, action,
+        coalesce(case when has_erasures then pseudonym_of(actor_email, actor_digest, null) end, actor_email),
+        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
+        client_ids::int[], details
+      from (select exists (select from erasures)) as erased (has_erasures),
+        unnest(${to.actions}::varchar[], ${to.actors}::varchar[], ${to.targets}::varchar[], ${to.clients}::text[],
+          ${to.details}::json[], ${to.actorDigests}::varchar[], ${to.targetDigests}::varchar[])
+        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.compile(db),
+}));
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

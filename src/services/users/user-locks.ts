@@ -1,11 +1,15 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { User } from '../../../entities/user.ts';
-import { tables } from '../../db/kysely.ts';
+import { pipelineIn, tables } from '../../db/kysely.ts';
+import type { Pipeline } from '../../db/pipeline.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
+
+/** The entity manager builds the statements that the pipeline sends. */
+type Transaction = { em: SqlEntityManager; pipeline: Pipeline };
 
 /** A locked user, with the clients that decide who may change them. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
@@ -38,8 +42,12 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const [locked] = await LOCK_ORDINARY.run(tx, actor, { email });
-  return locked ? locked.id : lockSuperuser(tx, actor, email);
+  return locked ? locked.id : lockSuperuser({ em: tx, pipeline: pipelineIn(tx) }, actor, email);
 };
+
+/** Locks a user whom the actor may see, and returns a row, unless they are a superuser. */
+export const lockOrdinaryUser = (em: SqlEntityManager, actor: Actor, email: string) =>
+  LOCK_ORDINARY.bound(em, actor, { email });
 
 /** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
 const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string }) =>
@@ -63,15 +71,21 @@ const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string 
  * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
  * @throws Problem `not-found`, `unauthenticated`
  */
-const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  const user = await tables(tx)
+export const lockSuperuser = async (
+  { em, pipeline }: Transaction,
+  actor: Actor,
+  email: string,
+): Promise<number> => {
+  const visible = tables(em)
     .selectFrom('users')
     .select(['id', 'is_superuser'])
     .where('email', '=', email)
-    .where(userVisibleTo(actor))
-    .executeTakeFirstOrThrow(() => notFound('user'));
-  if (user.is_superuser) await lockSuperusers(tx, actor);
-  await tables(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
+    .where(userVisibleTo(actor));
+  const [[user]] = await pipeline.send([visible.compile()]);
+  if (!user) throw notFound('user');
+  if (user.is_superuser) await lockSuperusers({ em, pipeline }, actor);
+  const lock = tables(em).selectFrom('users').select('id').where('id', '=', user.id).forUpdate();
+  await pipeline.send([lock.compile()]);
   return user.id;
 };
 
@@ -94,14 +108,14 @@ export const lockActiveUser = async (
 };
 
 /** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
-const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
-  const superusers = await tables(tx)
+const lockSuperusers = async ({ em, pipeline }: Transaction, actor: Actor): Promise<void> => {
+  const lock = tables(em)
     .selectFrom('users')
     .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
     .orderBy('id')
-    .forUpdate()
-    .execute();
+    .forUpdate();
+  const [superusers] = await pipeline.send([lock.compile()]);
   const self = superusers.find(({ id }) => id === actor.id);
   if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
 };

@@ -1,48 +1,50 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { prepared } from '../../db/kysely.ts';
+import type { Pipeline } from '../../db/pipeline.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { type KnownApp, planUpdate, type UpdateContext, type UserChanges } from './update-plan.ts';
-import { deactivateUser, lockUser, lockVisibleUser } from './user-locks.ts';
+import { deactivateUser, lockOrdinaryUser, lockSuperuser, lockUser } from './user-locks.ts';
 import { type UserRow, userRowsIn } from './user-rows.ts';
 
-type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
+type Deps = { em: SqlEntityManager; pipeline: Pipeline; now: Date; audit: Audit };
 
 /**
- * Changes a user in four statements: lock, read, write, audit. The result is computed from what was read instead of being
- * read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
- * `is_active` takes further locks and statements.
+ * Changes a user in two batches: lock and read, then write and audit. The result is computed from what was read instead of
+ * being read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
+ * Superusers take further locks. `is_active` is changed through entities: the pipeline must be that of the entity manager.
  */
 export const updateUser = async (
-  { tx, now, audit }: Deps,
+  { em, pipeline, now, audit }: Deps,
   actor: Actor,
   email: string,
   changes: UserChanges,
 ): Promise<UserRow> => {
-  await lockVisibleUser(tx, actor, email);
-  const context = await readUpdatable(tx, actor, email, changes.apps ?? []);
-  const access = await changeAccess(tx, actor, email, changes.is_active, now);
+  const context = await readUpdatable({ em, pipeline }, actor, email, changes.apps ?? []);
+  const access = await changeAccess(em, actor, email, changes.is_active, now);
   const { after, values, events } = planUpdate(actor, context, changes, access);
-  await WRITE_USER(tx, values);
-  await audit.record(tx, events);
+  await pipeline.commit([WRITE_USER.bound(em, values), ...audit.statementsOf(em, events)]);
   return after;
 };
 
 /**
- * Reads the user in one statement. Must run after the statement that locks the user: a statement that waits for a lock still
- * sees the other tables as they were before it waited.
+ * Locks the user, and reads them in a statement of its own: one that waits for a lock still sees the other tables as they were
+ * before it waited.
  * @throws Problem `not-found`, `forbidden`, `client-admin-locked`
  */
 const readUpdatable = async (
-  tx: SqlEntityManager,
+  { em, pipeline }: Pick<Deps, 'em' | 'pipeline'>,
   actor: Actor,
   email: string,
   appIds: readonly string[],
 ): Promise<UpdateContext> => {
-  const [row] = await UPDATE_CONTEXT.run(tx, actor, { email, appIds });
+  const read = UPDATE_CONTEXT.bound(em, actor, { email, appIds });
+  const [locked, rows] = await pipeline.send([lockOrdinaryUser(em, actor, email), read]);
+  if (locked.length === 0) await lockSuperuser({ em, pipeline }, actor, email);
+  const [row] = locked.length === 0 ? (await pipeline.send([read]))[0] : rows;
   if (!row) throw notFound('user');
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
   requireUserAdmin(actor, { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of });

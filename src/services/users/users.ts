@@ -1,8 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import { tables } from '../../db/kysely.ts';
+import { pipelineIn, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
+import type { Pipeline } from '../../db/pipeline.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
@@ -34,7 +35,7 @@ export type UserInput = {
 /** All visible users, those with a grant of an app (its slug), or the members of a client. */
 type Listing = UserFilter & { app?: string | undefined; client?: number | undefined };
 
-export const createUsers = ({ em, clock, audit, userLoader, readRows }: Unit) => ({
+export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipeline }: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> =>
     readPage((await findUsers(em, actor, filter)).users, 'users.id', part),
@@ -83,8 +84,13 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows }: Unit) =>
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
    * `invalid-input` on `apps`
    */
-  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
-    em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes)),
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
+    const update = (unit: SqlEntityManager, pipeline: Pipeline) =>
+      updateUser({ em: unit, pipeline, now: clock.now(), audit }, actor, email, changes);
+    return changes.is_active === undefined && !em.isInTransaction()
+      ? runPipeline((pipeline) => update(em, pipeline))
+      : em.transactional((tx) => update(tx, pipelineIn(tx)));
+  },
 
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>
