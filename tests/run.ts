@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { missingPrograms } from './failover/programs.ts';
+import { missingPrograms, PROGRAMS } from './failover/programs.ts';
 import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
+import { hasPreviousVersion, PREVIOUS } from './support/previous-version.ts';
 import { CHROMIUM, OLD_PROGRAMS, PGBOUNCER } from './support/programs.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
 import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
@@ -34,8 +35,10 @@ const dir = relative(PROJECT, resolve(values.dir));
 const BROWSER_TESTS = join('tests', 'browser');
 const POOLER_TESTS = join('tests', 'pgbouncer');
 
-/** `.ci/run` installs the programs of an older PostgreSQL. */
-const UPGRADE_TESTS = join('tests', 'upgrade');
+/** `.ci/run` installs the programs of an older PostgreSQL. The others need the previous version of Steward from git. */
+const EMBEDDED_UPGRADE_TESTS = join('tests', 'upgrade', 'embedded');
+const VERSION_TESTS = join('tests', 'upgrade', 'previous-version');
+const ROLLING_TESTS = join('tests', 'upgrade', 'rolling');
 
 /** Packs and installs the package, and builds the image, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
@@ -75,17 +78,21 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     if (isWanted(file)) files.push(file);
   if (isBrief) console.log(`Left out ${PROGRAM_TESTS.join(', ')}, *${SLOW}: npm run test:all runs them too.`);
+  const absent = (...paths: string[]): string[] => paths.filter((path) => !existsSync(path));
+  const history = hasPreviousVersion() ? [] : [`commit ${PREVIOUS.commit} in the history of this checkout`];
   const missing = [
-    { folder: BROWSER_TESTS, programs: existsSync(CHROMIUM) ? [] : [CHROMIUM] },
-    { folder: POOLER_TESTS, programs: existsSync(PGBOUNCER) ? [] : [PGBOUNCER] },
-    { folder: FAILOVER_TESTS, programs: missingPrograms() },
-    { folder: UPGRADE_TESTS, programs: existsSync(OLD_PROGRAMS) ? [] : [OLD_PROGRAMS] },
-  ].filter(({ programs }) => programs.length > 0);
-  for (const { folder, programs } of missing) {
-    if (files.some((file) => file.startsWith(folder)))
-      console.log(`Left out ${folder}: there is no ${programs.join(', ')}.`);
+    { prefix: BROWSER_TESTS, what: absent(CHROMIUM) },
+    { prefix: POOLER_TESTS, what: absent(PGBOUNCER) },
+    { prefix: FAILOVER_TESTS, what: missingPrograms() },
+    { prefix: EMBEDDED_UPGRADE_TESTS, what: absent(OLD_PROGRAMS) },
+    { prefix: VERSION_TESTS, what: history },
+    { prefix: ROLLING_TESTS, what: [...history, ...absent(PROGRAMS.haproxy)] },
+  ].filter(({ what }) => what.length > 0);
+  for (const { prefix, what } of missing) {
+    if (files.some((file) => file.startsWith(prefix)))
+      console.log(`Left out ${prefix}: there is no ${what.join(', ')}.`);
   }
-  const runnable = files.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
+  const runnable = files.filter((file) => !missing.some(({ prefix }) => file.startsWith(prefix)));
   const rank = (file: string) => [...values.first, ''].findIndex((part) => file.includes(part));
   runnable.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
   return { files: runnable, areAnyMissing: runnable.length < files.length };

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { createRestClient } from '../support/rest-client.ts';
-import type { Cluster } from './cluster.ts';
 
 const PAUSE_MS = 20;
 const RETRY_MS = 100;
@@ -12,6 +11,8 @@ export type Writers = ReturnType<typeof startWriters>;
 
 /** Clients that write through a service, each as soon as its last request was answered. */
 type Client = Pick<ReturnType<typeof createRestClient>, 'send'>;
+
+type Database = { ask: (statement: string) => Promise<Record<string, unknown>[]> };
 
 export const startWriters = (service: Client, token: string, group: string) => {
   const statuses = new Map<number, number>();
@@ -87,7 +88,7 @@ export const startWriters = (service: Client, token: string, group: string) => {
       await running;
     },
     /** Acknowledged writes that the database does not have. */
-    findLost: async ({ ask }: Cluster): Promise<string[]> => {
+    findLost: async ({ ask }: Database): Promise<string[]> => {
       const columnOf = async (statement: string) => new Set((await ask(statement)).map(({ value }) => value));
       const users = await columnOf(`select email as value from users where email like '${group}%'`);
       const usage = await columnOf(

@@ -1,0 +1,117 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/config/connection.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { freePort } from '../support/free-port.ts';
+import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
+import { reportFailure } from '../support/report-failure.ts';
+import {
+  type Outcome,
+  type Program,
+  runCommand,
+  type Service,
+  startService,
+} from '../support/service-process.ts';
+import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
+import { exchanges, runExchanges } from './exchanges.ts';
+
+type Previous = Awaited<ReturnType<typeof extractPreviousVersion>>;
+type Context = {
+  previous: Previous;
+  smtp: TestSmtpServer;
+  start: (command: 'serve' | 'demo', program?: Program) => Promise<Service>;
+  old: Service;
+  present: Service;
+  migration: Outcome;
+  /** The migrations that it applied. */
+  added: string[];
+  closing: AsyncDisposableStack;
+};
+
+const PROJECT = join(import.meta.dirname, '../..');
+const versions = suite<Context>(`the previous version (${PREVIOUS.name}) and this one on one database`);
+
+const appliedTo = async (connection: Connection): Promise<string[]> => {
+  const rows = await queryOnce(connection, 'select name from mikro_orm_migrations order by id');
+  return rows.map(({ name }) => String(name));
+};
+
+versions.before(
+  reportFailure(async (context) => {
+    const closing = new AsyncDisposableStack();
+    context.closing = closing;
+    context.previous = closing.use(await extractPreviousVersion());
+    const database = closing.use(await startExternalDatabase());
+    context.smtp = closing.use(await startSmtpServer());
+    const { settings, connection } = await database.makeDatabase();
+    const shared = {
+      ...settings,
+      DATA_DIR: context.previous.join('data'),
+      SMTP_URL: context.smtp.url,
+      MAIL_FROM: 'steward@acme.test',
+      BASE_URL: 'http://localhost:8000',
+      LOG_LEVEL: 'warn',
+      DEMO_PASSWORD,
+    };
+    context.start = async (command, program) =>
+      startService(command, { ...shared, PORT: String(await freePort()) }, [], program);
+
+    context.old = closing.use(await context.start('demo', context.previous.program));
+    // Prepares its statements before the migration.
+    await runExchanges(context.old, context.old, 'before', context.smtp);
+    const before = await appliedTo(connection);
+    context.migration = await runCommand(['migrate'], shared);
+    context.added = (await appliedTo(connection)).slice(before.length);
+    context.present = closing.use(await context.start('serve'));
+  }),
+);
+versions.after(({ closing }) => closing.disposeAsync());
+
+versions('have the same migrations, except for new ones', async ({ previous }) => {
+  const names: string[] = [];
+  for await (const name of glob('0*.ts', { cwd: previous.join('migrations') })) names.push(name);
+
+  assert.ok(names.length > 0);
+  for (const name of names) {
+    const files = [previous.join('migrations', name), join(PROJECT, 'migrations', name)];
+    const [was, is] = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+    assert.is(is, was, `${name} is released: add a migration instead of changing it.`);
+  }
+});
+
+versions('migrate while an instance of the previous version serves', async ({ migration, added, old }) => {
+  const expected = added.length > 0 ? `Applied ${added.join(', ')}` : 'No pending migrations.';
+
+  assert.is(migration.code, 0, migration.stderr);
+  assert.is(migration.stdout.trim(), expected);
+  assert.is((await old.send('GET !/readyz')).status, 200);
+  console.log(`\n# From ${PREVIOUS.name}: ${expected}`);
+});
+
+for (const [what, exchange] of Object.entries(exchanges)) {
+  versions(`share ${what}`, async ({ old, present, smtp }) => {
+    await exchange(old, present, 'forward', smtp);
+    await exchange(present, old, 'backward', smtp);
+  });
+}
+
+versions('work together after a restart of the previous one', async (context) => {
+  const { previous, start, smtp, present } = context;
+  await using restarted = await start('serve', previous.program);
+
+  await runExchanges(restarted, present, 'restarted', smtp);
+  await runExchanges(present, restarted, 'again', smtp);
+});
+
+versions('log no error', ({ old, present }) => {
+  const errors = [old, present].flatMap(({ output }) =>
+    output.stdout.split('\n').filter((line) => /"level":(50|60)/.test(line)),
+  );
+
+  assert.equal(errors, []);
+});
+
+versions.run();

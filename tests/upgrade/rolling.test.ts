@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PROGRAMS } from '../failover/programs.ts';
+import { startWriters } from '../failover/writers.ts';
+import { startExternalDatabase } from '../support/external-database.ts';
+import { freePort } from '../support/free-port.ts';
+import { until } from '../support/poll.ts';
+import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
+import { reportFailure } from '../support/report-failure.ts';
+import { createRestClient } from '../support/rest-client.ts';
+import { type Program, type Service, startService } from '../support/service-process.ts';
+import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
+
+/** HAProxy checks every 250 ms. */
+const SETTLE_MS = 1_000;
+const READS = [
+  'GET /jb/users/',
+  'GET /jb/users/ada@acme.test/',
+  'GET /jb/apps/',
+  'GET /jb/apps/zylTKNVx/usage/?window=30',
+  'GET /jb/audit/?limit=10',
+];
+const CONFIG = join(import.meta.dirname, '../../deploy/ha/haproxy.cfg');
+
+type Instances = { ports: string[]; start: (port: string, program?: Program) => Promise<Service> };
+type Context = Instances & {
+  previous: Awaited<ReturnType<typeof extractPreviousVersion>>;
+  running: Service[];
+  client: ReturnType<typeof createRestClient>;
+  ask: (statement: string) => Promise<Record<string, unknown>[]>;
+  closing: AsyncDisposableStack;
+};
+const rolling = suite<Context>(`rolling upgrade from the previous version (${PREVIOUS.name})`);
+
+/** Its service for the database is not used: the test has one PostgreSQL server. */
+const startProxy = async (port: number, instances: string[]) => {
+  const unused = `127.0.0.1:${await freePort()}`;
+  const addresses = instances.map((instance, index) => [
+    `INSTANCE${index + 1}_ADDRESS`,
+    `127.0.0.1:${instance}`,
+  ]);
+  const child = spawn(PROGRAMS.haproxy, ['-db', '-q', '-f', CONFIG], {
+    stdio: 'ignore',
+    env: {
+      DATABASE_ADDRESS: unused,
+      NODE1_ADDRESS: '127.0.0.1:1',
+      NODE1_API_PORT: '1',
+      NODE2_ADDRESS: '127.0.0.1:1',
+      NODE2_API_PORT: '1',
+      PUBLIC_ADDRESS: `127.0.0.1:${port}`,
+      ...Object.fromEntries(addresses),
+    },
+  });
+  return async (): Promise<void> => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  };
+};
+
+rolling.before(
+  reportFailure(async (context) => {
+    const closing = new AsyncDisposableStack();
+    context.closing = closing;
+    context.previous = closing.use(await extractPreviousVersion());
+    const database = closing.use(await startExternalDatabase());
+    const { settings, connection } = await database.makeDatabase();
+    context.ask = (statement) => queryOnce(connection, statement);
+    const proxyPort = await freePort();
+    const shared = {
+      ...settings,
+      DATA_DIR: context.previous.join('data'),
+      BASE_URL: `http://localhost:${proxyPort}`,
+      TRUST_PROXY: '1',
+      LOG_LEVEL: 'warn',
+      DEMO_PASSWORD,
+    };
+    context.start = async (port, program) =>
+      closing.use(await startService('demo', { ...shared, PORT: port }, [], program));
+    context.ports = [String(await freePort()), String(await freePort())];
+    context.running = [];
+    for (const port of context.ports)
+      context.running.push(await context.start(port, context.previous.program));
+    closing.defer(await startProxy(proxyPort, context.ports));
+    context.client = createRestClient(`http://127.0.0.1:${proxyPort}`);
+    const isReady = async () => (await context.client.send('GET !/readyz').catch(() => null))?.status === 200;
+    await until('the proxy reaches an instance', isReady);
+    await sleep(SETTLE_MS);
+  }),
+);
+rolling.after(({ closing }) => closing.disposeAsync());
+
+/** Reads one path after another. */
+const startReader = ({ client }: Context, token: string) => {
+  const failures: string[] = [];
+  let count = 0;
+  let isStopped = false;
+  const read = async (): Promise<void> => {
+    const line = READS[count % READS.length] ?? '';
+    const failure = await client.send(line, { token }).then(
+      ({ status, text }) => (status === 200 ? null : `${status} ${text}`),
+      (error: unknown) => String(error),
+    );
+    if (failure !== null) failures.push(`${line}: ${failure}`);
+    count += 1;
+  };
+  const running = (async () => {
+    while (!isStopped) await read();
+  })();
+  return {
+    failures,
+    count: (): number => count,
+    stop: async (): Promise<void> => {
+      isStopped = true;
+      await running;
+    },
+  };
+};
+
+/** Stops one instance after the other, and starts another version at its address. */
+const replaceAll = async ({ ports, running, start }: Context, program?: Program): Promise<void> => {
+  for (const [index, port] of ports.entries()) {
+    const ending = await running[index]?.kill('SIGTERM');
+    assert.is(ending?.code, 0, ending?.stderr);
+    running[index] = await start(port, program);
+    await sleep(SETTLE_MS);
+  }
+};
+
+for (const [what, programOf] of [
+  ['upgrade', () => undefined],
+  ['return to the previous version', ({ previous }: Context) => previous.program],
+] as const)
+  rolling(`no request fails during the ${what}, and no write is lost`, async (context) => {
+    const { client, ask } = context;
+    const { token } = await client.logIn('root@steward.test', DEMO_PASSWORD);
+    const writers = startWriters(client, token, what.split(' ')[0] ?? '');
+    const readers = [startReader(context, token), startReader(context, token)];
+
+    await replaceAll(context, programOf(context));
+    await Promise.all([writers, ...readers].map(({ stop }) => stop()));
+    const reads = readers.reduce((sum, { count }) => sum + count(), 0);
+    console.log(
+      `\n# ${what}: ${writers.count()} writes and ${reads} reads, of which ${writers.failed()} failed`,
+    );
+
+    assert.ok(writers.count() > 100 && reads > 100);
+    assert.is(writers.failed(), 0, writers.statuses());
+    assert.equal(
+      readers.flatMap(({ failures }) => failures),
+      [],
+    );
+    assert.equal(await writers.findLost({ ask }), []);
+  });
+
+rolling.run();
