@@ -9,6 +9,8 @@ import { findObstacles } from './release-checks.ts';
  * and pushes nothing. Runs in the current folder, as npm scripts do.
  */
 const FOLDER = 'release';
+/** Names the version that the tests of upgrades start from. */
+const PREVIOUS = 'tests/upgrade/previous-version.json';
 const WORKSPACES = ['.', 'packaging/client'];
 
 type Manifest = { name: string; version: string };
@@ -73,6 +75,8 @@ const sums = files.map((name) => {
   return `${digest}  ${name}\n`;
 });
 writeFileSync(join(FOLDER, 'SHA256SUMS'), sums.join(''));
+const previous = { name: tag, commit: git('rev-parse', 'HEAD') };
+writeFileSync(PREVIOUS, `${JSON.stringify(previous, null, 2)}\n`);
 console.log(
-  `Packed ${files.join(', ')} into ${FOLDER}/. Next: git tag -a ${tag} -m ${tag}, and push the tag.`,
+  `Packed ${files.join(', ')} into ${FOLDER}/. Next: git tag -a ${tag} -m ${tag}, then git commit ${PREVIOUS}, which now names ${tag}, and push both.`,
 );

@@ -90,6 +90,8 @@ const makeProject = async (scripts: Record<string, string>) => {
     scripts,
   };
   await mkdir(folder.join('packaging/client'), { recursive: true });
+  await mkdir(folder.join('tests/upgrade'), { recursive: true });
+  await writeFile(folder.join('tests/upgrade/previous-version.json'), '{}\n');
   await writeFile(folder.join('package.json'), JSON.stringify(manifest));
   await writeFile(
     folder.join('packaging/client/package.json'),
@@ -133,6 +135,18 @@ release('runs all tests, packs both packages with checksums, and neither tags no
   await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: project.folder.join('release') });
   assert.match(stdout, 'git tag -a v1.2.0');
   assert.is((await project.git('tag')).stdout, '');
+});
+
+release('makes this commit the version from which the next upgrade is tested', async () => {
+  await using project = await makeProject(TESTS);
+
+  const { code, stderr } = await project.start();
+
+  assert.is(code, 0, stderr);
+  const commit = (await project.git('rev-parse', 'HEAD')).stdout.trim();
+  const written = await readFile(project.folder.join('tests/upgrade/previous-version.json'), 'utf8');
+  assert.equal(JSON.parse(written), { name: 'v1.2.0', commit });
+  assert.is((await project.git('status', '--porcelain')).stdout, ' M tests/upgrade/previous-version.json\n');
 });
 
 for (const [what, scripts] of [
