@@ -1,35 +1,13 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { DELIVERY_FAILURES, telemetry } from '../../lib/telemetry.ts';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { countEvents } from './event-metrics.ts';
+import { describeService, type StateSources } from './state-metrics.ts';
 
 /** What is read at each scrape. */
-export type MetricSources = {
+export type MetricSources = StateSources & {
   version: string;
   pool: { totalCount: number; idleCount: number; waitingCount: number; options: { max: number } };
   passwordQueue: () => { running: number; waiting: number };
-  readOperationalState: () => Promise<OperationalState>;
-  /** Between scheduled backups; null if none are scheduled. */
-  backupIntervalSeconds: number | null;
 };
-
-/** The state of the whole service, which all instances see alike. */
-export type OperationalState = {
-  unsentMails: number;
-  oldestUnsentMailSeconds: number;
-  unfinishedErasures: number;
-  /** Months after the current one for which the usage log has partitions. */
-  usageMonthsAhead: number;
-  /** Since the snapshot of the last good scheduled backup; null before the first. */
-  backupAgeSeconds: number | null;
-  backupDurationSeconds: number | null;
-  backupSizeBytes: number | null;
-  /** Since the last good one. */
-  backupFailures: number;
-};
-
-/** In seconds: from reading one user to the largest exports. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-/** A scrape that cannot reach the database still reports everything else. */
-const STATE_AGE_MS = 5_000;
 
 /**
  * Collects the metrics of this process. No label holds a client, a user or a raw path: each metric has a bounded number of
@@ -42,98 +20,6 @@ export const createMetrics = (sources: MetricSources): Registry => {
   describeProcess(registry, sources);
   describeService(registry, sources);
   return registry;
-};
-
-const countEvents = (registry: Registry): void => {
-  const registers = [registry];
-  const buckets = DURATION_BUCKETS;
-
-  const responses = new Histogram({
-    name: 'steward_http_response_duration_seconds',
-    help: 'Time from the request to the end of the response, by route template.',
-    labelNames: ['method', 'route', 'status'],
-    buckets,
-    registers,
-  });
-  telemetry.response.subscribe(({ seconds, ...labels }) => responses.observe(labels, seconds));
-
-  const procedures = new Histogram({
-    name: 'steward_procedure_duration_seconds',
-    help: 'Time of a procedure call. The outcome is `ok` or the code of the problem.',
-    labelNames: ['procedure', 'outcome'],
-    buckets,
-    registers,
-  });
-  telemetry.procedure.subscribe(({ seconds, ...labels }) => procedures.observe(labels, seconds));
-
-  const roundTrips = new Counter({
-    name: 'steward_database_round_trips_total',
-    help: 'Messages to the database. Those of a pipeline count once.',
-    registers,
-  });
-  const statements = new Counter({
-    name: 'steward_database_statements_total',
-    help: 'Statements sent to the database.',
-    registers,
-  });
-  telemetry.roundTrip.subscribe((sent) => {
-    roundTrips.inc();
-    statements.inc(sent.statements);
-  });
-
-  const connections = new Histogram({
-    name: 'steward_database_connection_wait_seconds',
-    help: 'Time that work waited for a connection of the pool.',
-    buckets,
-    registers,
-  });
-  telemetry.connection.subscribe(({ seconds }) => connections.observe(seconds));
-
-  const logins = new Counter({
-    name: 'steward_logins_total',
-    help: 'Login attempts. The outcome is `ok` or the code of the problem.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  telemetry.login.subscribe(({ outcome }) => logins.inc({ outcome }));
-
-  const rateLimited = new Counter({
-    name: 'steward_rate_limited_calls_total',
-    help: 'Calls refused because the caller exceeded RATE_LIMIT_PER_MINUTE.',
-    registers,
-  });
-  telemetry.rateLimit.subscribe(({ calls }) => rateLimited.inc(calls));
-
-  const deliveries = new Counter({
-    name: 'steward_mail_deliveries_total',
-    help: 'Attempts to hand a mail to the mail server: `taken`, `failed` (to be retried) or `refused` for good.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  for (const outcome of ['taken', 'failed', 'refused']) deliveries.inc({ outcome }, 0);
-  const failures = new Counter({
-    name: 'steward_mail_failures_total',
-    help: 'Attempts that did not deliver a mail, by their cause: the mail server, its answer to a part of the mail, or the mail.',
-    labelNames: ['cause'],
-    registers,
-  });
-  for (const cause of DELIVERY_FAILURES) failures.inc({ cause }, 0);
-  telemetry.delivery.subscribe((delivery) => {
-    deliveries.inc({ outcome: delivery.outcome });
-    if (delivery.outcome !== 'taken') failures.inc({ cause: delivery.cause });
-  });
-
-  const usage = new Counter({
-    name: 'steward_usage_entries_total',
-    help: 'Usage entries received: inserted, or duplicates of entries in the log.',
-    labelNames: ['result'],
-    registers,
-  });
-  for (const result of ['inserted', 'duplicate']) usage.inc({ result }, 0);
-  telemetry.usage.subscribe(({ inserted, duplicates }) => {
-    usage.inc({ result: 'inserted' }, inserted);
-    usage.inc({ result: 'duplicate' }, duplicates);
-  });
 };
 
 const describeProcess = (registry: Registry, { version, pool, passwordQueue }: MetricSources): void => {
@@ -172,86 +58,4 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
       this.set({ state: 'waiting' }, waiting);
     },
   });
-};
-
-const describeService = (registry: Registry, sources: MetricSources): void => {
-  const state = createStateCache(sources.readOperationalState);
-  const addGauge = (name: string, help: string, value: (state: OperationalState) => number | null): void => {
-    new Gauge({
-      name,
-      help,
-      aggregator: 'max',
-      registers: [registry],
-      async collect() {
-        const current = await state();
-        const known = current && value(current);
-        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
-        if (known === null) this.remove();
-        else this.set(known);
-      },
-    });
-  };
-  new Gauge({
-    name: 'steward_database_up',
-    help: 'Whether the database answered: 1 or 0.',
-    aggregator: 'min',
-    registers: [registry],
-    async collect() {
-      this.set((await state()) ? 1 : 0);
-    },
-  });
-  addGauge('steward_mails_unsent', 'Mails that wait to be sent.', ({ unsentMails }) => unsentMails);
-  addGauge(
-    'steward_mails_oldest_unsent_seconds',
-    'Age of the oldest mail that waits to be sent.',
-    ({ oldestUnsentMailSeconds }) => oldestUnsentMailSeconds,
-  );
-  addGauge(
-    'steward_erasures_unfinished',
-    'Erasures of people that have work left.',
-    ({ unfinishedErasures }) => unfinishedErasures,
-  );
-  addGauge(
-    'steward_usage_months_ahead',
-    'Months after the current one for which the usage log has partitions.',
-    ({ usageMonthsAhead }) => usageMonthsAhead,
-  );
-  addGauge(
-    'steward_backup_age_seconds',
-    'Age of the last good scheduled backup; missing before the first.',
-    ({ backupAgeSeconds }) => backupAgeSeconds,
-  );
-  addGauge(
-    'steward_backup_duration_seconds',
-    'Time that the last good scheduled backup took.',
-    ({ backupDurationSeconds }) => backupDurationSeconds,
-  );
-  addGauge(
-    'steward_backup_size_bytes',
-    'Size of the last good scheduled backup.',
-    ({ backupSizeBytes }) => backupSizeBytes,
-  );
-  addGauge(
-    'steward_backup_failures',
-    'Scheduled backups that failed since the last good one.',
-    ({ backupFailures }) => backupFailures,
-  );
-  addGauge(
-    'steward_backup_interval_seconds',
-    'BACKUP_INTERVAL_HOURS in seconds; missing if no backups are scheduled.',
-    () => sources.backupIntervalSeconds,
-  );
-};
-
-/** One read for all gauges of a scrape; null while the database does not answer. */
-const createStateCache = (read: MetricSources['readOperationalState']) => {
-  let readAt = Number.NEGATIVE_INFINITY;
-  let state: Promise<OperationalState | null> = Promise.resolve(null);
-  return (): Promise<OperationalState | null> => {
-    if (performance.now() - readAt > STATE_AGE_MS) {
-      readAt = performance.now();
-      state = read().catch((_unavailable: unknown) => null);
-    }
-    return state;
-  };
 };
