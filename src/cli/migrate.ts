@@ -5,7 +5,7 @@ import type { MigrationPreview } from '../db/migration-preview.ts';
 const HELP = `
 --dry-run changes nothing, and may run beside the service. It lists the locks that each migration takes on existing
 tables, with their estimated sizes. With --measure it also runs the migrations in a transaction that is rolled back,
-to tell how long they take on this data: requests that need the same tables wait for as long. It gives up if a lock
+and prints how long they take on this data: requests that need the same tables wait for as long. It gives up if a lock
 is not granted within 3 s.`;
 
 export const addMigrateCommand = (program: Command): void => {
