@@ -39,16 +39,16 @@ export const checkInvitations = async (
     actor,
     named.flatMap(({ value }) => value ?? []),
   );
-  const fields: FieldErrors = {};
+  const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
 
   for (const [index, { value, faults }] of named.entries()) {
     const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
     if (value?.client !== undefined) checked.push({ ...value, client: value.client });
-    for (const [field, messages] of Object.entries(all)) fields[`items.${index}.${field}`] = messages;
-    if (Object.keys(all).length > 0 && Object.keys(fields).length >= MAX_FAULTS) break;
+    for (const [field, messages] of Object.entries(all)) fields.set(`items.${index}.${field}`, messages);
+    if (Object.keys(all).length > 0 && fields.size >= MAX_FAULTS) break;
   }
-  if (Object.keys(fields).length > 0) throw invalid(fields);
+  if (fields.size > 0) throw invalid(Object.fromEntries(fields));
   return checked;
 };
 
