@@ -1,63 +1,80 @@
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { attachToEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { settleTls } from '../../src/db/single-client.ts';
-import { withDatabaseHost } from '../../src/server/database-host.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
+import {
+  describePackages,
+  installPackages,
+  makeExternalDatabase,
+  NOT_IN_BACKUPS,
+  queryAll,
+  runMeasured,
+  sumsInBackup,
+  sumsOf,
+  type TableSums,
+  usePackages,
+  without,
+} from '../support/drill.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { killCommand, runCommand, startService } from '../support/service-process.ts';
-import { administer, dropStatements, queryOnce } from '../support/test-server.ts';
+import {
+  killCommand,
+  runCommand,
+  type Service,
+  type Settings,
+  startService,
+} from '../support/service-process.ts';
+import { queryOnce } from '../support/test-server.ts';
 
 /** STEWARD_DRILL=full: as many rows as the figures of decision 79. */
 const SIZE =
   process.env.STEWARD_DRILL === 'full'
-    ? { users: 100_000, entries: 2_000_000, apps: 200 }
-    : { users: 2_000, entries: 40_000, apps: 10 };
+    ? { users: 100_000, entries: 2_000_000, apps: 200, kills: 2 }
+    : { users: 2_000, entries: 40_000, apps: 10, kills: 5 };
 const MAX_RSS_MB = 300;
 const ADMIN = 'root@bench.test';
 const PASSWORD = 'steward-bench-1';
-const PROJECT = join(import.meta.dirname, '../..');
+/** The tables that logins change. */
+const WRITTEN = ['api_tokens', 'audit_entries', 'rate_limits', 'users'];
 
-type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string; sums: unknown };
+type Context = {
+  folder: Awaited<ReturnType<typeof makeScratchFolder>>;
+  closing: AsyncDisposableStack;
+  source: Settings;
+  /** Kept for later tests once it is restored. */
+  external: Settings;
+  packages: unknown;
+  nextIds: unknown;
+  before: TableSums;
+  file: string;
+  backupMs: number;
+};
 const drill = suite<Context>('restore drill');
 
-/** Runs a program of the project to its end. @returns its output and the peak of its memory */
-const runMeasured = async (args: string[], settings: Record<string, string>) => {
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, args, { cwd: PROJECT, env: { PATH, HOME, ...settings } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  let peakMb = 0;
-  await until(
-    `the end of ${args.join(' ')}`,
-    async () => {
-      // The file disappears with the process; only Linux has it.
-      const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-      peakMb = Math.max(peakMb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
-      return child.exitCode !== null || child.signalCode !== null;
-    },
-    3_600_000,
-  );
-  assert.is(child.exitCode, 0, output);
-  return { output, peakMb };
-};
+const logIn = async (service: Service): Promise<string> => (await service.logIn(ADMIN, PASSWORD)).token;
 
-/** Of tables that nothing changes during the drill. */
-const SUMS = `select
-  (select count(*)::int || ' ' || sum(hashtextextended(u::text, 0)::numeric)
-    from (select id, email, password_hash, extra::text, date_joined from users where email <> '${ADMIN}') u) as users,
-  (select count(*)::int || ' ' || sum(hashtextextended(e::text, 0)::numeric) from usage_entries e) as usage,
-  (select count(*)::int || ' ' || sum(hashtextextended(g::text, 0)::numeric) from app_grants g) as grants`;
+const NEXT_IDS = `select (select last_value + is_called::int from users_id_seq)::int as user,
+  (select last_value + is_called::int from usage_entries_id_seq)::int as entry`;
 
-const sumsOf = (settings: Record<string, string>): Promise<unknown> =>
-  withDatabaseHost(readConfig(settings), ({ connection }) => queryOnce(connection, SUMS));
+drill.before(async (context) => {
+  context.closing = new AsyncDisposableStack();
+  context.folder = context.closing.use(await makeScratchFolder());
+  const { folder } = context;
+  const source = { DATA_DIR: folder.join('data') };
+  const { users, entries, apps } = SIZE;
+  const plan = ['--users', users, '--entries', entries, '--apps', apps].map(String);
+  await runMeasured(['bench/data.ts', ...plan], source);
+  await using service = await startService('serve', source);
+  const token = await logIn(service);
+  await installPackages(service, token, source, folder.path);
+  context.packages = await describePackages(service, token, folder.join('data/packages'));
+  await service.kill('SIGTERM');
+  context.before = await sumsOf(source);
+  const [nextIds] = await queryAll(source, NEXT_IDS);
+  Object.assign(context, { source, nextIds });
+});
+drill.after(({ closing }) => closing.disposeAsync());
 
 const writeWhile = async (address: string, work: Promise<unknown>): Promise<number> => {
   let isWorking = true;
@@ -75,74 +92,125 @@ const writeWhile = async (address: string, work: Promise<unknown>): Promise<numb
   return logins;
 };
 
-drill.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  const settings = { DATA_DIR: context.folder.join('data') };
-  const { users, entries, apps } = SIZE;
-  const plan = ['--users', users, '--entries', entries, '--apps', apps].map(String);
-  await runMeasured(['bench/data.ts', ...plan], settings);
-  context.sums = await sumsOf(settings);
-});
-drill.after(({ folder }) => folder[Symbol.asyncDispose]());
+drill('backs up every table while writes continue, in bounded memory', async (context) => {
+  const { source, folder, before } = context;
+  await using service = await startService('serve', source);
+  const startedAt = performance.now();
 
-drill('backs up while writes continue, in bounded memory', async (context) => {
-  const settings = { DATA_DIR: context.folder.join('data') };
-  await using service = await startService('serve', settings);
-
-  const backup = runMeasured(['src/cli.js', 'backup', context.folder.join('backups')], settings);
+  const backup = runMeasured(['src/cli.js', 'backup', folder.join('backups')], source);
   const logins = await writeWhile(service.address, backup);
   const { peakMb, output } = await backup;
+  context.backupMs = performance.now() - startedAt;
   await service.kill('SIGKILL');
-  const names = await readdir(context.folder.join('backups'));
-  context.file = context.folder.join('backups', names[0] ?? '');
+  const names = await readdir(folder.join('backups'));
+  context.file = folder.join('backups', names[0] ?? '');
+  const held = await sumsInBackup(context.file);
 
   assert.ok(logins > 0);
   assert.is(names.length, 1);
+  assert.equal(without(held, WRITTEN), without(before, [...WRITTEN, ...NOT_IN_BACKUPS]));
+  assert.equal(Object.keys(held).sort(), Object.keys(without(before, NOT_IN_BACKUPS)).sort());
+  assert.not.equal(await sumsOf(source), before, 'logins must have changed some tables');
   assert.ok(peakMb < MAX_RSS_MB, `${peakMb} MB`);
-  console.log(`\n# ${output.trim()} Peak: ${peakMb.toFixed(0)} MB, ${logins} logins in the meantime.`);
+  const seconds = (context.backupMs / 1000).toFixed(1);
+  console.log(`\n# ${output.trim()} ${seconds} s. Peak: ${peakMb} MB, ${logins} logins in the meantime.`);
 });
 
-/** An empty database on the server of TEST_DATABASE_URL, which is Debian's in CI, or on one of its own. */
-const makeExternalDatabase = async (closing: AsyncDisposableStack): Promise<Record<string, string>> => {
-  const url = process.env.TEST_DATABASE_URL;
-  if (!url) return (await closing.use(await startExternalDatabase()).makeDatabase()).settings;
-  const name = `restore_drill_${randomBytes(4).toString('hex')}`;
-  const server = await settleTls(parseDatabaseUrl(url));
-  await administer(server, `create database ${name}`);
-  closing.defer(() => administer(server, ...dropStatements(name)));
-  const DATABASE_URL = url.replace(/\/[^/?]+(?=\?|$)/, `/${name}`);
-  return { DATABASE_URL, SECRET_KEY: 'a secret key that only tests ever use' };
+/** New rows get the ids that the source would have given to them. */
+const assertNewIds = async (service: Service, token: string, settings: Settings, nextIds: unknown) => {
+  const email = 'new@client-1.test';
+  const user = await service.send('POST /jb/users/', {
+    token,
+    body: { email, client: 1, send_email: false },
+  });
+  const { json: apps } = await service.send('GET /jb/apps/', { token });
+  const body = [{ email, action: 'DRILL' }];
+  const usage = await service.send(`POST /jb/apps/${apps[0].id}/usage/`, { token, body });
+  const [ids] = await queryAll(
+    settings,
+    `select (select id from users where email = '${email}') as user,
+      (select id::int from usage_entries where email = '${email}') as entry`,
+  );
+
+  assert.equal([user.status, usage.status], [200, 201], user.text + usage.text);
+  assert.equal(ids, nextIds);
 };
 
 for (const target of ['an embedded database', 'an external database'])
-  drill(`restores the same rows into ${target}, in bounded memory`, async ({ folder, file, sums }) => {
-    await using closing = new AsyncDisposableStack();
-    let settings: Record<string, string> = { DATA_DIR: folder.join('restored') };
-    if (target === 'an external database') {
-      settings = { ...settings, ...(await makeExternalDatabase(closing)) };
-    }
-    const started = performance.now();
+  drill(`restores every table and the packages into ${target}, in bounded memory`, async (context) => {
+    const { folder, file, closing } = context;
+    const isExternal = target === 'an external database';
+    const DATA_DIR = folder.join(isExternal ? 'restored-external' : 'restored');
+    const settings = { DATA_DIR, ...(isExternal && (await makeExternalDatabase(closing))) };
+    if (isExternal) context.external = settings;
+    const startedAt = performance.now();
 
     const { peakMb } = await runMeasured(['src/cli.js', 'restore', file], settings);
-    const seconds = (performance.now() - started) / 1000;
+    const seconds = (performance.now() - startedAt) / 1000;
 
-    assert.equal(await sumsOf(settings), sums);
+    const sums = await sumsOf(settings);
+    assert.equal(without(sums, NOT_IN_BACKUPS), await sumsInBackup(file));
+    assert.is(sums.backups?.rows, 0);
     await using service = await startService('serve', settings);
-    await service.logIn(ADMIN, PASSWORD);
+    const token = await logIn(service);
+    assert.equal(await describePackages(service, token, `${DATA_DIR}/packages`), context.packages);
+    await usePackages(service, token);
+    await assertNewIds(service, token, settings, context.nextIds);
     assert.ok(peakMb < MAX_RSS_MB, `${peakMb} MB`);
-    console.log(`\n# Restored into ${target} in ${seconds.toFixed(1)} s. Peak: ${peakMb.toFixed(0)} MB.`);
+    console.log(`\n# Restored into ${target} in ${seconds.toFixed(1)} s. Peak: ${peakMb} MB.`);
   });
 
-drill('leaves only a draft when a backup is killed while it writes', async ({ folder }) => {
+/** Kills the service at a random moment of a backup. @returns how the backup ended, and the files that it left */
+const backUpBesideKill = async (settings: Settings, backups: string, longestMs: number) => {
+  await using service = await startService('serve', settings);
+  const delayMs = Math.round(Math.random() * longestMs);
+  const backup = runCommand(['backup', backups], settings);
+  await sleep(delayMs);
+  await service.kill('SIGKILL');
+  const outcome = await backup;
+  const files = await readdir(backups).catch(() => []);
+  return {
+    ...outcome,
+    files,
+    told: `killed after ${delayMs} ms: ${outcome.stdout}${outcome.stderr} ${files}`,
+  };
+};
+
+drill('backs up an external database to the end when the service is killed', async (context) => {
+  const { folder, external, backupMs } = context;
+  const backups = folder.join('beside-killed-external');
+
+  const { code, files, told } = await backUpBesideKill(external, backups, backupMs);
+
+  assert.is(code, 0, told);
+  await sumsInBackup(`${backups}/${files[0]}`);
+});
+
+drill(
+  'backs up or fails without leaving a file when the service and its database are killed',
+  async (context) => {
+    const { folder, source, backupMs } = context;
+    for (let round = 1; round <= SIZE.kills; round += 1) {
+      const backups = folder.join(`beside-killed-${round}`);
+      const { code, files, stderr, told } = await backUpBesideKill(source, backups, backupMs);
+      console.log(`\n# ${told.trim()}`);
+
+      assert.is(files.length, code === 0 ? 1 : 0, told);
+      if (code === 0) await sumsInBackup(`${backups}/${files[0]}`);
+      else assert.match(stderr, /^[^\n]+\n$/, told);
+    }
+  },
+);
+
+drill('leaves only a draft when a backup is killed while it writes', async ({ folder, source }) => {
   const backups = folder.join('killed-backups');
-  const settings = { DATA_DIR: folder.join('data') };
   const list = async (): Promise<string[]> => readdir(backups).catch(() => []);
 
-  const killed = await killCommand(['backup', backups], settings, () =>
+  const killed = await killCommand(['backup', backups], source, () =>
     until('the draft', async () => (await list()).length > 0),
   );
   const left = await list();
-  const again = await runCommand(['backup', backups], settings);
+  const again = await runCommand(['backup', backups], source);
 
   assert.is(killed.signal, 'SIGKILL');
   assert.is(left.length, 1);
@@ -161,11 +229,11 @@ const isRestoring = async (dataDir: string): Promise<boolean> => {
   return rows[0]?.isMarked === true;
 };
 
-drill('refuses a service on a killed restore, and continues the restore', async ({ folder, file, sums }) => {
+drill('refuses a service on a killed restore, and continues the restore', async ({ folder, file }) => {
   const settings = { DATA_DIR: folder.join('killed') };
 
   const killed = await killCommand(['restore', file], settings, () =>
-    until('the restore has begun to write', () => isRestoring(settings.DATA_DIR)),
+    until('the restore has begun to write', () => isRestoring(settings.DATA_DIR), 60_000),
   );
   const refused = await runCommand(['serve'], settings);
   const continued = await runCommand(['restore', file], settings);
@@ -174,7 +242,7 @@ drill('refuses a service on a killed restore, and continues the restore', async 
   assert.is(refused.code, 1);
   assert.match(refused.stderr, /^A restore into this database is running or was interrupted\..*\n$/);
   assert.is(continued.code, 0, continued.stderr);
-  assert.equal(await sumsOf(settings), sums);
+  assert.equal(without(await sumsOf(settings), NOT_IN_BACKUPS), await sumsInBackup(file));
 });
 
 drill.run();
