@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { IsolationLevel, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { tables } from '../../db/kysely.ts';
 import { type RunningErasure, replaceRows } from './erased-rows.ts';
-import { SEARCHED } from './personal-columns.ts';
+import { searchNextPages } from './erasure-search.ts';
 
-/** Pages of a table that one transaction searches: 16 MiB. */
-const BLOCKS = 2_048;
 /** Entries of each log that one transaction replaces. */
 const LOG_LIMIT = 5_000;
 const RETRY_MS = 20;
 /** Longer transactions are left to the next run. */
 const MAX_WAIT_MS = 60_000;
 
-/** `waiting`: for transactions that started before the erasure. */
+/** `waiting`: for transactions that started before the erasure, or that changed the same rows. */
 type Progress = 'more' | 'waiting' | 'finished';
 
 /**
@@ -26,12 +25,18 @@ export const finishErasure = async (
   now: () => Date,
   signal?: AbortSignal,
 ): Promise<boolean> => {
-  const givesUpAt = performance.now() + MAX_WAIT_MS;
-  for (;;) {
-    const progress = await em.fork().transactional((tx) => advance(tx, id, now()));
+  for (let givesUpAt = performance.now() + MAX_WAIT_MS; ; ) {
+    const progress = await advance(em, id, now()).catch((error: unknown): Progress => {
+      const isRepeatable = problemOfDatabaseError(error)?.code === 'overloaded';
+      if (isRepeatable && performance.now() < givesUpAt) return 'waiting';
+      throw error;
+    });
     if (progress === 'finished') return true;
     if (signal?.aborted) return false;
-    if (progress === 'more') continue;
+    if (progress === 'more') {
+      givesUpAt = performance.now() + MAX_WAIT_MS;
+      continue;
+    }
     if (performance.now() > givesUpAt) return false;
     await sleep(RETRY_MS);
   }
@@ -52,20 +57,22 @@ export const resumeErasures = async (
  * address after it; then searches the texts of all tables; then replaces rows that hold the address. The last step removes
  * the address from the erasure itself.
  */
-const advance = async (tx: SqlEntityManager, id: number, now: Date): Promise<Progress> => {
+const advance = async (em: SqlEntityManager, id: number, now: Date): Promise<Progress> => {
+  const isolationLevel = IsolationLevel.REPEATABLE_READ;
+  const searched = await em.fork().transactional((tx) => search(tx, id), { isolationLevel });
+  return searched === 'complete' ? em.fork().transactional((tx) => conclude(tx, id, now)) : searched;
+};
+
+const search = async (tx: SqlEntityManager, id: number): Promise<Progress | 'complete'> => {
   const erasure = await lockErasure(tx, id);
   if (!erasure) return 'finished';
   if (!(await isSettled(tx, erasure))) return 'waiting';
-  const [range] = await nextRanges(tx, erasure);
-  if (range) {
-    await replaceTexts(tx, erasure, range);
-    await tables(tx)
-      .updateTable('erasures')
-      .set({ scanned_table: range.name, scanned_block: range.end })
-      .where('id', '=', id)
-      .execute();
-    return 'more';
-  }
+  return (await searchNextPages(tx, erasure)) ? 'more' : 'complete';
+};
+
+const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Progress> => {
+  const erasure = await lockErasure(tx, id);
+  if (!erasure) return 'finished';
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
   await tables(tx)
@@ -95,62 +102,18 @@ const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningEra
   return row && row.address !== null ? { ...row, address: row.address } : undefined;
 };
 
-/** Whether all transactions that were running when the account was replaced have ended. */
+/**
+ * Whether all transactions of this database that were running when the account was replaced have ended. Transaction ids are
+ * those of the whole server. Of another database are those whose lock belongs to a session there; all others count.
+ */
 const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningErasure): Promise<boolean> => {
   const { rows } = await sql<{ isSettled: boolean }>`
-    select pg_snapshot_xmin(pg_current_snapshot()) > ${id}::text::xid8 as "isSettled"`.execute(tables(tx));
+    select not exists (
+      select from pg_snapshot_xip(pg_current_snapshot()) as running (id)
+      where running.id <= ${id}::text::xid8 and not exists (
+        select from pg_locks held join pg_stat_activity session on session.pid = held.pid
+        where held.locktype = 'transactionid' and held.mode = 'ExclusiveLock' and held.granted
+          and held.transactionid = running.id::xid and session.datname <> current_database())
+    ) as "isSettled"`.execute(tables(tx));
   return rows[0]?.isSettled === true;
-};
-
-type Range = { name: string; columns: { name: string; type: string }[]; start: number; end: number };
-
-/** The next pages to search, in the order of table names. Partitions of a table are searched one by one. */
-const nextRanges = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<Range[]> => {
-  const { scanned_table: scanned, scanned_block: block } = erasure;
-  const { rows } = await sql<Range>`
-    with searched as (
-      select key as name, value as columns from json_each(${JSON.stringify(SEARCHED)}::json)),
-    parts as (
-      select c.oid, c.relname::text collate "C" as name, searched.name as root,
-        ceil(pg_relation_size(c.oid) / current_setting('block_size')::float)::int as blocks
-      from searched join pg_class root on root.relname = searched.name
-        and root.relnamespace = current_schema()::regnamespace
-      join pg_class c on c.oid = root.oid or c.oid in (select inhrelid from pg_inherits where inhparent = root.oid)
-      where c.relkind = 'r')
-    select parts.name, (
-        select json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) order by attnum)
-        from pg_attribute join searched on searched.name = parts.root
-        where attrelid = parts.oid and attname in (select json_array_elements_text(searched.columns))) as columns,
-      coalesce(part_start, 0)::int as start, least(blocks, coalesce(part_start, 0) + ${BLOCKS})::int as end
-    from parts left join lateral (select ${block}::bigint as part_start where parts.name = ${scanned}) as current on true
-    where (${scanned}::text is null or parts.name >= ${scanned}) and coalesce(part_start, 0) < blocks
-    order by parts.name limit 1`.execute(tables(tx));
-  return rows;
-};
-
-/** Casts back to the column's type, which truncates a text that has become too long. */
-const replaceTexts = async (
-  tx: SqlEntityManager,
-  { id }: RunningErasure,
-  { name, columns, start, end }: Range,
-): Promise<void> => {
-  const [table, from, to] = [sql.table(name), sql.lit(`(${start},0)`), sql.lit(`(${end},0)`)];
-  const text = (column: string) => sql`t.${sql.ref(column)}::text`;
-  const isIn = sql.join(
-    columns.map((column) => sql`lower(${text(column.name)}) like any (e.needles)`),
-    sql` or `,
-  );
-  const changes =
-    name === 'audit_entries'
-      ? sql`(actor_email, target, details, address) =
-          (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(t, e) x)`
-      : sql.join(
-          columns.map(
-            (column) =>
-              sql`${sql.ref(column.name)} = erased_text(${text(column.name)}, e)::${sql.raw(column.type)}`,
-          ),
-        );
-  await sql`
-    update ${table} t set ${changes} from erasures e
-    where e.id = ${id} and t.ctid >= ${from}::tid and t.ctid < ${to}::tid and (${isIn})`.execute(tables(tx));
 };
