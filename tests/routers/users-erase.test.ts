@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
+import { rollupDifferences } from '../support/recount.ts';
 import { failureOf } from '../support/rejects-as.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
@@ -27,6 +29,7 @@ erasing('leaves no trace of a person with 10,000 entries in any table, and keeps
     items.map(({ full_name, extra }) => ({ full_name, extra })),
     [{ full_name: '', extra: {} }],
   );
+  assert.equal(await rollupDifferences(app, SALES, dayOf(app.clock.now())), []);
   const [entry] = await app.as(ROOT).audit.list({ action: 'user.erase' });
   assert.equal([entry?.actor, entry?.target], [ROOT, pseudonym]);
   assert.equal(entry?.clients, [1]);

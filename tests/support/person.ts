@@ -32,7 +32,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
     fullName: 'Zephyrine Quillfeather',
     action: 'STACK_ACCESS',
     actionDescription: 'Opened a stack',
-    stack: null,
+    stack: ['a0a91e46', PERSON, 'Zephyrine Quillfeather'][n % 3] ?? null,
     extra: JSON.stringify({ request: { META: { REMOTE_USER: PERSON, name: 'Zephyrine' } } }),
     occurredAt: new Date(now.getTime() - (n % 90) * DAY_MS - n),
   }));

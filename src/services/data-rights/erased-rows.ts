@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
+import { lockUsage } from '../usage/usage-writes.ts';
 
 /** An erasure with work left. */
 export type RunningErasure = Selectable<Database['erasures']> & { address: string };
@@ -72,6 +73,30 @@ const moveUsageDays = ({ address, pseudonym }: RunningErasure, apps: string[]) =
     returning app_id, day, actions)
   insert into usage_days (app_id, email, day, actions) select app_id, ${pseudonym}, day, actions from moved
   on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`;
+
+/**
+ * Replaces the person in the totals by stack, whose names are what platforms report. Those that get the same name are added up.
+ * To be run after the log was searched, so that totals that were recomputed in between are found, too.
+ */
+export const replaceStackTotals = async (tx: SqlEntityManager, { id }: RunningErasure): Promise<void> => {
+  const db = tables(tx);
+  const { rows } = await sql<{ app_id: string }>`
+    select distinct app_id from usage_stack_days d join erasures e on e.id = ${id}
+    where lower(d.stack) like any (e.needles) order by app_id`.execute(db);
+  for (const { app_id: appId } of rows) {
+    await lockUsage(appId).execute(db);
+    await sql`
+      with moved as (
+        delete from usage_stack_days d using erasures e
+        where e.id = ${id} and d.app_id = ${appId} and erased_text(d.stack, e) <> d.stack
+        returning d.day, left(erased_text(d.stack, e), 255) as stack, d.actions)
+      insert into usage_stack_days (app_id, day, stack, actions)
+      select ${appId}, day, stack, sum(actions) from moved group by day, stack
+      on conflict (app_id, day, stack) do update set actions = usage_stack_days.actions + excluded.actions`.execute(
+      db,
+    );
+  }
+};
 
 /** The trigger of the audit trail compares each row with the same function. */
 const replaceAudit = ({ address, id }: RunningErasure, limit: number) => sql`

@@ -3,7 +3,7 @@ import { IsolationLevel, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { tables } from '../../db/kysely.ts';
-import { type RunningErasure, replaceRows } from './erased-rows.ts';
+import { type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 import { searchNextPages } from './erasure-search.ts';
 
 /** Entries of each log that one transaction replaces. */
@@ -75,6 +75,7 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
   if (!erasure) return 'finished';
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
+  await replaceStackTotals(tx, erasure);
   await tables(tx)
     .updateTable('erasures')
     .set({

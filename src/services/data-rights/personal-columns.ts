@@ -26,7 +26,7 @@ export const SEARCHED: Columns = {
   saved_filters: ['name'],
   sites: ['name'],
   stacks: ['label'],
-  usage_entries: ['entry_key', 'action_description', 'extra'],
+  usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
   users: ['extra'],
 };
 
@@ -43,6 +43,7 @@ export const REPLACED: Columns = {
   sessions: ['digest', 'last_address', 'user_agent'],
   usage_days: ['email'],
   usage_entries: ['email', 'full_name', 'extra', 'entry_key', 'action_description'],
+  usage_stack_days: ['stack'],
   users: [
     ...['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'],
     'password_hash',
@@ -72,7 +73,7 @@ export const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string,
   stacks: { id: 'random', app_id: 'random', slug: 'the name of a stack in paths' },
   usage_app_days: { app_id: 'random' },
   usage_days: { app_id: 'random' },
-  usage_entries: { app_id: 'random', action: 'an upper-case word', stack: 'the id of a stack' },
-  usage_stack_days: { app_id: 'random', stack: 'the id of a stack' },
+  usage_entries: { app_id: 'random', action: 'an upper-case word' },
+  usage_stack_days: { app_id: 'random' },
   usage_windows: { app_id: 'random' },
 };
