@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { tables } from '../db/kysely.ts';
+import { type Db, tables } from '../db/kysely.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { invalid, Problem } from '../lib/problems.ts';
 import { type Actor, administersClient } from '../services/access/actor.ts';
@@ -18,11 +17,7 @@ export type Parties = { inviter: Actor; client: { id: number; name: string }; ap
  * Finds the inviter, by default the first active superuser, and the client with its apps.
  * @throws Problem `invalid-input` on `--as`, `--client`
  */
-export const findParties = async (
-  em: SqlEntityManager,
-  clientId: number,
-  email: string | undefined,
-): Promise<Parties> => {
+export const findParties = async (em: Db, clientId: number, email: string | undefined): Promise<Parties> => {
   const inviter = await findInviter(em, email);
   const client = await tables(em)
     .selectFrom('clients')
@@ -35,7 +30,7 @@ export const findParties = async (
   return { inviter, client, apps: await appNames(em, clientId) };
 };
 
-const findInviter = async (em: SqlEntityManager, email: string | undefined): Promise<Actor> => {
+const findInviter = async (em: Db, email: string | undefined): Promise<Actor> => {
   const inviter = await findActorByEmail(em, email && normalizeEmail(email));
   if (!inviter) throw invalid({ '--as': [noInviter(email)] });
   return inviter;
@@ -47,7 +42,7 @@ const noInviter = (email: string | undefined): string =>
     : `There is no active user ${email}.`;
 
 /** If an id equals the slug of another app, the id wins. */
-const appNames = async (em: SqlEntityManager, clientId: number): Promise<AppNames> => {
+const appNames = async (em: Db, clientId: number): Promise<AppNames> => {
   const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'slug'])
@@ -60,7 +55,7 @@ const appNames = async (em: SqlEntityManager, clientId: number): Promise<AppName
 };
 
 export type Outcome = { made: number; renewed: number; faults: CsvFault[] };
-type Deps = { em: SqlEntityManager; invitationDays: number; now: Date };
+type Deps = { em: Db; invitationDays: number; now: Date };
 type Options = Parties & { dryRun: boolean; advance: (rows: number) => void };
 
 /**

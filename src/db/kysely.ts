@@ -3,6 +3,9 @@ import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 import type { Pipeline } from './pipeline.ts';
 
+/** A unit of work: an entity manager, or one in a transaction. */
+export type Db = SqlEntityManager;
+
 /**
  * Kysely in the transaction of this entity manager, for reads of many rows and for secrets: Kysely binds values, the ORM
  * writes them into the statement's text.

@@ -1,4 +1,3 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { App, AppGrant, Stack } from '../../entities/app.ts';
 import { Client } from '../../entities/client.ts';
@@ -6,14 +5,14 @@ import { Membership } from '../../entities/membership.ts';
 import { Site } from '../../entities/site.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
-import { tables } from '../db/kysely.ts';
+import { type Db, tables } from '../db/kysely.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
 import { demoUsage } from './usage.ts';
 import { APPS, CLIENTS, PEOPLE, SITES, STACKS } from './workspace.ts';
 
-type Deps = { em: SqlEntityManager; hasher: PasswordHasher; password: string; port: number; now: Date };
+type Deps = { em: Db; hasher: PasswordHasher; password: string; port: number; now: Date };
 
 /** Fills an empty database with the demo workspace in one transaction. Returns false if the database is not empty. */
 export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boolean> =>
@@ -27,10 +26,10 @@ export const fillDemo = ({ em, hasher, password, port, now }: Deps): Promise<boo
     return true;
   });
 
-export const isEmpty = async (em: SqlEntityManager): Promise<boolean> =>
+export const isEmpty = async (em: Db): Promise<boolean> =>
   (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
-const addClients = async (tx: SqlEntityManager, port: number, now: Date): Promise<void> => {
+const addClients = async (tx: Db, port: number, now: Date): Promise<void> => {
   // Browsers omit port 80 from the Host header.
   const suffix = port === 80 ? '' : `:${port}`;
   for (const { host, ...site } of SITES) tx.create(Site, { ...site, domain: `${host}${suffix}` });
@@ -49,12 +48,7 @@ const addClients = async (tx: SqlEntityManager, port: number, now: Date): Promis
   }
 };
 
-const addPeople = async (
-  tx: SqlEntityManager,
-  hasher: PasswordHasher,
-  password: string,
-  now: Date,
-): Promise<void> => {
+const addPeople = async (tx: Db, hasher: PasswordHasher, password: string, now: Date): Promise<void> => {
   const hashes = await Promise.all(PEOPLE.map(() => hasher.hash(password)));
   for (const [index, person] of PEOPLE.entries()) {
     const { clientId, isAdmin = false, isActive = true, apps = [], ...input } = person;

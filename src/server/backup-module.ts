@@ -1,9 +1,9 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import manifest from '../../package.json' with { type: 'json' };
 import { openBackupStore } from '../adapters/backup-store/open-backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
+import type { Db } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createScheduler } from './scheduler.ts';
@@ -15,7 +15,7 @@ type Deps = {
   config: Config;
   connection: Connection;
   secretKey: string;
-  orm: { em: { fork(): SqlEntityManager } };
+  orm: { em: { fork(): Db } };
   clock: Clock;
   logger: Logger;
   store: PackageStore;

@@ -1,7 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Mailer } from '../adapters/smtp/smtp-mailer.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
+import type { Db } from '../db/kysely.ts';
 import { listenToDatabase } from '../db/pg-listener.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -13,7 +13,7 @@ import { createOutbox } from '../services/mail/outbox.ts';
 type Deps = {
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'mailRetentionDays' | 'invitationDays'>;
   connection: Connection;
-  em: SqlEntityManager;
+  em: Db;
   links: SignedLinks;
   clock: Clock;
   logger: Logger;

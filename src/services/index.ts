@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Db } from '../db/kysely.ts';
 import { lazyProperties } from '../lib/lazy-properties.ts';
 import { createResourceLocks } from './access/resource-locks.ts';
 import { createAppDetails } from './apps/app-details.ts';
@@ -32,7 +32,7 @@ import { createRoles } from './users/roles.ts';
 import { createUserLoader } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
 
-const createUnit = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin): Unit => {
+const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
   const common = {
     ...deps,
     em,
@@ -87,5 +87,5 @@ const fromUnit = lazyProperties<Unit, Services>(factories);
  * Creates the services of one unit of work, which has its own entity manager. Each service is created on first use, because
  * a request needs two or three of them.
  */
-export const createServices = (em: SqlEntityManager, deps: ServiceDeps, origin: Origin): Services =>
+export const createServices = (em: Db, deps: ServiceDeps, origin: Origin): Services =>
   fromUnit(createUnit(em, deps, origin));

@@ -1,10 +1,9 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../db/kysely.ts';
+import { type Db, tables } from '../db/kysely.ts';
 import { logMonths, monthOf } from './usage/usage-partitions.ts';
 
 /** Of the last good backup, and the failures since; null before the first. */
-const readBackups = async (em: SqlEntityManager, now: Date) => {
+const readBackups = async (em: Db, now: Date) => {
   const { rows } = await sql<{ startedAt: Date; finishedAt: Date; sizeBytes: number; failures: number }>`
     with good as (select * from backups where finished_at is not null order by started_at desc limit 1)
     select good.started_at as "startedAt", good.finished_at as "finishedAt", good.size_bytes::float8 as "sizeBytes",
@@ -22,7 +21,7 @@ const readBackups = async (em: SqlEntityManager, now: Date) => {
 };
 
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
-export const readOperationalState = async (em: SqlEntityManager, now: Date) => {
+export const readOperationalState = async (em: Db, now: Date) => {
   const { rows } = await sql<{ unsent: number; oldest: Date | null; erasures: number }>`
     select (select count(*)::int from outbox_mails where sent_at is null and failed_at is null) as unsent,
       (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest,

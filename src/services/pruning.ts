@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { tables } from '../db/kysely.ts';
+import { type Db, tables } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 
@@ -13,7 +12,7 @@ const WINDOW_GRACE_MS = HOUR_MS;
 
 /** Deletes expired and idle sessions and idle tokens. */
 export const pruneCredentials = async (
-  em: SqlEntityManager,
+  em: Db,
   { now, tokenIdleDays }: { now: Date; tokenIdleDays: number },
 ): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
@@ -24,7 +23,7 @@ export const pruneCredentials = async (
 };
 
 /** Deletes rate-limit windows that have ended, by the database clock that they were created with. */
-export const pruneCounts = (em: SqlEntityManager): Promise<void> =>
+export const pruneCounts = (em: Db): Promise<void> =>
   deleteInBatches(
     em,
     'rate_limits',
@@ -32,11 +31,11 @@ export const pruneCounts = (em: SqlEntityManager): Promise<void> =>
   );
 
 /** Deletes expired responses to requests with an idempotency key. */
-export const pruneResponses = (em: SqlEntityManager, now: Date, retentionHours: number): Promise<void> =>
+export const pruneResponses = (em: Db, now: Date, retentionHours: number): Promise<void> =>
   deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, retentionHours * HOUR_MS)}`);
 
 /** Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all. */
-export const pruneAudit = async (em: SqlEntityManager, now: Date, retentionDays: number): Promise<void> => {
+export const pruneAudit = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
   if (retentionDays === 0) return;
   const cutoff = before(now, retentionDays * DAY_MS);
   const allow = sql`select set_config('steward.audit_cutoff', ${cutoff}::text, true)`;
@@ -44,11 +43,7 @@ export const pruneAudit = async (em: SqlEntityManager, now: Date, retentionDays:
 };
 
 /** Deletes invitations that were accepted, revoked or expired before the retention period, with their mails. 0 days keep all. */
-export const pruneInvitations = async (
-  em: SqlEntityManager,
-  now: Date,
-  retentionDays: number,
-): Promise<void> => {
+export const pruneInvitations = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
   if (retentionDays === 0) return;
   const end = sql`case when status = 'pending' then expires_at else coalesce(closed_at, expires_at) end`;
   await deleteInBatches(em, 'invitations', sql`${end} < ${before(now, retentionDays * DAY_MS)}`);
@@ -62,7 +57,7 @@ const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::t
  * @param prepare runs first in each transaction
  */
 export const deleteInBatches = async (
-  em: SqlEntityManager,
+  em: Db,
   name: keyof Database,
   condition: RawBuilder<unknown>,
   prepare?: RawBuilder<unknown>,
@@ -71,7 +66,7 @@ export const deleteInBatches = async (
   const deletion = sql`
     delete from ${table} where ctid = any(array(
       select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
-  const deleteBatch = async (tx: SqlEntityManager): Promise<bigint | undefined> => {
+  const deleteBatch = async (tx: Db): Promise<bigint | undefined> => {
     const { rows } = await TRY_LOCK.execute(tables(tx));
     if (!rows[0]?.isHeld) return 0n;
     await prepare?.execute(tables(tx));

@@ -1,7 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import type { Db } from '../db/kysely.ts';
 import type { Read, RunPipeline, Transact } from '../db/pipeline.ts';
 import type { ReadTextRows } from '../db/text-rows.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -60,7 +60,7 @@ export type ServiceDeps = {
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
 export type Unit = ServiceDeps & {
-  em: SqlEntityManager;
+  em: Db;
   origin: Origin;
   audit: Audit;
   passwordVerification: PasswordVerification;

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../../services/audit/audit.ts';
@@ -19,7 +18,7 @@ const CHUNK_SIZE = 1000;
 const MAX_FAILURE_COST_MS = 3_500;
 
 type Deps = {
-  em: SqlEntityManager;
+  em: Db;
   clock: Clock;
   audit: Audit;
   /** Why no password could ever be verified with this hash; null for a supported hash. */
@@ -84,7 +83,7 @@ export const importUsers = async (
   options: ImportOptions,
   listener: ImportListener,
 ): Promise<ImportTotals> => {
-  const run = async (tx: SqlEntityManager): Promise<ImportTotals> => {
+  const run = async (tx: Db): Promise<ImportTotals> => {
     const task = { ...deps, ...options, ...listener, read };
     const { valid, ...totals } = await stageUsers(tx, task);
     return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
@@ -96,7 +95,7 @@ export const importUsers = async (
 };
 
 /** Reads the dump twice: to find the user model and its fields, then to stage its users. Reports all errors in it. */
-const stageUsers = async (tx: SqlEntityManager, task: Import): Promise<ImportTotals & { valid: number }> => {
+const stageUsers = async (tx: Db, task: Import): Promise<ImportTotals & { valid: number }> => {
   const { clientId, map, drop, remark, read } = task;
   const sources = sourcesOf(map, drop);
   if (clientId !== null) await refuseUnknownClient(tx, clientId);
@@ -125,7 +124,7 @@ const stageUsers = async (tx: SqlEntityManager, task: Import): Promise<ImportTot
 };
 
 const insertStagedUsers = async (
-  tx: SqlEntityManager,
+  tx: Db,
   { clientId, clock, audit, remark, advance }: Import,
   totals: ImportTotals,
   valid: number,
@@ -157,10 +156,7 @@ const insertStagedUsers = async (
 };
 
 /** A failed login does the work of all kinds of hashes, so their sum is limited too. */
-const areHashesTooCostly = async (
-  tx: SqlEntityManager,
-  { failureCostMs, remark }: Import,
-): Promise<boolean> => {
+const areHashesTooCostly = async (tx: Db, { failureCostMs, remark }: Import): Promise<boolean> => {
   const kinds = [...(await passwordHashKinds(tx)), ...(await stagedHashKinds(tx))];
   const costMs = failureCostMs(kinds);
   if (costMs <= MAX_FAILURE_COST_MS) return false;
@@ -185,7 +181,7 @@ const handleRemark = ({
   message: `Another user of Steward has the handle ${handle}.`,
 });
 
-const refuseUnknownClient = async (em: SqlEntityManager, id: number): Promise<void> => {
+const refuseUnknownClient = async (em: Db, id: number): Promise<void> => {
   const row = await tables(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
   if (!row) throw invalid({ client: [`There is no client ${id}.`] });
 };

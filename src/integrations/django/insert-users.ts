@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { handleBase, lockAllHandles } from '../../services/users/new-user.ts';
 import type { StagedUser } from './staging.ts';
 
@@ -10,7 +9,7 @@ type InsertOptions = { clientId: number | null; now: Date };
  * Inserts staged users with new addresses, in chunks. No other users can be inserted until the end of the transaction, because
  * it locks all handles.
  */
-export const openUserInserter = async (tx: SqlEntityManager, options: InsertOptions) => {
+export const openUserInserter = async (tx: Db, options: InsertOptions) => {
   await lockAllHandles(tx);
   const allocateHandles = createHandleAllocator((handles) => takenAmong(tx, handles));
 
@@ -30,7 +29,7 @@ export const openUserInserter = async (tx: SqlEntityManager, options: InsertOpti
 };
 
 /** Which of these handles belong to a user or a staged user. */
-const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<string[]> => {
+const takenAmong = async (tx: Db, handles: string[]): Promise<string[]> => {
   const { rows } = await sql<{ handle: string }>`
     select handle from users where handle = any(${handles}::varchar[])
     union
@@ -39,12 +38,7 @@ const takenAmong = async (tx: SqlEntityManager, handles: string[]): Promise<stri
 };
 
 /** Django's user model does not store when a password was set. */
-const insert = (
-  tx: SqlEntityManager,
-  positions: number[],
-  handles: string[],
-  { clientId, now }: InsertOptions,
-) =>
+const insert = (tx: Db, positions: number[], handles: string[], { clientId, now }: InsertOptions) =>
   sql`
     with added as (
       insert into users (email, handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,

@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Db } from '../../db/kysely.ts';
 import type { DumpRecord } from './dump.ts';
 import { type Remark, remarkOnFile, type Sources } from './fields.ts';
 import type { Profiles } from './profiles.ts';
@@ -21,11 +21,7 @@ type Reading = {
 };
 
 /** Stages the users of a dump and reports all errors. */
-export const stageDump = async (
-  tx: SqlEntityManager,
-  records: AsyncIterable<DumpRecord>,
-  reading: Reading,
-) => {
+export const stageDump = async (tx: Db, records: AsyncIterable<DumpRecord>, reading: Reading) => {
   const { model, remark } = reading;
   const totals = { read: 0, otherModels: 0, faulty: 0 };
   const stageChunk = async (chunk: DumpRecord[]): Promise<void> => {
@@ -57,7 +53,7 @@ export const stageDump = async (
 };
 
 /** Errors within each record, and repetitions of earlier records, in the order of the file. */
-const remarksOn = async (tx: SqlEntityManager, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
+const remarksOn = async (tx: Db, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
   const { sources, profiles } = reading;
   const keys = chunk.map(userKeyOf);
   const values = await profiles.valuesOf(keys.filter((key) => key !== null));

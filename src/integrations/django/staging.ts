@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { profileColorOf } from '../../services/users/new-user.ts';
 import type { DjangoUser } from './user.ts';
 
@@ -15,7 +14,7 @@ type Repetition = DumpedUser & { field: 'email' | 'handle'; firstPosition: numbe
  * Creates a temporary table for the users of a dump until all of it is read. It detects repeated addresses and handles without
  * holding all users in memory, and without locks on `users`.
  */
-export const openStaging = (tx: SqlEntityManager) =>
+export const openStaging = (tx: Db) =>
   sql`
     create temporary table dumped_users (
       position int primary key,
@@ -40,7 +39,7 @@ export const openStaging = (tx: SqlEntityManager) =>
     ) on commit drop`.execute(tables(tx));
 
 /** Stages users. Returns those with the address or handle of an earlier record. */
-export const stage = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Repetition[]> => {
+export const stage = async (tx: Db, dumped: DumpedUser[]): Promise<Repetition[]> => {
   const taken = await insert(tx, dumped);
   const repeated = dumped.filter(({ position }) => !taken.has(position));
   if (repeated.length === 0) return [];
@@ -56,7 +55,7 @@ export const stage = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise
   );
 };
 
-const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<number>> => {
+const insert = async (tx: Db, dumped: DumpedUser[]): Promise<Set<number>> => {
   const records = dumped.map(({ position, pk, user }) => ({
     ...{ ...user, position, pk, password_hash: user.password },
     // As text: PostgreSQL parses nested JSON more strictly than a value of type json.
@@ -72,7 +71,7 @@ const insert = async (tx: SqlEntityManager, dumped: DumpedUser[]): Promise<Set<n
 };
 
 /** Positions of staged users by `email ADDRESS` and `handle HANDLE`. */
-const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<string, number>> => {
+const firstsOf = async (tx: Db, users: DjangoUser[]): Promise<Map<string, number>> => {
   const { rows } = await sql<{ key: string; position: number }>`
     select 'email ' || email as key, position from dumped_users
     where email = any(${users.map(({ email }) => email)}::varchar[])
@@ -85,7 +84,7 @@ const firstsOf = async (tx: SqlEntityManager, users: DjangoUser[]): Promise<Map<
 type TakenHandle = { position: number; pk: string; email: string; handle: string };
 
 /** New users with the handle of an existing user. */
-export const takenHandles = async (tx: SqlEntityManager): Promise<TakenHandle[]> => {
+export const takenHandles = async (tx: Db): Promise<TakenHandle[]> => {
   const { rows } = await sql<TakenHandle>`
     select d.position, d.pk, d.email, d.handle from dumped_users d
     join users other on other.handle = d.handle
@@ -95,7 +94,7 @@ export const takenHandles = async (tx: SqlEntityManager): Promise<TakenHandle[]>
 };
 
 /** The kinds of password hashes of staged users. */
-export const stagedHashKinds = async (tx: SqlEntityManager): Promise<string[]> => {
+export const stagedHashKinds = async (tx: Db): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     select distinct ${sql.raw(PASSWORD_HASH_KIND)} as kind from dumped_users
     where is_active and password_hash is not null`.execute(tables(tx));
@@ -113,11 +112,7 @@ export type StagedUser = {
 };
 
 /** The next staged users after a position. */
-export const nextStaged = async (
-  tx: SqlEntityManager,
-  after: number,
-  size: number,
-): Promise<StagedUser[]> => {
+export const nextStaged = async (tx: Db, after: number, size: number): Promise<StagedUser[]> => {
   const { rows } = await sql<StagedUser>`
     select d.position, d.pk, d.email, d.handle, d.password_hash, u.id is not null as exists
     from dumped_users d left join users u on u.email = d.email
@@ -127,4 +122,4 @@ export const nextStaged = async (
 };
 
 /** Autovacuum does not analyze temporary tables. */
-export const analyzeStaging = (tx: SqlEntityManager) => sql`analyze dumped_users`.execute(tables(tx));
+export const analyzeStaging = (tx: Db) => sql`analyze dumped_users`.execute(tables(tx));

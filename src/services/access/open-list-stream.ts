@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Db } from '../../db/kysely.ts';
 import { ListStream, type OpenList, streamList } from '../../db/list-stream.ts';
 import type { ReadTextRows } from '../../db/text-rows.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -6,7 +6,7 @@ import { reloadActor } from '../auth/identity.ts';
 import type { Actor } from './actor.ts';
 
 type Source = {
-  em: SqlEntityManager;
+  em: Db;
   readRows: ReadTextRows;
   actor: Actor;
   /** Opens the list as an actor sees it. @throws Problem if they may not see it */

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { prepared } from '../../db/kysely.ts';
+import { type Db, prepared } from '../../db/kysely.ts';
 import type { Viewer } from './visibility.ts';
 
 type ViewerIds = { viewerId: number; viewerAdminOf: readonly number[] };
@@ -31,11 +30,10 @@ export const preparedForViewer = <V extends object, O>(
     viewerAdminOf: adminOf,
   });
   return {
-    run: (em: SqlEntityManager, viewer: Viewer, values: V): Promise<O[]> =>
-      queryFor(viewer)(em, withIds(viewer, values)),
+    run: (em: Db, viewer: Viewer, values: V): Promise<O[]> => queryFor(viewer)(em, withIds(viewer, values)),
 
     /** The query with its values, to be sent along with others. */
-    bound: (em: SqlEntityManager, viewer: Viewer, values: V): CompiledQuery<O> =>
+    bound: (em: Db, viewer: Viewer, values: V): CompiledQuery<O> =>
       queryFor(viewer).bound(em, withIds(viewer, values)),
   };
 };

@@ -1,5 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/kysely.ts';
 import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
@@ -11,7 +11,7 @@ type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
 export type AppEncoder = RowEncoder<AppColumn>;
 
 type Options = {
-  em: SqlEntityManager;
+  em: Db;
   actor: Actor;
   after: AppCursor | undefined;
   /** `YYYY-MM-DD` in UTC */

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { pickDefined, tables } from '../../db/kysely.ts';
+import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { type PageRequest, pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
 import type { ReadTextRows } from '../../db/text-rows.ts';
@@ -34,11 +33,11 @@ export type AppChanges = {
 /** `cursor` is the id of the last app of the previous page. */
 type AppPageRequest = PageRequest & { cursor?: string | undefined };
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit; readRows: ReadTextRows };
+type Deps = { em: Db; clock: Clock; audit: Audit; readRows: ReadTextRows };
 
 export const createApps = ({ em, clock, audit, readRows }: Deps) => {
   /** The apps with their usage, after moving windows of former days to the current day. */
-  const readWithUsage = async (tx: SqlEntityManager, actor: Actor, apps: ReturnType<typeof appRows>) => {
+  const readWithUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const today = dayOf(clock.now());
     const query = apps
       .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
@@ -51,7 +50,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     await refreshStaleWindows(tx, staleIds, clock.now());
     return query.execute();
   };
-  const get = async (tx: SqlEntityManager, actor: Actor, id: string) => {
+  const get = async (tx: Db, actor: Actor, id: string) => {
     const [app] = await readWithUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
     if (!app) throw notFound('app');
     return app;

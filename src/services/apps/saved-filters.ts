@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
@@ -12,7 +11,7 @@ export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 /** `cursor` is the hash of the last filter of the previous page. */
 type FilterPageRequest = PageRequest & { cursor?: string | undefined };
 
-type Deps = { em: SqlEntityManager; clock: Clock; audit: Audit };
+type Deps = { em: Db; clock: Clock; audit: Audit };
 
 /** Per user. */
 const MAX_FILTERS = 1_000;
@@ -95,7 +94,7 @@ const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
   return { action, actor, target: actor.email, details: { hash } };
 };
 
-const filterRows = (em: SqlEntityManager, actor: Actor) =>
+const filterRows = (em: Db, actor: Actor) =>
   tables(em)
     .selectFrom('saved_filters')
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
@@ -107,21 +106,21 @@ const filterRows = (em: SqlEntityManager, actor: Actor) =>
 
 export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
 
-const filtersAfter = async (em: SqlEntityManager, actor: Actor, hash: string | undefined) => {
+const filtersAfter = async (em: Db, actor: Actor, hash: string | undefined) => {
   const rows = filterRows(em, actor);
   if (hash === undefined) return rows;
   const { id } = await cursorRow(rows.clearSelect().select('saved_filters.id').where('hash', '=', hash));
   return afterCursor(rows, 'saved_filters.id', id);
 };
 
-const filterRow = async (em: SqlEntityManager, actor: Actor, hash: string): Promise<SavedFilterRow> => {
+const filterRow = async (em: Db, actor: Actor, hash: string): Promise<SavedFilterRow> => {
   const row = await filterRows(em, actor).where('hash', '=', hash).executeTakeFirst();
   if (!row) throw notFound('saved filter');
   return row;
 };
 
 /** Whether the actor may see the stack's app, and the app offers the stack or the filter already uses it. */
-const isUsableStack = async (em: SqlEntityManager, actor: Actor, stackId: string, presentId?: string) => {
+const isUsableStack = async (em: Db, actor: Actor, stackId: string, presentId?: string) => {
   const stack = await tables(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
@@ -134,7 +133,7 @@ const isUsableStack = async (em: SqlEntityManager, actor: Actor, stackId: string
 
 /** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
 const requireValidInput = async (
-  em: SqlEntityManager,
+  em: Db,
   actor: Actor,
   input: SavedFilterInput,
   before?: SavedFilterRow,

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { InferResult } from 'kysely';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
@@ -65,13 +64,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
  * password change, which must revoke the new token too.
  * @throws Problem `unauthenticated` if the actor's credential was revoked
  */
-const lockOwner = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+const lockOwner = async (tx: Db, actor: Actor): Promise<void> => {
   const isActive = await lockActiveUser(tx, actor.id);
   if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
 
 /** Deletes expired tokens, which frees their names. */
-const deleteIdle = (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: number) =>
+const deleteIdle = (tx: Db, actor: Actor, now: Date, idleDays: number) =>
   tables(tx)
     .deleteFrom('api_tokens')
     .where('user_id', '=', actor.id)
@@ -82,7 +81,7 @@ const deleteIdle = (tx: SqlEntityManager, actor: Actor, now: Date, idleDays: num
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: SqlEntityManager, actor: Actor, now: Date, idleDays: number) =>
+const tokenRows = (em: Db, actor: Actor, now: Date, idleDays: number) =>
   tables(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { prepared } from '../../db/kysely.ts';
+import { type Db, prepared } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
@@ -16,7 +15,7 @@ const MAX_REMEMBERED = 10_000;
  * Finds the active owner of a token or session by its digest. Every request does this, so lookups of one event-loop tick
  * share a statement.
  */
-export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
+export const createCredentialLookup = (em: Db, read: Read) => {
   /** Digests of credentials whose owner could view all users at the last lookup. */
   const viewsAll = new Set<string>();
   const remember = (digest: string, owner?: { is_superuser: boolean; is_staff: boolean }): void => {
@@ -35,7 +34,7 @@ export const createCredentialLookup = (em: SqlEntityManager, read: Read) => {
     token: createBatchLoader(loadOwners('token')),
     session: createBatchLoader(loadOwners('session')),
   };
-  const lookUpCredential = async (unit: SqlEntityManager, kind: Credential['kind'], digest: string) =>
+  const lookUpCredential = async (unit: Db, kind: Credential['kind'], digest: string) =>
     // A transaction must see its own uncommitted changes.
     unit.isInTransaction()
       ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0)

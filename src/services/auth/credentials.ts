@@ -1,7 +1,6 @@
 import { hash as digest } from 'node:crypto';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -23,7 +22,7 @@ type NewSession = {
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => digest('sha256', secret);
 
-export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<number> => {
+export const addToken = async (tx: Db, input: NewToken): Promise<number> => {
   const { userId, token, now, address, name = '' } = input;
   const row = { user_id: userId, name, created_at: now, last_used: now, last_address: address };
   const { id } = await tables(tx)
@@ -37,7 +36,7 @@ export const addToken = async (tx: SqlEntityManager, input: NewToken): Promise<n
   return id;
 };
 
-export const addSession = async (tx: SqlEntityManager, input: NewSession): Promise<void> => {
+export const addSession = async (tx: Db, input: NewSession): Promise<void> => {
   const { userId, secret, now, address, maxDays } = input;
   const times = { created_at: now, last_used: now, authenticated_at: now };
   const row = { ...times, user_id: userId, last_address: address };
@@ -60,7 +59,7 @@ type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential 
  * Sets a password and revokes all credentials of the user except `kept`. Bound by Kysely, because MikroORM puts values
  * into the text of its statements, where logs would show the hash.
  */
-export const setPassword = async (tx: SqlEntityManager, { userId, hash, now, kept = null }: NewPassword) => {
+export const setPassword = async (tx: Db, { userId, hash, now, kept = null }: NewPassword) => {
   await tables(tx)
     .updateTable('users')
     .set({ password_hash: hash, last_password_set: now })
@@ -71,7 +70,7 @@ export const setPassword = async (tx: SqlEntityManager, { userId, hash, now, kep
 
 /** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
 export const revokeCredentials = async (
-  tx: SqlEntityManager,
+  tx: Db,
   userId: number,
   kept: Credential | null = null,
 ): Promise<void> => {
@@ -86,7 +85,7 @@ export const revokeCredentials = async (
 };
 
 /** Whether the credential of the call still exists. */
-export const isStillLoggedIn = async (tx: SqlEntityManager, { id, credential }: Actor): Promise<boolean> => {
+export const isStillLoggedIn = async (tx: Db, { id, credential }: Actor): Promise<boolean> => {
   if (credential === null) return true;
   const { rows } = await sql`
     select from ${CREDENTIAL_TABLES[credential.kind]}

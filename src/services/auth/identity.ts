@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
@@ -48,7 +47,7 @@ const toActor = (row: ActorRow, credential: Credential | null): Actor => ({
 });
 
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
-export const findActorByEmail = async (em: SqlEntityManager, email: string | undefined) => {
+export const findActorByEmail = async (em: Db, email: string | undefined) => {
   const row = await (email === undefined
     ? activeUsers(tables(em)).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(tables(em)).where('users.email', '=', email)
@@ -57,7 +56,7 @@ export const findActorByEmail = async (em: SqlEntityManager, email: string | und
 };
 
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: SqlEntityManager, { id, credential }: Actor): Promise<Actor | null> => {
+export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(tables(em)).where('users.id', '=', id);
   const exists = credential
     ? sql<boolean>`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
@@ -67,7 +66,7 @@ export const reloadActor = async (em: SqlEntityManager, { id, credential }: Acto
 };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
-const touch = (em: SqlEntityManager, { kind, id }: Credential, now: Date, address: string) =>
+const touch = (em: Db, { kind, id }: Credential, now: Date, address: string) =>
   sql`update ${CREDENTIAL_TABLES[kind]}
     set last_used = ${now}::timestamptz, last_address = ${address}
     where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(tables(em));

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
@@ -8,7 +7,7 @@ import type { Unit } from '../unit.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { VerifiedUser } from './password-verification.ts';
 
-type Grant = (tx: SqlEntityManager, userId: number, now: Date) => Promise<unknown>;
+type Grant = (tx: Db, userId: number, now: Date) => Promise<unknown>;
 
 /** Exchanges passwords for tokens and sessions. */
 export const createLogins = ({ em, clock, passwordVerification, audit, origin, sessionMaxDays }: Unit) => {
@@ -71,7 +70,7 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
  * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
  * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
-const recordLogin = async (tx: SqlEntityManager, user: VerifiedUser, now: Date): Promise<boolean> => {
+const recordLogin = async (tx: Db, user: VerifiedUser, now: Date): Promise<boolean> => {
   const updated = await tables(tx)
     .updateTable('users')
     .set({ last_login: now })

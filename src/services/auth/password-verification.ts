@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -77,7 +76,7 @@ const orNullIfOverloaded = (error: unknown): null => {
 };
 
 /** Usernames may be any text; PostgreSQL rejects NUL and invalid UTF-16. */
-const findAccount = async (em: SqlEntityManager, email: string, now: Date) =>
+const findAccount = async (em: Db, email: string, now: Date) =>
   email.includes('\0') || !email.isWellFormed()
     ? undefined
     : tables(em)
@@ -98,7 +97,7 @@ const findAccount = async (em: SqlEntityManager, email: string, now: Date) =>
 type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 /** Replaces only the hash that was verified: a concurrent password change wins. */
-const replaceHash = (em: SqlEntityManager, userId: number, verified: string, renewed: string) =>
+const replaceHash = (em: Db, userId: number, verified: string, renewed: string) =>
   tables(em)
     .updateTable('users')
     .set({ password_hash: renewed })
@@ -112,7 +111,7 @@ const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
  * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per
  * kind: a loose index scan, emulated by a recursive query.
  */
-export const passwordHashKinds = async (em: SqlEntityManager): Promise<string[]> => {
+export const passwordHashKinds = async (em: Db): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     with recursive kinds (kind) as (
       (select ${kindOf} from users

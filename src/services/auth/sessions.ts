@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -88,7 +87,7 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
     }),
 });
 
-const sessionRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
+const sessionRows = (em: Db, actor: Actor, now: Date) =>
   tables(em)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 
 export type BackupHistory = {
@@ -18,7 +17,7 @@ const MAX_ERROR_LENGTH = 500;
 const INTERRUPTED = 'The service ended during the backup.';
 
 /** Reads what decides when the next backup to a target is due. */
-export const readBackupHistory = async (em: SqlEntityManager, target: string): Promise<BackupHistory> => {
+export const readBackupHistory = async (em: Db, target: string): Promise<BackupHistory> => {
   const { rows } = await sql<BackupHistory>`
     with good as (select max(started_at) as at from backups where target = ${target} and finished_at is not null)
     select at as "lastGoodAt", count(failed_at)::int as failures, max(failed_at) as "lastFailureAt"
@@ -30,7 +29,7 @@ export const readBackupHistory = async (em: SqlEntityManager, target: string): P
 type Begun = { target: string; name: string; now: Date };
 
 /** Records a backup that begins. @returns its id */
-export const recordStart = async (em: SqlEntityManager, { target, name, now }: Begun): Promise<number> => {
+export const recordStart = async (em: Db, { target, name, now }: Begun): Promise<number> => {
   const row = await tables(em)
     .insertInto('backups')
     .values({ target, name, started_at: now })
@@ -41,7 +40,7 @@ export const recordStart = async (em: SqlEntityManager, { target, name, now }: B
 
 type Success = { sizeBytes: number; rows: number | null; now: Date };
 
-export const recordSuccess = async (em: SqlEntityManager, id: number, { sizeBytes, rows, now }: Success) => {
+export const recordSuccess = async (em: Db, id: number, { sizeBytes, rows, now }: Success) => {
   await tables(em)
     .updateTable('backups')
     .set({ finished_at: now, size_bytes: sizeBytes, row_count: rows })
@@ -49,18 +48,18 @@ export const recordSuccess = async (em: SqlEntityManager, id: number, { sizeByte
     .execute();
 };
 
-export const recordFailure = async (em: SqlEntityManager, id: number, reason: string, now: Date) => {
+export const recordFailure = async (em: Db, id: number, reason: string, now: Date) => {
   const error = reason.slice(0, MAX_ERROR_LENGTH).toWellFormed();
   await tables(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
 };
 
 /** Forgets a backup that was stopped together with the service. */
-export const forgetBackup = async (em: SqlEntityManager, id: number): Promise<void> => {
+export const forgetBackup = async (em: Db, id: number): Promise<void> => {
   await tables(em).deleteFrom('backups').where('id', '=', id).execute();
 };
 
 /** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
-export const findInterrupted = (em: SqlEntityManager, target: string) =>
+export const findInterrupted = (em: Db, target: string) =>
   tables(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at'])
@@ -70,11 +69,11 @@ export const findInterrupted = (em: SqlEntityManager, target: string) =>
     .execute();
 
 /** Counts as a failure at its start, so that a backup that ends the service is retried with the same pauses as others. */
-export const recordInterruption = (em: SqlEntityManager, id: number, startedAt: Date): Promise<void> =>
+export const recordInterruption = (em: Db, id: number, startedAt: Date): Promise<void> =>
   recordFailure(em, id, INTERRUPTED, startedAt);
 
 /** The archives of a target that were not removed, newest first. */
-export const listArchives = (em: SqlEntityManager, target: string) =>
+export const listArchives = (em: Db, target: string) =>
   tables(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at', 'size_bytes'])
@@ -85,12 +84,12 @@ export const listArchives = (em: SqlEntityManager, target: string) =>
     .orderBy('id', 'desc')
     .execute();
 
-export const recordRemoval = async (em: SqlEntityManager, id: number, now: Date): Promise<void> => {
+export const recordRemoval = async (em: Db, id: number, now: Date): Promise<void> => {
   await tables(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
 };
 
 /** Deletes the rows of old failures and removed archives. */
-export const pruneBackups = async (em: SqlEntityManager, now: Date): Promise<void> => {
+export const pruneBackups = async (em: Db, now: Date): Promise<void> => {
   const before = new Date(now.getTime() - KEPT_ROWS_MS);
   await tables(em)
     .deleteFrom('backups')

@@ -1,8 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
-import { pickDefined, tables } from '../../db/kysely.ts';
+import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -89,7 +88,7 @@ export const createClients = ({ em, audit }: Unit) => ({
     }),
 });
 
-const visibleClients = (em: SqlEntityManager, actor: Actor) =>
+const visibleClients = (em: Db, actor: Actor) =>
   tables(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
@@ -101,7 +100,7 @@ const visibleClients = (em: SqlEntityManager, actor: Actor) =>
 export type ClientRow = InferResult<ReturnType<typeof visibleClients>>[number];
 
 /** @throws Problem `not-found`, also for a client the actor may not see */
-export const readClient = (em: SqlEntityManager, actor: Actor, id: number): Promise<ClientRow> =>
+export const readClient = (em: Db, actor: Actor, id: number): Promise<ClientRow> =>
   visibleClients(em, actor)
     .where('clients.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('client'));

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -113,7 +112,7 @@ export const createIdempotency = (deps: Deps) => {
   };
 };
 
-type Write<T> = (inside: (tx: SqlEntityManager) => Promise<T>) => Promise<T>;
+type Write<T> = (inside: (tx: Db) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
@@ -132,7 +131,7 @@ const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredRe
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
-const storedResponse = (em: SqlEntityManager, userId: number, key: string, expiredAt: Date) =>
+const storedResponse = (em: Db, userId: number, key: string, expiredAt: Date) =>
   tables(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'is_superuser', 'is_staff', 'admin_of'])

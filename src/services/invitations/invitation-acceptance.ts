@@ -1,5 +1,6 @@
-import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { Invitation } from '../../../entities/invitation.ts';
+import type { Db } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -112,7 +113,7 @@ const requirementOf = (invitation: InvitationByLink, actor: Actor | null): Accep
 };
 
 /** Of two concurrent acceptances, the second waits here and then finds the invitation closed. */
-const close = async (tx: SqlEntityManager, { id }: InvitationByLink, now: Date): Promise<void> => {
+const close = async (tx: Db, { id }: InvitationByLink, now: Date): Promise<void> => {
   const invitation = await tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!invitation.accept(now)) throw new Problem('invitation-closed');
 };

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import { type Actor, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
@@ -26,7 +25,7 @@ const MAX_FAULTS = 1_000;
  * @throws Problem `invalid-input`
  */
 export const checkInvitations = async (
-  em: SqlEntityManager,
+  em: Db,
   actor: Actor,
   elements: readonly InvitationElement[],
 ): Promise<CheckedInvitation[]> => {
@@ -77,7 +76,7 @@ const faultsOf = (
 };
 
 /** The named clients that the actor manages; of these, the named apps and active members as `{client id} {id or email}`. */
-const readKnown = async (em: SqlEntityManager, actor: Actor, items: readonly InvitationInput[]) => {
+const readKnown = async (em: Db, actor: Actor, items: readonly InvitationInput[]) => {
   const db = tables(em);
   const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
   const managed = await db

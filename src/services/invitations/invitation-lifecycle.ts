@@ -1,7 +1,7 @@
-import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -28,13 +28,13 @@ type InvitationSearch = {
 
 /** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Unit) => {
-  const readDetails = async (unit: SqlEntityManager, actor: Actor, id: number) => {
+  const readDetails = async (unit: Db, actor: Actor, id: number) => {
     const rows = await detailedRows(unit, actor, clock.now()).where('id', '=', id).execute();
     const [details] = await withInviters(unit, actor, rows);
     if (!details) throw notFound('invitation');
     return details;
   };
-  const record = (tx: SqlEntityManager, action: AuditAction, actor: Actor, invitation: Invitation) => {
+  const record = (tx: Db, action: AuditAction, actor: Actor, invitation: Invitation) => {
     const { id, email, client } = invitation;
     return audit.record(tx, [{ action, actor, target: email, clients: [client.id], details: { id } }]);
   };
@@ -105,7 +105,7 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
 };
 
 /** Invitations with their status, newest first, for viewers of their client. */
-const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
+const detailedRows = (em: Db, actor: Actor, now: Date) =>
   invitationRows(em)
     .clearOrderBy()
     .select(['expires_at', 'closed_at', statusAt(now).as('status')])
@@ -113,7 +113,7 @@ const detailedRows = (em: SqlEntityManager, actor: Actor, now: Date) =>
     .orderBy('id', 'desc');
 
 /** @throws Problem `not-found`, `forbidden` */
-const lockInvitation = async (tx: SqlEntityManager, actor: Actor, id: number): Promise<Invitation> => {
+const lockInvitation = async (tx: Db, actor: Actor, id: number): Promise<Invitation> => {
   const row = await tables(tx)
     .selectFrom('invitations')
     .select('client_id')

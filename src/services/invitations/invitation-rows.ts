@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { INVITATION_STATUSES } from '../../../entities/invitation.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -17,7 +16,7 @@ export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuil
     where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
 
 /** Invitations with the ids of their apps, ordered by id. */
-export const invitationRows = (em: SqlEntityManager) =>
+export const invitationRows = (em: Db) =>
   tables(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
@@ -41,13 +40,13 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   else invitations.status end`;
 
 /** Reads invitations by id, ordered by id. */
-export const readInvitations = async (em: SqlEntityManager, actor: Actor, ids: readonly number[]) => {
+export const readInvitations = async (em: Db, actor: Actor, ids: readonly number[]) => {
   const rows = invitationRows(em).where(sql<boolean>`id = any(${[...ids]}::int[])`);
   return withInviters(em, actor, await rows.execute());
 };
 
 /** @throws Problem `not-found` */
-export const readInvitation = async (em: SqlEntityManager, actor: Actor, id: number) => {
+export const readInvitation = async (em: Db, actor: Actor, id: number) => {
   const [row] = await readInvitations(em, actor, [id]);
   if (!row) throw notFound('invitation');
   return row;
@@ -55,7 +54,7 @@ export const readInvitation = async (em: SqlEntityManager, actor: Actor, id: num
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
 export const withInviters = async <T extends { inviter_id: number }>(
-  em: SqlEntityManager,
+  em: Db,
   actor: Actor,
   rows: T[],
 ): Promise<(T & { inviter: UserRow })[]> => {
@@ -85,7 +84,7 @@ const nameOnly = (user: UserRow): UserRow => ({
  * @throws Problem `not-found` for an unknown key or a wrong signature
  */
 export const findInvitationByLink = async (
-  em: SqlEntityManager,
+  em: Db,
   links: SignedLinks,
   { key, signature, now }: { key: string; signature: string; now: Date },
 ) => {

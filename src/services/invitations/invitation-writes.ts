@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -19,7 +18,7 @@ export type WrittenInvitation = CheckedInvitation & { id: number; isNew: boolean
  * @throws Problem `throttled`, `overloaded`
  */
 export const writeInvitations = async (
-  tx: SqlEntityManager,
+  tx: Db,
   actor: Actor,
   items: readonly CheckedInvitation[],
   terms: Terms,
@@ -49,7 +48,7 @@ const byClientAndEmail = (a: Asked, b: Asked): number => a.client - b.client || 
 const slotKey = ({ client, email }: Pick<Stored, 'client' | 'email'>): string => `${client} ${email}`;
 
 /** Expired invitations stay in the history and are replaced. */
-const store = async (tx: SqlEntityManager, actor: Actor, asked: Asked[], terms: Terms) => {
+const store = async (tx: Db, actor: Actor, asked: Asked[], terms: Terms) => {
   const stored = await upsert(tx, actor, asked, terms);
   const expired = asked.filter((item) => !stored.has(slotKey(item)));
   if (expired.length === 0) return stored;
@@ -61,7 +60,7 @@ const store = async (tx: SqlEntityManager, actor: Actor, asked: Asked[], terms: 
 };
 
 /** Inserts new invitations and extends pending ones. Locks expired ones, but does not return them. */
-const upsert = async (tx: SqlEntityManager, actor: Actor, asked: Asked[], { now, expiresAt }: Terms) => {
+const upsert = async (tx: Db, actor: Actor, asked: Asked[], { now, expiresAt }: Terms) => {
   const { rows } = await sql<Stored>`
     insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
     select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
@@ -74,7 +73,7 @@ const upsert = async (tx: SqlEntityManager, actor: Actor, asked: Asked[], { now,
 };
 
 /** Updates what was given for pending invitations. Omitted fields keep their values, and the first inviter remains. */
-const renew = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
+const renew = async (tx: Db, written: readonly WrittenInvitation[]): Promise<void> => {
   const renewed = written.filter(({ isNew }) => !isNew);
   if (renewed.length === 0) return;
   await sql`
@@ -84,7 +83,7 @@ const renew = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]
 };
 
 /** Adds apps. A renewed invitation keeps the apps that it had. */
-const addApps = async (tx: SqlEntityManager, written: readonly WrittenInvitation[]): Promise<void> => {
+const addApps = async (tx: Db, written: readonly WrittenInvitation[]): Promise<void> => {
   const withApps = written.flatMap(({ id, initial_apps }) =>
     initial_apps.length > 0 ? [{ id, initial_apps }] : [],
   );

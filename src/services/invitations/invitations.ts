@@ -1,5 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import type { Db } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -38,7 +38,7 @@ type Filter = {
 };
 
 export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
-  const write = async (tx: SqlEntityManager, actor: Actor, items: CheckedInvitation[]) => {
+  const write = async (tx: Db, actor: Actor, items: CheckedInvitation[]) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
     const written = await writeInvitations(tx, actor, items, { now, expiresAt });
@@ -133,7 +133,7 @@ const rethrowAsSingle = (error: unknown): never => {
 };
 
 /** Invitations of a client, to an app (its slug), or else by the actor, of clients that are visible to the actor now. */
-const findInvitations = async (em: SqlEntityManager, actor: Actor, filter: Filter, now: Date) => {
+const findInvitations = async (em: Db, actor: Actor, filter: Filter, now: Date) => {
   const { status, search, app, client, cursor } = filter;
   let rows = afterCursor(invitationRows(em), 'id', cursor)
     .where(clientVisibleTo(actor, sql`client_id`))

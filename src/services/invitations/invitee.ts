@@ -1,8 +1,8 @@
-import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { setPassword } from '../auth/credentials.ts';
@@ -17,7 +17,7 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
  * @throws Problem `login-required` if another invitation of this address was accepted concurrently
  */
 export const createInvitee = async (
-  tx: SqlEntityManager,
+  tx: Db,
   invitation: InvitationByLink,
   { firstName, lastName, hash, now }: NewInvitee,
 ): Promise<User> => {
@@ -40,7 +40,7 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /** Adds the invited access and data to an existing user. */
-export const extendInvitee = async (tx: SqlEntityManager, invitation: InvitationByLink, userId: number) => {
+export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
@@ -52,7 +52,7 @@ export const extendInvitee = async (tx: SqlEntityManager, invitation: Invitation
   await joinInvited(tx, invitation, userId);
 };
 
-const joinInvited = async (tx: SqlEntityManager, { id, client_id }: InvitationByLink, userId: number) => {
+const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: number) => {
   await joinClients(tx, userId, new Set([client_id]));
   const apps = await tables(tx)
     .selectFrom('invitation_apps')

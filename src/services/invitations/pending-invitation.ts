@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
@@ -18,7 +17,7 @@ type PendingInvitation = { id: number; client_id: number };
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
 export const updatePending = async (
-  tx: SqlEntityManager,
+  tx: Db,
   actor: Actor,
   query: PendingQuery,
   changes: InvitationChanges,
@@ -40,7 +39,7 @@ export const updatePending = async (
  * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
-export const findPending = async (em: SqlEntityManager, actor: Actor, query: PendingQuery) => {
+export const findPending = async (em: Db, actor: Actor, query: PendingQuery) => {
   const visible = await pendingRows(em, query)
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc')
@@ -58,14 +57,14 @@ export const findPending = async (em: SqlEntityManager, actor: Actor, query: Pen
  * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
-export const lockPending = async (tx: SqlEntityManager, actor: Actor, query: PendingQuery) => {
+export const lockPending = async (tx: Db, actor: Actor, query: PendingQuery) => {
   const found = await findPending(tx, actor, query);
   requireClientAdmin(actor, found.client_id);
   const locked = pendingRows(tx, query).where('id', '=', found.id).forUpdate();
   return locked.executeTakeFirstOrThrow(() => notFound('pending invitation'));
 };
 
-const pendingRows = (tx: SqlEntityManager, { email, client, now }: PendingQuery) => {
+const pendingRows = (tx: Db, { email, client, now }: PendingQuery) => {
   const rows = tables(tx)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])
@@ -74,7 +73,7 @@ const pendingRows = (tx: SqlEntityManager, { email, client, now }: PendingQuery)
   return client === undefined ? rows : rows.where('client_id', '=', client);
 };
 
-const replaceInitialApps = async (tx: SqlEntityManager, invitation: PendingInvitation, appIds: string[]) => {
+const replaceInitialApps = async (tx: Db, invitation: PendingInvitation, appIds: string[]) => {
   const db = tables(tx);
   const apps = await db
     .selectFrom('apps')

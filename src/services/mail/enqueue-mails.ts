@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -29,7 +28,7 @@ export const tooManyMails = ({ email }: InvitationMail): Problem => {
  * @returns the invitations that exceed the limit and get no mail
  */
 export const enqueueInvitationMails = async <T extends InvitationMail>(
-  tx: SqlEntityManager,
+  tx: Db,
   invitations: readonly T[],
   now: Date,
 ): Promise<T[]> => {
@@ -58,10 +57,7 @@ type Change = { userId: number; now: Date; address: string | null };
  * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
  * transaction: setting the first password is not a change.
  */
-export const enqueuePasswordNotice = async (
-  tx: SqlEntityManager,
-  { userId, now, address }: Change,
-): Promise<void> => {
+export const enqueuePasswordNotice = async (tx: Db, { userId, now, address }: Change): Promise<void> => {
   await sql`
     insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
     select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,

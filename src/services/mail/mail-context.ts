@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
@@ -39,7 +38,7 @@ end`;
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client; a
  * reader sees the first of these clients that is visible to them. `obsolete` is the reason not to send a mail any more, or null.
  */
-export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+export const mailRows = (em: Db, terms: Terms, reader?: Actor) =>
   tables(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -61,7 +60,7 @@ export const mailRows = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
 /** Mails with everything that their templates need. */
-export const mailContexts = (em: SqlEntityManager, terms: Terms, reader?: Actor) =>
+export const mailContexts = (em: Db, terms: Terms, reader?: Actor) =>
   mailRows(em, terms, reader)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select([

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
@@ -33,14 +32,14 @@ export type ReadableMail = { row: MailRow; mail: Mail };
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {
   const terms = () => ({ now: clock.now(), invitationDays });
 
-  const visibleMail = (tx: SqlEntityManager, actor: Actor, id: number) =>
+  const visibleMail = (tx: Db, actor: Actor, id: number) =>
     mailContexts(tx, terms(), actor)
       .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
       .where(concerns(actor, canViewAll(actor)))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
-  const record = async (tx: SqlEntityManager, action: AuditAction, actor: Actor, row: MailRow) => {
+  const record = async (tx: Db, action: AuditAction, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
     const details = { id: row.id, kind: row.kind };
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
@@ -113,7 +112,7 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
 
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
-const lockVisible = (tx: SqlEntityManager, actor: Actor, id: number) =>
+const lockVisible = (tx: Db, actor: Actor, id: number) =>
   tables(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
@@ -130,7 +129,7 @@ const isBeingSent = (row: MailRow, now: Date): boolean =>
 const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
   perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 
-const makeDue = async (tx: SqlEntityManager, id: number, at: Date): Promise<void> => {
+const makeDue = async (tx: Db, id: number, at: Date): Promise<void> => {
   await tables(tx)
     .updateTable('outbox_mails')
     .set({ next_attempt_at: at, failed_at: null })

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { needsLink } from './outbox-links.ts';
 
@@ -14,7 +13,7 @@ export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute:
  * Claims due mails, password mails first, for the length of a lease. If a worker dies, its mails become due again.
  * @returns their ids
  */
-export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise<number[]> => {
+export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => {
   const { now, limit, leaseMs, perMinute } = terms;
   const db = tables(tx);
   // Under the lock, the next statement sees the claims of the other instances.
@@ -46,7 +45,7 @@ export const claimDue = async (tx: SqlEntityManager, terms: ClaimTerms): Promise
 };
 
 /** When the next mail can be sent, by its schedule and the rate limit; null if none is queued. */
-export const nextDue = async (em: SqlEntityManager, now: Date, perMinute: number): Promise<Date | null> => {
+export const nextDue = async (em: Db, now: Date, perMinute: number): Promise<Date | null> => {
   const queued = sql`outbox_mails where sent_at is null and failed_at is null`;
   // Each half of the index is ordered by time.
   const { rows } = await sql<{ due: Date | null }>`
@@ -74,7 +73,7 @@ export type Claim = { id: number; attempts: number; invitation_id: number | null
  * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was
  * sent twice counts once. Like every other change of an invitation, this locks the invitation first.
  */
-export const recordSent = (em: SqlEntityManager, claim: Claim, now: Date, invitationDays: number) =>
+export const recordSent = (em: Db, claim: Claim, now: Date, invitationDays: number) =>
   sql`
     with locked as materialized (
       select id from invitations where id = ${claim.invitation_id}::int for no key update),
@@ -95,7 +94,7 @@ type Failure = { isPermanent: boolean; reason: string };
  * three days old fails instead.
  */
 export const recordFailure = (
-  em: SqlEntityManager,
+  em: Db,
   claim: Claim,
   { isPermanent, reason }: Failure,
   now: Date,
@@ -109,14 +108,14 @@ export const recordFailure = (
 };
 
 /** Releases a claimed mail that was not attempted. */
-export const release = (em: SqlEntityManager, claim: Claim, now: Date) =>
+export const release = (em: Db, claim: Claim, now: Date) =>
   unsent(em, claim)
     .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
     .execute();
 
 /** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
 export const failObsolete = async (
-  tx: SqlEntityManager,
+  tx: Db,
   mails: readonly { id: number; reason: string }[],
   now: Date,
 ): Promise<void> => {
@@ -128,7 +127,7 @@ export const failObsolete = async (
     where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(tables(tx));
 };
 
-const unsent = (em: SqlEntityManager, { id, attempts }: Claim) =>
+const unsent = (em: Db, { id, attempts }: Claim) =>
   tables(em)
     .updateTable('outbox_mails')
     .where('id', '=', id)

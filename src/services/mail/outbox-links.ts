@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { linkLifetime } from './mail-context.ts';
 
 type Terms = { now: Date; invitationDays: number };
@@ -15,11 +14,11 @@ const BATCH = 100;
 export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
 
-export const anyNeedsLink = async (em: SqlEntityManager): Promise<boolean> =>
+export const anyNeedsLink = async (em: Db): Promise<boolean> =>
   (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
 /** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
-export const lockWithoutLink = async (tx: SqlEntityManager): Promise<number[]> => {
+export const lockWithoutLink = async (tx: Db): Promise<number[]> => {
   const rows = await tables(tx)
     .selectFrom('outbox_mails')
     .select('id')
@@ -36,11 +35,7 @@ export const lockWithoutLink = async (tx: SqlEntityManager): Promise<number[]> =
  * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
  * user.
  */
-export const createLinks = async (
-  tx: SqlEntityManager,
-  ids: readonly number[],
-  terms: Terms,
-): Promise<void> => {
+export const createLinks = async (tx: Db, ids: readonly number[], terms: Terms): Promise<void> => {
   if (ids.length === 0) return;
   const db = tables(tx);
   const these = sql`any(${[...ids]}::bigint[])`;

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/smtp/smtp-mailer.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
@@ -15,7 +14,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 type Deps = {
   /** Forked for each operation. */
-  em: SqlEntityManager;
+  em: Db;
   clock: Clock;
   writer: MailWriter;
   invitationDays: number;
@@ -37,7 +36,7 @@ export const createOutbox = (deps: Deps) => {
   const terms = () => ({ now: clock.now(), invitationDays });
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
-  const keepDeliverable = async (tx: SqlEntityManager, ids: number[]): Promise<MailContext[]> => {
+  const keepDeliverable = async (tx: Db, ids: number[]): Promise<MailContext[]> => {
     const facts = await mailContexts(tx, terms())
       .where(sql<boolean>`mail.id = any(${ids}::bigint[])`)
       .execute();
@@ -108,17 +107,14 @@ const undeliverableReason = ({ obsolete, recipient }: MailContext): string | nul
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
 
 /** Deletes mails that were sent or failed before the retention period, and expired links. */
-const pruneOutbox = async (em: SqlEntityManager, now: Date, retentionDays: number): Promise<void> => {
+const pruneOutbox = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
   const before = new Date(now.getTime() - retentionDays * DAY_MS);
   await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);
   await deleteInBatches(em, 'password_links', sql`expires_at <= ${now}::timestamptz`);
 };
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
-const failAllObsolete = async (
-  em: SqlEntityManager,
-  terms: { now: Date; invitationDays: number },
-): Promise<void> => {
+const failAllObsolete = async (em: Db, terms: { now: Date; invitationDays: number }): Promise<void> => {
   const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)
     .selectFrom(open.as('open'))

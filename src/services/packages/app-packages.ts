@@ -1,6 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import semver from 'semver';
 import type { PackageStore } from '../../adapters/package-store/package-store.ts';
+import type { Db } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -13,7 +13,7 @@ import { applyPackage, describeChanges } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 
 type Deps = {
-  em: SqlEntityManager;
+  em: Db;
   clock: Clock;
   store: PackageStore;
   audit: Audit;

@@ -1,12 +1,11 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import type { InspectedPackage } from './package-inspection.ts';
 import { invalidPackage } from './package-rules.ts';
 
 /** Packages that were fetched from the store. */
-const fetchedPackages = (em: SqlEntityManager) =>
+const fetchedPackages = (em: Db) =>
   tables(em)
     .selectFrom('fetched_packages')
     .select(['fetched_packages.id', 'fetched_packages.version', 'fetched_packages.sha256'])
@@ -18,17 +17,17 @@ export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackage
  * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
  * yet, and the row of a new fetch is not visible to other transactions.
  */
-export const lockPackages = async (tx: SqlEntityManager, slug: string): Promise<void> => {
+export const lockPackages = async (tx: Db, slug: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(tables(tx));
 };
 
 /** The package that a load applies. */
-export const lastFetched = (tx: SqlEntityManager, slug: string): Promise<FetchedPackage | undefined> =>
+export const lastFetched = (tx: Db, slug: string): Promise<FetchedPackage | undefined> =>
   fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
 
 /** The package that was loaded last into an app, among those of `version`, or else of other bytes than `sha256`. */
 export const lastLoaded = (
-  tx: SqlEntityManager,
+  tx: Db,
   appId: string,
   { version, notSha256 }: { version: string | undefined; notSha256: string },
 ): Promise<FetchedPackage | undefined> => {
@@ -51,7 +50,7 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
  * loads, so that alternating fetches do not grow the table. Requires `lockPackages`.
  * @throws Problem `invalid-package` if the version was fetched before with other bytes
  */
-export const saveFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<void> => {
+export const saveFetched = async (tx: Db, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;
   await requireSameBytes(tx, fetch);
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
@@ -80,7 +79,7 @@ export const saveFetched = async (tx: SqlEntityManager, fetch: Fetch): Promise<v
 };
 
 /** The store refuses other bytes too, but its files or its bucket may be changed directly. */
-const requireSameBytes = async (tx: SqlEntityManager, { slug, version, sha256 }: Fetch): Promise<void> => {
+const requireSameBytes = async (tx: Db, { slug, version, sha256 }: Fetch): Promise<void> => {
   const other = await tables(tx)
     .selectFrom('fetched_packages')
     .select('sha256')

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newAppId } from '../../lib/ids.ts';
 import { invalidPackage } from './package-rules.ts';
 
@@ -14,7 +13,7 @@ export const MANIFEST_COLUMNS = [
 ] as const;
 
 /** Locks the app, so that a load reports exactly what it changed. */
-export const findLoadableApp = (tx: SqlEntityManager, slug: string) =>
+export const findLoadableApp = (tx: Db, slug: string) =>
   tables(tx)
     .selectFrom('apps')
     .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
@@ -26,7 +25,7 @@ export type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>
 
 /** Creates an app that is empty until its package is applied. */
 export const createApp = (
-  tx: SqlEntityManager,
+  tx: Db,
   app: { slug: string; clientId: number; createdAt: Date },
 ): Promise<LoadableApp> =>
   tables(tx)
@@ -47,11 +46,7 @@ export const createApp = (
  * first site.
  * @throws Problem `invalid-package`
  */
-export const clientOfNewApp = async (
-  tx: SqlEntityManager,
-  named: number | undefined,
-  host: string,
-): Promise<number> => {
+export const clientOfNewApp = async (tx: Db, named: number | undefined, host: string): Promise<number> => {
   const clients = tables(tx)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')

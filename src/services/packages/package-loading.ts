@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { type Audit, type Changes, diffColumns } from '../audit/audit.ts';
 import type { FetchedPackage } from './fetched-packages.ts';
@@ -33,7 +32,7 @@ type Load = {
  * @throws Problem `invalid-package` if the package names another client than the app's
  */
 export const applyPackage = async (
-  tx: SqlEntityManager,
+  tx: Db,
   audit: Audit,
   { slug, app, fetched, actor, now, isRollback }: Load,
 ): Promise<PackageChanges | null> => {

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newStackId } from '../../lib/ids.ts';
 import type { PackageManifest } from './package-manifest.ts';
 
@@ -18,7 +17,7 @@ export type StackChanges = {
  * keeps its row, because saved filters belong to it; if it returns, it has the same id.
  */
 export const replaceStacks = async (
-  tx: SqlEntityManager,
+  tx: Db,
   appId: string,
   wanted: PackageManifest['stacks'],
 ): Promise<{ offered: OfferedStack[]; changes: StackChanges }> => {
@@ -43,7 +42,7 @@ export const replaceStacks = async (
   return { offered, changes: compareStacks(offered, existing) };
 };
 
-const stacksOf = (tx: SqlEntityManager, appId: string) =>
+const stacksOf = (tx: Db, appId: string) =>
   tables(tx)
     .selectFrom('stacks')
     .select(['id', 'slug', 'label', 'is_offered'])
@@ -55,7 +54,7 @@ type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
 
 /** Ids have 32 random bits, so collisions happen on a platform with many stacks: then all new ids are drawn again. */
 const withIds = async (
-  tx: SqlEntityManager,
+  tx: Db,
   wanted: PackageManifest['stacks'],
   existing: Known,
 ): Promise<OfferedStack[]> => {
@@ -68,7 +67,7 @@ const withIds = async (
   return (await areFree(tx, drawn)) ? stacks : withIds(tx, wanted, existing);
 };
 
-const areFree = async (tx: SqlEntityManager, ids: readonly string[]): Promise<boolean> => {
+const areFree = async (tx: Db, ids: readonly string[]): Promise<boolean> => {
   if (ids.length === 0) return true;
   const taken = await tables(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
   return taken.length === 0 && new Set(ids).size === ids.length;

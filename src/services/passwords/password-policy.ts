@@ -1,8 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 
-const policyRows = (em: SqlEntityManager) =>
+const policyRows = (em: Db) =>
   tables(em)
     .selectFrom('clients')
     .select(['password_min_length as minLength', 'password_allow_common as allowCommon'])
@@ -36,11 +35,11 @@ const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy =>
 });
 
 /** Reads the policy for members of this client. */
-export const readPolicyOfClient = async (em: SqlEntityManager, id: number): Promise<PasswordPolicy> =>
+export const readPolicyOfClient = async (em: Db, id: number): Promise<PasswordPolicy> =>
   strictestPolicy(await policyRows(em).where('id', '=', id).execute());
 
 /** Reads the policy for a user, from all clients that they belong to. */
-export const readPolicyOfUser = async (em: SqlEntityManager, userId: number): Promise<PasswordPolicy> => {
+export const readPolicyOfUser = async (em: Db, userId: number): Promise<PasswordPolicy> => {
   const isOwn = sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`;
   return strictestPolicy(await policyRows(em).where(isOwn).execute());
 };

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
@@ -76,7 +75,7 @@ export const createPasswordResets = (unit: Unit) => {
  * Returns the link of this token and its user.
  * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
  */
-const findPasswordLink = async (em: SqlEntityManager, links: SignedLinks, token: string, now: Date) => {
+const findPasswordLink = async (em: Db, links: SignedLinks, token: string, now: Date) => {
   const parsed = parsePasswordToken(token);
   if (!parsed) throw new Problem('invalid-link');
   const link = await tables(em)

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -17,7 +16,7 @@ import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';
 
 type Replacement = { current: string; next: string; kept: Credential | null };
-type Transact = (work: (tx: SqlEntityManager) => Promise<null>) => Promise<null>;
+type Transact = (work: (tx: Db) => Promise<null>) => Promise<null>;
 
 export const createPasswords = (unit: Unit) => {
   const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = unit;
@@ -105,7 +104,7 @@ export const createPasswords = (unit: Unit) => {
   };
 };
 
-const readPerson = (em: SqlEntityManager, userId: number): Promise<Person> =>
+const readPerson = (em: Db, userId: number): Promise<Person> =>
   tables(em)
     .selectFrom('users')
     .select(['email', 'first_name as firstName', 'last_name as lastName'])

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -21,7 +20,7 @@ type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDig
 
 /** Fills in the names and times that reports leave out, and the digests of their addresses. */
 export const enrichReports = async (
-  tx: SqlEntityManager,
+  tx: Db,
   { actor, appId, now, addressDigest }: Where,
   reports: readonly UsageReport[],
 ): Promise<UsageEntryInput[]> => {
@@ -39,7 +38,7 @@ export const enrichReports = async (
 
 /** The current names of users that the actor may see, for reports without a name. */
 const namesOf = async (
-  tx: SqlEntityManager,
+  tx: Db,
   actor: Actor,
   reports: readonly UsageReport[],
 ): Promise<Map<string, string>> => {
@@ -64,7 +63,7 @@ export const hasUntimedKeys = (reports: readonly UsageReport[]): boolean => repo
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
 const timesByKey = async (
-  tx: SqlEntityManager,
+  tx: Db,
   appId: string,
   reports: readonly UsageReport[],
   now: Date,

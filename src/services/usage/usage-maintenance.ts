@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase } from 'pg';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { ensureMonths, FIRST_DAY, monthOf } from './usage-partitions.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
@@ -35,7 +34,7 @@ const DETACHED = `
 /** Months are created before their first entry. */
 const MONTHS_AHEAD = [0, 1, 2];
 
-type Deps = { em: SqlEntityManager; openSession: OpenSession; now: Date; retentionDays: number };
+type Deps = { em: Db; openSession: OpenSession; now: Date; retentionDays: number };
 
 /** Creates the next months of the log, drops expired ones, and moves windows to the current day. */
 export const maintainUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 
 /** The tables that are partitioned by month. */
 export const PARTITIONED = ['usage_entries', 'usage_days'] as const;
@@ -43,7 +42,7 @@ type Missing = { table: string; month: string };
  * Creates the missing partitions for these times. Attaching a table does not wait for readers and writers;
  * `create table … partition of` would lock the whole log.
  */
-export const ensureMonths = async (em: SqlEntityManager, times: readonly Date[]): Promise<void> => {
+export const ensureMonths = async (em: Db, times: readonly Date[]): Promise<void> => {
   const months = monthsOf(times);
   if ((await missingPartitions(em, months)).length === 0) return;
   await em.transactional(async (tx) => {
@@ -55,7 +54,7 @@ export const ensureMonths = async (em: SqlEntityManager, times: readonly Date[])
 };
 
 /** Reads the catalog: `to_regclass` may use a cache of the connection. */
-const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promise<Missing[]> => {
+const missingPartitions = async (tx: Db, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`
     select wanted."table", wanted.month
     from (select "table", month from unnest(${[...PARTITIONED]}::text[]) as "table", unnest(${months}::text[]) as month)
@@ -64,7 +63,7 @@ const missingPartitions = async (tx: SqlEntityManager, months: string[]): Promis
   return rows;
 };
 
-const addPartition = async (tx: SqlEntityManager, table: string, month: Date): Promise<void> => {
+const addPartition = async (tx: Db, table: string, month: Date): Promise<void> => {
   const name = sql.table(await freeName(tx, partitionOf(table, month)));
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
   // Free space for HOT updates: a row that moves to another page needs new index entries.
@@ -78,7 +77,7 @@ const addPartition = async (tx: SqlEntityManager, table: string, month: Date): P
 };
 
 /** An unrelated table may have this name, for example a restored month. */
-const freeName = async (tx: SqlEntityManager, name: string): Promise<string> => {
+const freeName = async (tx: Db, name: string): Promise<string> => {
   const { rows } = await sql`
     select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
     tables(tx),
@@ -87,7 +86,7 @@ const freeName = async (tx: SqlEntityManager, name: string): Promise<string> => 
 };
 
 /** The months of the log, oldest first. */
-export const logMonths = async (em: SqlEntityManager): Promise<Date[]> => {
+export const logMonths = async (em: Db): Promise<Date[]> => {
   const { rows } = await sql<{ month: string }>`
     select month from (${ATTACHED}) as attached
     where "table" = 'usage_entries' and month is not null order by month`.execute(tables(em));

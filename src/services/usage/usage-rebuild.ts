@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-partitions.ts';
 import { daysSinceVisit, retentionHistogram } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
@@ -10,7 +9,7 @@ import { lockUsage } from './usage-writes.ts';
  * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
  * the first month of the log stay as they are.
  */
-export const rebuildUsage = (em: SqlEntityManager, appId: string, now: Date): Promise<void> =>
+export const rebuildUsage = (em: Db, appId: string, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const db = tables(tx);
     // The timeouts are for requests.

@@ -1,5 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import pLimit, { type LimitFunction } from 'p-limit';
+import type { Db } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -20,7 +20,7 @@ const MAX_AHEAD_MS = 5 * MINUTE_MS;
 const MAX_FAULTS = 1_000;
 
 type Deps = {
-  em: SqlEntityManager;
+  em: Db;
   clock: Clock;
   idempotency: Idempotency;
   usageWriteLimiter: UsageWriteLimiter;
@@ -46,7 +46,7 @@ export const createUsageRecording = (deps: Deps) => ({
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
 
-    const recordBy = async (write: typeof writeUsage, unit: SqlEntityManager): Promise<RecordingResult> => {
+    const recordBy = async (write: typeof writeUsage, unit: Db): Promise<RecordingResult> => {
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
       requireValidTimes(reports, now, usageRetentionDays);

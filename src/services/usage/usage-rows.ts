@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
 
 /** The last entry of a page: the next page has older ones. */
@@ -17,7 +16,7 @@ export type UsageFilter = {
 };
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
-export const usageRows = (em: SqlEntityManager, { appId, email, since, until, cursor }: UsageFilter) => {
+export const usageRows = (em: Db, { appId, email, since, until, cursor }: UsageFilter) => {
   let rows = tables(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
@@ -46,7 +45,7 @@ type UsagePage = { rows: UsageRow[]; next: UsageCursor | null };
  * `next` is null for the last page.
  */
 export const usagePage = async (
-  em: SqlEntityManager,
+  em: Db,
   filter: UsageFilter,
   limit: number,
   maxCharacters: number,
@@ -78,11 +77,7 @@ export type UsageEncoder = RowEncoder<UsageColumn>;
 const KEY_COLUMNS = 2;
 
 /** Opens the usage log, newest first. */
-export const openUsageList = (
-  em: SqlEntityManager,
-  filter: UsageFilter,
-  encoder: UsageEncoder,
-): OpenList => ({
+export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
   ...encoder,
   statement: (row, limit) =>
     usageRows(em, { ...filter, ...(row && { cursor: { occurredAt: row[0] ?? '', id: Number(row[1]) } }) })

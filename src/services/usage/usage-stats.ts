@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -18,7 +17,7 @@ type TopStack = { stack: string; label: string; actions: number };
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
 /** Usage for charts and rankings. Reads the rollups, never the log. */
-export const createUsageStats = ({ em, clock }: { em: SqlEntityManager; clock: Clock }) => ({
+export const createUsageStats = ({ em, clock }: { em: Db; clock: Clock }) => ({
   /**
    * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
    * an app.

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
@@ -53,11 +52,7 @@ export const refreshWindow = (appId: string, now: Date) => [
 ];
 
 /** Moves windows of former days to the current day. Waits for concurrent writers first, so that their entries are counted. */
-export const refreshStaleWindows = (
-  em: SqlEntityManager,
-  appIds: readonly string[],
-  now: Date,
-): Promise<void> =>
+export const refreshStaleWindows = (em: Db, appIds: readonly string[], now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;
     await lock.execute(tables(tx));

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
 import { ensureMonths } from './usage-partitions.ts';
 import { insertWithRollups } from './usage-rollups.ts';
@@ -28,7 +27,7 @@ export const lockUsage = (appId: string) =>
 
 /** Adds entries to the log of an app and to its rollups. Returns how many are new: entries with the same key and time exist. */
 export const writeUsage = (
-  em: SqlEntityManager,
+  em: Db,
   appId: string,
   entries: readonly UsageEntryInput[],
   now: Date,
@@ -47,7 +46,7 @@ export const writeUsage = (
  * freezes cannot block other writers of the app.
  */
 export const writeUsagePipelined = async (
-  em: SqlEntityManager,
+  em: Db,
   transact: Transact,
   ...[appId, entries, now]: [appId: string, entries: readonly UsageEntryInput[], now: Date]
 ): Promise<number> => {

@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Db } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import type { ReadTextRows } from '../../db/text-rows.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
@@ -21,7 +21,7 @@ export const DEFAULT_WINDOW_DAYS = 30;
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
-type Deps = { em: SqlEntityManager; clock: Clock; readRows: ReadTextRows };
+type Deps = { em: Db; clock: Clock; readRows: ReadTextRows };
 
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
 export const createUsage = ({ em, clock, readRows }: Deps) => ({
