@@ -31,11 +31,7 @@ const refusal = (detail: string): Problem => new Problem('invalid-input', { deta
  * @param named undefined: BACKUP_TARGET
  * @returns lines for the operator
  */
-export const createBackupFile = async (
-  config: Config,
-  named: string | undefined,
-  withKey: boolean,
-): Promise<string[]> => {
+export const createBackupFile = async (config: Config, named: string | undefined, withKey: boolean) => {
   const { passphrase } = config.backup;
   if (withKey && !passphrase) throw refusal('--with-key needs a passphrase in BACKUP_PASSPHRASE.');
   const target = await openTarget(config, named);

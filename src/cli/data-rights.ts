@@ -20,10 +20,7 @@ import { createMailWriter } from '../services/mail/mail-writer.ts';
 const PRIVATE_FILE = 0o600;
 
 /** Runs `work` on the migrated database with the key of the service, without time limits. */
-const withKeyedDatabase = <T>(
-  config: Config,
-  work: (orm: Orm, secretKey: string) => Promise<T>,
-): Promise<T> =>
+const withKeyedDatabase = <T>(config: Config, work: (orm: Orm, secretKey: string) => Promise<T>) =>
   withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection, null);

@@ -14,11 +14,7 @@ import { createProgress, type Progress } from './progress.ts';
 import { checkFiles, createErrorList, createReportFile, type ImportReport } from './reports.ts';
 
 /** Imports a dump and prints a summary. @returns whether the file was accepted */
-export const importDjango = async (
-  config: Config,
-  file: string,
-  options: ImportArguments,
-): Promise<boolean> => {
+export const importDjango = async (config: Config, file: string, options: ImportArguments) => {
   await using dump = await open(file);
   const stats = await dump.stat();
   await checkFiles(stats, options.report);

@@ -51,12 +51,7 @@ const DemoFlag = z
   .enum(['true', 'false', ''], 'Must be "true" or "false".')
   .transform((text) => (text === '' ? undefined : text === 'true'));
 
-const validate = <T>(
-  faults: FieldErrors,
-  column: string,
-  schema: z.ZodType<T>,
-  input: unknown,
-): T | undefined => {
+const validate = <T>(faults: FieldErrors, column: string, schema: z.ZodType<T>, input: unknown) => {
   const { success, data, error } = schema.safeParse(input);
   if (!success) faults[column] = error.issues.map(({ message }) => message);
   return data;

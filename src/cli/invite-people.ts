@@ -21,11 +21,7 @@ type InviteOptions = {
  * @returns whether the file was accepted
  * @throws Problem `invalid-input`
  */
-export const invitePeople = async (
-  config: Config,
-  file: string,
-  options: InviteOptions,
-): Promise<boolean> => {
+export const invitePeople = async (config: Config, file: string, options: InviteOptions) => {
   await checkFiles(await stat(file), options.report);
   const { rows, faults } = await readInvitationCsv(createReadStream(file));
   if (rows.length === 0 && faults.length > 0) return reject(faults, options);

@@ -13,12 +13,7 @@ export const demoUsage = (now: Date): DemoEntry[] =>
     Array.from({ length: USAGE_DAYS }, (_, day) => entriesOfDay(person, index, day, now)).flat(),
   );
 
-const entriesOfDay = (
-  person: (typeof PEOPLE)[number],
-  index: number,
-  day: number,
-  now: Date,
-): DemoEntry[] => {
+const entriesOfDay = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date) => {
   const stacks = STACKS.filter((stack) => person.apps?.includes(stack.appId));
   const count = 1 + ((day * 7 + index * 3) % 4);
   return Array.from({ length: count }, (_, step) => {

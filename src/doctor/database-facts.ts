@@ -26,10 +26,7 @@ export type DatabaseFacts = {
 };
 
 /** @param tables names of the service's tables */
-export const readDatabaseFacts = async (
-  client: pg.ClientBase,
-  tables: readonly string[],
-): Promise<DatabaseFacts> => {
+export const readDatabaseFacts = async (client: pg.ClientBase, tables: readonly string[]) => {
   const { rows } = await client.query<Omit<DatabaseFacts, 'clockAheadMs' | 'roundTripMs'>>(FACTS, [tables]);
   const [facts] = rows;
   if (!facts) throw new Error('The database returned no row.');

@@ -29,11 +29,7 @@ type Source = { native: string; version: string; account: Account | undefined; p
  * @param modules the `node_modules` to search; default: that of this program
  * @throws EmbeddedPostgresError if the package is missing
  */
-export const locateBinaries = async (
-  account: Account | undefined,
-  privateDir: string,
-  modules?: string,
-): Promise<Binaries> => {
+export const locateBinaries = async (account: Account | undefined, privateDir: string, modules?: string) => {
   const { version, native } = await findPackage(modules);
   const isUsable = await isUsableInPlace(native, account);
   const bin = join(isUsable ? native : await copyBinaries({ native, version, account, privateDir }), 'bin');

@@ -97,10 +97,7 @@ const start = async (
 };
 
 /** @returns the new cluster, or null if no upgrade is needed */
-const upgradeIfOlder = async (
-  cluster: LaunchOptions,
-  upgrade: UpgradeOptions | undefined,
-): Promise<{ clusterDir: string } | null> => {
+const upgradeIfOlder = async (cluster: LaunchOptions, upgrade: UpgradeOptions | undefined) => {
   const { dataDir, clusterDir, binaries } = cluster;
   const version = upgrade && (await versionToUpgrade(clusterDir, binaries));
   if (!upgrade || !version) return null;

@@ -61,10 +61,7 @@ const failureOf = (status: number, lines: string, log: LogFile): string => {
  * @returns the password of its superuser, which must be replaced: other processes of `nobody` could have read it
  * @throws EmbeddedPostgresError with the last lines of the log
  */
-export const runInitdb = async (
-  work: string,
-  { binaries, log }: Pick<ServerOptions, 'binaries' | 'log'>,
-): Promise<string> => {
+export const runInitdb = async (work: string, { binaries, log }: Pick<ServerOptions, 'binaries' | 'log'>) => {
   const { account, prefix } = chooseRunner();
   const password = randomBytes(24).toString('base64url');
   const passwordFile = join(work, 'password');

@@ -60,11 +60,7 @@ const startFailure = async (status: number | undefined, log: LogFile): Promise<E
  * Waits until the server accepts logins.
  * @throws EmbeddedPostgresError with the last lines of the log, ClusterBusy if another server uses the cluster
  */
-export const waitUntilReady = async (
-  server: WatchedProcess,
-  connection: Connection,
-  log: LogFile,
-): Promise<void> => {
+export const waitUntilReady = async (server: WatchedProcess, connection: Connection, log: LogFile) => {
   let status: number | undefined;
   const ended = server.exited.then((code) => {
     status = code;

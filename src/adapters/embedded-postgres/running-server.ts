@@ -74,11 +74,7 @@ export const waitForAttached = async (connection: Connection): Promise<void> => 
  * @param deadline in terms of `Date.now()`
  * @throws DataDirInUse if the server is still running at the deadline
  */
-export const waitForPreviousServer = async (
-  dataDir: string,
-  clusterDir: string,
-  deadline: number,
-): Promise<void> => {
+export const waitForPreviousServer = async (dataDir: string, clusterDir: string, deadline: number) => {
   let previous = await readPostmasterFile(clusterDir);
   while (previous && (await isAlive(previous))) {
     if (Date.now() > deadline) throw new DataDirInUse(dataDir, previous.pid);

@@ -56,11 +56,7 @@ export const upgradeCluster = async (version: string, options: UpgradeOptions): 
   return switchCluster(dataDir, fresh);
 };
 
-const locateOldBinaries = async (
-  version: string,
-  dataDir: string,
-  account: Account | undefined,
-): Promise<Binaries> => {
+const locateOldBinaries = async (version: string, dataDir: string, account: Account | undefined) => {
   const folder = join(dataDir, `postgres-${version}`);
   try {
     return await locateBinaries(account, dataDir, join(folder, 'node_modules'));

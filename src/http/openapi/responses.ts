@@ -72,11 +72,7 @@ export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<st
   };
 };
 
-const responseWithBody = (
-  endpoint: Endpoint,
-  schemas: JsonSchemas,
-  contentTypes: readonly string[],
-): JsonSchema => {
+const responseWithBody = (endpoint: Endpoint, schemas: JsonSchemas, contentTypes: readonly string[]) => {
   const schema = bodySchema(endpoint, schemas);
   return {
     description: 'Success.',

@@ -75,11 +75,7 @@ ${await acceptForm(context, invitation, problem)}
   return context.sendPage({ brand, title, content, problem, formAction });
 };
 
-const acceptForm = async (
-  context: PageContext,
-  invitation: Invitation,
-  problem: Problem | null,
-): Promise<Html> => {
+const acceptForm = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { email, needs } = invitation;
   const { url } = context.request;
   if (needs === 'activation') {

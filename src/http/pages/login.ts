@@ -59,10 +59,7 @@ type LoginTarget = {
   destination: string;
 };
 
-const loginTarget = async (
-  { getBranding }: PageContext,
-  requested: string | undefined,
-): Promise<LoginTarget> => {
+const loginTarget = async ({ getBranding }: PageContext, requested: string | undefined) => {
   const branding = await getBranding();
   const next = localPath(requested);
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };

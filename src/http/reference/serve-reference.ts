@@ -91,11 +91,7 @@ const loadScalar = async (): Promise<Buffer> => {
 };
 
 /** Sends an immutable script, compressed if the client accepts gzip. */
-const sendScript = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { content, gzipped }: BrowserScript,
-): FastifyReply => {
+const sendScript = (request: FastifyRequest, reply: FastifyReply, { content, gzipped }: BrowserScript) => {
   reply
     .type('text/javascript; charset=utf-8')
     .header('vary', 'accept-encoding')

@@ -13,12 +13,7 @@ const EXCLUDED = { detail: 'The resource exists in a state that the If-None-Matc
  * The ETag of a response that represents one whole resource: of a `GET`, a `PATCH` or a creation. Null for lists and all else.
  * A `PUT` has none, because it may store other bytes than it received (RFC 9110 §9.3.4).
  */
-export const responseEtag = (
-  endpoint: Endpoint,
-  status: number,
-  content: unknown,
-  text: string,
-): string | null => {
+export const responseEtag = (endpoint: Endpoint, status: number, content: unknown, text: string) => {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return null;
   // An object that wraps a page of a list.
   if ('cursor' in endpoint.input.shape) return null;

@@ -99,11 +99,7 @@ export const endpointOf = (procedure: string): Endpoint => {
 };
 
 /** Calls the procedure of an endpoint. @throws TRPCError */
-export const callEndpoint = (
-  { procedure, type }: Endpoint,
-  ctx: Context,
-  input: Record<string, unknown>,
-): Promise<unknown> =>
+export const callEndpoint = ({ procedure, type }: Endpoint, ctx: Context, input: Record<string, unknown>) =>
   callTRPCProcedure({
     router: appRouter,
     path: procedure,

@@ -64,10 +64,7 @@ export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: n
  * Requires that the actor holds every role of the user whose access they change.
  * @throws Problem `forbidden`
  */
-export const requireUserAdmin = (
-  actor: Actor,
-  { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles,
-): void => {
+export const requireUserAdmin = (actor: Actor, { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles) => {
   if (actor.isSuperuser) return;
   if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
   const administersAny = clientIds.some((id) => administersClient(actor, id));

@@ -132,12 +132,7 @@ const isUsableStack = async (em: Db, actor: Actor, stackId: string, presentId?: 
 };
 
 /** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
-const requireValidInput = async (
-  em: Db,
-  actor: Actor,
-  input: SavedFilterInput,
-  before?: SavedFilterRow,
-): Promise<void> => {
+const requireValidInput = async (em: Db, actor: Actor, input: SavedFilterInput, before?: SavedFilterRow) => {
   const fields: FieldErrors = {};
   if (!(await isUsableStack(em, actor, input.stack_id, before?.stack_id))) {
     fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];

@@ -69,11 +69,7 @@ export const setPassword = async (tx: Db, { userId, hash, now, kept = null }: Ne
 };
 
 /** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
-export const revokeCredentials = async (
-  tx: Db,
-  userId: number,
-  kept: Credential | null = null,
-): Promise<void> => {
+export const revokeCredentials = async (tx: Db, userId: number, kept: Credential | null = null) => {
   const db = tables(tx);
   for (const kind of ['token', 'session'] as const) {
     const keptId = kept?.kind === kind ? kept.id : 0;

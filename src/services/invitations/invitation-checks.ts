@@ -24,11 +24,7 @@ const MAX_FAULTS = 1_000;
  * the actor does not manage, only the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
-export const checkInvitations = async (
-  em: Db,
-  actor: Actor,
-  elements: readonly InvitationElement[],
-): Promise<CheckedInvitation[]> => {
+export const checkInvitations = async (em: Db, actor: Actor, elements: readonly InvitationElement[]) => {
   const named = elements.map(({ value, faults }) => ({
     value: value && { ...value, client: value.client ?? soleAdminClient(actor) },
     faults,

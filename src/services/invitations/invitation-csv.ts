@@ -15,9 +15,7 @@ export type CsvFault = { line: number; email: string; field: string; message: st
  * Reads a CSV file of invitations and reports all errors in its structure. Values are validated elsewhere. Rows with
  * structural errors are not among `rows`.
  */
-export const readInvitationCsv = async (
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<{ rows: CsvRow[]; faults: CsvFault[] }> => {
+export const readInvitationCsv = async (bytes: AsyncIterable<Uint8Array>) => {
   const rows: CsvRow[] = [];
   const faults: CsvFault[] = [];
   let header: string[] | undefined;

@@ -53,11 +53,7 @@ export const readInvitation = async (em: Db, actor: Actor, id: number) => {
 };
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
-export const withInviters = async <T extends { inviter_id: number }>(
-  em: Db,
-  actor: Actor,
-  rows: T[],
-): Promise<(T & { inviter: UserRow })[]> => {
+export const withInviters = async <T extends { inviter_id: number }>(em: Db, actor: Actor, rows: T[]) => {
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
   const inviters = await userRows(em, actor)
     .select(userVisibleTo(actor).as('is_seen'))

@@ -114,11 +114,7 @@ export const release = (em: Db, claim: Claim, now: Date) =>
     .execute();
 
 /** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
-export const failObsolete = async (
-  tx: Db,
-  mails: readonly { id: number; reason: string }[],
-  now: Date,
-): Promise<void> => {
+export const failObsolete = async (tx: Db, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
   await sql`
     update outbox_mails set failed_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null

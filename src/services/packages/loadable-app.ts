@@ -24,10 +24,7 @@ export const findLoadableApp = (tx: Db, slug: string) =>
 export type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
 
 /** Creates an app that is empty until its package is applied. */
-export const createApp = (
-  tx: Db,
-  app: { slug: string; clientId: number; createdAt: Date },
-): Promise<LoadableApp> =>
+export const createApp = (tx: Db, app: { slug: string; clientId: number; createdAt: Date }) =>
   tables(tx)
     .insertInto('apps')
     .values({

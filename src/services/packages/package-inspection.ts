@@ -18,10 +18,7 @@ export type InspectedPackage = { manifest: PackageManifest; sha256: string; size
  * destroyed.
  * @throws Problem `invalid-package`, `package-store-unavailable`
  */
-export const inspectPackage = async (
-  stored: StoredPackage,
-  expected: PackageName,
-): Promise<InspectedPackage> => {
+export const inspectPackage = async (stored: StoredPackage, expected: PackageName) => {
   const digest = createHash('sha256');
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
   const archive = createArchiveReader();

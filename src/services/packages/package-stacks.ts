@@ -16,11 +16,7 @@ export type StackChanges = {
  * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
  * keeps its row, because saved filters belong to it; if it returns, it has the same id.
  */
-export const replaceStacks = async (
-  tx: Db,
-  appId: string,
-  wanted: PackageManifest['stacks'],
-): Promise<{ offered: OfferedStack[]; changes: StackChanges }> => {
+export const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['stacks']) => {
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
   const offered = await withIds(tx, wanted, existing);
   const kept = offered.map(({ id }) => id);

@@ -81,12 +81,7 @@ export const passwordRules = (policy: PasswordPolicy): { rule: string; message: 
  * Checks a password against every rule of the policy, in display order. It is checked as typed, which is how it will be
  * hashed; only the comparisons with common passwords and names ignore case and accents.
  */
-export const checkPassword = (
-  policy: PasswordPolicy,
-  password: string,
-  person: Person,
-  common: Common,
-): CheckedRule[] =>
+export const checkPassword = (policy: PasswordPolicy, password: string, person: Person, common: Common) =>
   activeRules(policy).map(({ rule, message, isMet }) => ({
     rule,
     message,

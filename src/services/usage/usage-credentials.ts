@@ -40,12 +40,7 @@ const searchValue = (value: unknown, place: Context, path: string, search: Searc
   else if (isJsonObject(value)) searchRecord(value, place, path, search);
 };
 
-const searchRecord = (
-  record: Record<string, unknown>,
-  place: Context,
-  path: string,
-  search: Search,
-): void => {
+const searchRecord = (record: Record<string, unknown>, place: Context, path: string, search: Search) => {
   for (const key in record) {
     if (search.found.length >= MAX_FAULTS) return;
     const child = record[key];

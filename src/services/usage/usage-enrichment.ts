@@ -37,11 +37,7 @@ export const enrichReports = async (
 };
 
 /** The current names of users that the actor may see, for reports without a name. */
-const namesOf = async (
-  tx: Db,
-  actor: Actor,
-  reports: readonly UsageReport[],
-): Promise<Map<string, string>> => {
+const namesOf = async (tx: Db, actor: Actor, reports: readonly UsageReport[]) => {
   const nameless = new Set(reports.filter(({ fullName }) => fullName === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
   const users = await tables(tx)
@@ -62,12 +58,7 @@ export const hasUntimedKeys = (reports: readonly UsageReport[]): boolean => repo
  * Times by id, for reports with an id but without a time: the time of an entry in the log or of another report with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
-const timesByKey = async (
-  tx: Db,
-  appId: string,
-  reports: readonly UsageReport[],
-  now: Date,
-): Promise<Map<string, Date>> => {
+const timesByKey = async (tx: Db, appId: string, reports: readonly UsageReport[], now: Date) => {
   const times = new Map<string, Date>();
   const untimedKeys = reports.filter(isUntimedKey).map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;

@@ -52,11 +52,7 @@ export const maintainUsage = async ({ em, openSession, now, retentionDays }: Dep
  * be dropped does not prevent the others.
  * @throws AggregateError of the failures
  */
-export const dropOldMonths = async (
-  openSession: OpenSession,
-  now: Date,
-  retentionDays: number,
-): Promise<string[]> => {
+export const dropOldMonths = async (openSession: OpenSession, now: Date, retentionDays: number) => {
   const lock = await openSession();
   try {
     await lock.query('begin');

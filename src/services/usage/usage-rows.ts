@@ -38,18 +38,11 @@ export const usageRows = (em: Db, { appId, email, since, until, cursor }: UsageF
 
 export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
 
-type UsagePage = { rows: UsageRow[]; next: UsageCursor | null };
-
 /**
  * Reads a page of at most `limit` entries with at most `maxCharacters` of `extra`, but at least one entry if there is any.
  * `next` is null for the last page.
  */
-export const usagePage = async (
-  em: Db,
-  filter: UsageFilter,
-  limit: number,
-  maxCharacters: number,
-): Promise<UsagePage> => {
+export const usagePage = async (em: Db, filter: UsageFilter, limit: number, maxCharacters: number) => {
   const limited = usageRows(em, filter).limit(limit);
   const measured = tables(em)
     .selectFrom(limited.as('entry'))

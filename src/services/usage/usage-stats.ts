@@ -23,12 +23,7 @@ export const createUsageStats = ({ em, clock }: { em: Db; clock: Clock }) => ({
    * an app.
    * @throws Problem `not-found`, `forbidden`, `invalid-input` without app and user
    */
-  series: async (
-    actor: Actor,
-    { appId, email }: Subject,
-    windowDays: number,
-    { page }: PageRequest,
-  ): Promise<UsageDayCount[]> => {
+  series: async (actor: Actor, { appId, email }: Subject, windowDays: number, { page }: PageRequest) => {
     if (appId === undefined && email === undefined) {
       throw invalid({ app_id: ['Set app_id, email or both.'] });
     }

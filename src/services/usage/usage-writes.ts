@@ -26,12 +26,7 @@ export const lockUsage = (appId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
 
 /** Adds entries to the log of an app and to its rollups. Returns how many are new: entries with the same key and time exist. */
-export const writeUsage = (
-  em: Db,
-  appId: string,
-  entries: readonly UsageEntryInput[],
-  now: Date,
-): Promise<number> =>
+export const writeUsage = (em: Db, appId: string, entries: readonly UsageEntryInput[], now: Date) =>
   em.transactional(async (tx) => {
     if (entries.length === 0) return 0;
     await ensureMonths(tx, timesOf(entries));
