@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { DAY_MS } from '../lib/clock.ts';
+import { findingsOf } from './finding.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
 const MIN_DAYS = 21;
 
@@ -11,10 +11,11 @@ export const checkExpiry = (
   what: string,
   { validToDate }: Pick<X509Certificate, 'validToDate'>,
   now = Date.now(),
-): Finding => {
+) => {
+  const { ok, warning, failure } = findingsOf(check);
   const days = Math.floor((validToDate.getTime() - now) / DAY_MS);
   const date = validToDate.toISOString().slice(0, 10);
-  if (days < 0) return failure(check, `${what} expired on ${date}.`, 'Renew it.');
-  if (days < MIN_DAYS) return warning(check, `${what} expires in ${days} days, on ${date}.`, 'Renew it.');
-  return ok(check, `${what} is valid until ${date}.`);
+  if (days < 0) return failure(`${what} expired on ${date}.`, 'Renew it.');
+  if (days < MIN_DAYS) return warning(`${what} expires in ${days} days, on ${date}.`, 'Renew it.');
+  return ok(`${what} is valid until ${date}.`);
 };

@@ -7,7 +7,7 @@ import type { Connection } from '../config/connection.ts';
 import { tlsOptionsOf } from '../db/server-client.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { checkExpiry } from './certificates.ts';
-import { type Finding, warning } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 const CHECK = 'database TLS';
 const TIMEOUT_MS = 5_000;
@@ -19,35 +19,27 @@ export const checkDatabaseCertificates = async (connection: Connection): Promise
   const { tls } = connection;
   if (!tls) return [];
   const findings: Finding[] = [];
-  for (const [name, file] of [
-    ['sslrootcert', tls.rootCertificate],
-    ['sslcert', tls.client?.certificate],
-  ] as const)
-    if (file !== undefined && file !== 'system')
-      findings.push(
-        checkExpiry(CHECK, `The certificate in ${name}`, new X509Certificate(await readFile(file))),
-      );
+  for (const [name, file] of Object.entries({
+    sslrootcert: tls.rootCertificate,
+    sslcert: tls.client?.certificate,
+  })) {
+    if (file === undefined || file === 'system') continue;
+    findings.push(
+      checkExpiry(CHECK, `The certificate in ${name}`, new X509Certificate(await readFile(file))),
+    );
+  }
   try {
     const certificate = await readServerCertificate(connection);
     if (certificate) findings.push(checkExpiry(CHECK, 'The certificate of the database', certificate));
   } catch (error) {
-    findings.push(
-      warning(
-        CHECK,
-        `The certificate of the database cannot be read (${reasonOf(error)}).`,
-        'Check the server.',
-      ),
-    );
+    const message = `The certificate of the database cannot be read (${reasonOf(error)}).`;
+    findings.push(findingsOf(CHECK).warning(message, 'Check the server.'));
   }
   return findings;
 };
 
 /** `pg` does not pass the certificate on. Undefined if the server refuses TLS. */
-const readServerCertificate = async ({
-  host,
-  port,
-  tls,
-}: Connection): Promise<X509Certificate | undefined> => {
+const readServerCertificate = async ({ host, port, tls }: Connection) => {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const socket = connectTcp({ host, port, signal });
   try {

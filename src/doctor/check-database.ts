@@ -20,15 +20,15 @@ import {
   judgeServer,
   judgeTls,
 } from './database-findings.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
-const CHECK = 'database';
+const { ok, warning, failure } = findingsOf('database');
 
 /** Connects as the service does. Starts the embedded server if the service is not running, but never creates or upgrades it. */
-export const checkDatabase = async (config: Config): Promise<Finding[]> => {
+export const checkDatabase = async (config: Config): Promise<Finding | Finding[]> => {
   const { database, dataDir } = config;
   const state = database ? 'usable' : await readClusterState(dataDir);
-  if (state === 'missing') return [ok(CHECK, `The first start creates the embedded database in ${dataDir}.`)];
+  if (state === 'missing') return ok(`The first start creates the embedded database in ${dataDir}.`);
   try {
     // A start would upgrade the database, or remove the one of before an upgrade.
     if (state === 'in upgrade') return await checkRunning(config);
@@ -37,15 +37,9 @@ export const checkDatabase = async (config: Config): Promise<Finding[]> => {
       checkConnection(config, connection),
     );
   } catch (error) {
-    return [
-      database
-        ? failure(
-            CHECK,
-            `The database cannot be used (${reasonOf(error)}).`,
-            'Check DATABASE_URL and the server.',
-          )
-        : failure(CHECK, reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`),
-    ];
+    return database
+      ? failure(`The database cannot be used (${reasonOf(error)}).`, 'Check DATABASE_URL and the server.')
+      : failure(reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`);
   }
 };
 
@@ -58,16 +52,10 @@ const readClusterState = async (dataDir: string): Promise<'missing' | 'usable' |
   return version === null || version.trim() === String(EMBEDDED_MAJOR) ? 'usable' : 'in upgrade';
 };
 
-const checkRunning = async (config: Config): Promise<Finding[]> => {
+const checkRunning = async (config: Config): Promise<Finding | Finding[]> => {
   const joined = await attachToEmbeddedPostgres(config.dataDir);
-  if (!joined)
-    return [
-      warning(
-        CHECK,
-        'An upgrade of the embedded database is not finished.',
-        'Start the service: see docs/upgrades.md.',
-      ),
-    ];
+  const unfinished = 'An upgrade of the embedded database is not finished.';
+  if (!joined) return warning(unfinished, 'Start the service: see docs/upgrades.md.');
   try {
     return await checkConnection(config, joined.connection);
   } finally {
@@ -98,7 +86,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
       judgeClock(facts),
     ];
     await warnOfLostSettings(orm.pool, connection, (line) =>
-      findings.push(warning('pooler', line, 'Then reconnect the pooler: see docs/database.md.')),
+      findings.push(findingsOf('pooler').warning(line, 'Then reconnect the pooler: see docs/database.md.')),
     );
     if (level?.pending.length === 0) findings.push(...(await checkBacklog(orm.em.fork())));
     return findings;
@@ -115,25 +103,22 @@ const MAX_MAIL_AGE_S = 60 * 60;
 
 /** What the running service should have done. */
 const checkBacklog = async (em: Parameters<typeof readOperationalState>[0]): Promise<Finding[]> => {
-  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead } = await readOperationalState(
-    em,
-    new Date(),
-  );
-  const mails =
+  const state = await readOperationalState(em, new Date());
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead } = state;
+  const mails = findingsOf('unsent mails');
+  const log = findingsOf('usage log');
+  return [
     oldestUnsentMailSeconds > MAX_MAIL_AGE_S
-      ? warning(
-          'unsent mails',
+      ? mails.warning(
           `${unsentMails} mails wait, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
           'The list of mails shows the reason of each: see docs/users.md.',
         )
-      : ok('unsent mails', `${unsentMails} mails wait to be sent.`);
-  const partitions =
+      : mails.ok(`${unsentMails} mails wait to be sent.`),
     usageMonthsAhead === 0
-      ? warning(
-          'usage log',
+      ? log.warning(
           'The usage log has no partition for next month.',
           'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
         )
-      : ok('usage log', `The usage log has partitions for ${usageMonthsAhead} months ahead.`);
-  return [mails, partitions];
+      : log.ok(`The usage log has partitions for ${usageMonthsAhead} months ahead.`),
+  ];
 };

@@ -5,9 +5,10 @@ import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { checkExpiry } from './certificates.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 const CHECK = 'public URL';
+const { ok, warning, failure } = findingsOf(CHECK);
 const TIMEOUT_MS = 5_000;
 const HTTPS_PORT = 443;
 /** The proxy or the service is not running, or this machine cannot reach its own public address. */
@@ -49,7 +50,6 @@ const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Find
   } catch (error) {
     if (UNREACHABLE.has(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
     return failure(
-      CHECK,
       `Browsers refuse the certificate of ${host} (${reasonOf(error)}).`,
       'Install a valid certificate in the proxy, with its intermediate certificates.',
     );
@@ -63,7 +63,6 @@ const isTimeout = (error: unknown): boolean =>
 
 const unreachable = (address: string, error: unknown): Finding =>
   warning(
-    CHECK,
     `${address} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
     'Start the service and the proxy, or check BASE_URL. A firewall may also block this machine only.',
   );
@@ -72,14 +71,9 @@ const checkService = async (baseUrl: string): Promise<Finding[]> => {
   const response = await request(`${baseUrl}/healthz`);
   const health: unknown = await response.json().catch(() => null);
   if (JSON.stringify(health) === '{"status":"ok"}')
-    return [ok(CHECK, `${baseUrl} leads to Steward.`), await checkForms(baseUrl)];
-  return [
-    warning(
-      CHECK,
-      `${baseUrl}/healthz answers with status ${response.status}, but not as Steward does.`,
-      'Check BASE_URL and the routes of the proxy, and that the service runs.',
-    ),
-  ];
+    return [ok(`${baseUrl} leads to Steward.`), await checkForms(baseUrl)];
+  const message = `${baseUrl}/healthz answers with status ${response.status}, but not as Steward does.`;
+  return [warning(message, 'Check BASE_URL and the routes of the proxy, and that the service runs.')];
 };
 
 const request = (url: string, init: RequestInit = {}): Promise<Response> =>
@@ -96,11 +90,10 @@ const checkForms = async (baseUrl: string): Promise<Finding> => {
   });
   return status === 403
     ? failure(
-        CHECK,
         'The service refuses forms that were sent through the proxy, because Origin does not match Host.',
         'Preserve the Host header in the proxy, or set TRUST_PROXY: see docs/deployment.md.',
       )
-    : ok(CHECK, 'Forms sent to this address are accepted.');
+    : ok('Forms sent to this address are accepted.');
 };
 
 const CsrfToken = z.object({ csrf_token: z.string() });

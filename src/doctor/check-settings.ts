@@ -2,7 +2,9 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import type { Config } from '../config/config.ts';
 import { isLoopback } from './addresses.ts';
-import { type Finding, ok, warning } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+const { ok, warning } = findingsOf('settings');
 
 /** The variables that the service reads. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,7 +20,7 @@ const MIN_SIMILAR_LENGTH = 6;
 /** Looks for variables that are probably misspelled settings, and for settings that contradict each other. */
 export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Finding[] => {
   const found = [...unknownSettings(env, names), ...contradictions(config, env)];
-  return found.length > 0 ? found : [ok('settings', 'All settings are valid and consistent.')];
+  return found.length > 0 ? found : [ok('All settings are valid and consistent.')];
 };
 
 const unknownSettings = (env: Environment, names: readonly string[]): Finding[] =>
@@ -28,7 +30,7 @@ const unknownSettings = (env: Environment, names: readonly string[]): Finding[] 
       const similar = similarSetting(name, names);
       if (similar === undefined && !OWN_PREFIX.test(name)) return [];
       const hint = similar === undefined ? 'See docs/settings.md' : `Use ${similar}`;
-      return warning('settings', `${name} is not a setting and has no effect.`, `${hint}, or remove it.`);
+      return warning(`${name} is not a setting and has no effect.`, `${hint}, or remove it.`);
     });
 
 const similarSetting = (name: string, names: readonly string[]): string | undefined => {
@@ -43,7 +45,7 @@ type Rule = { applies: boolean; message: string; action: string };
 const contradictions = (config: Config, env: Environment): Finding[] =>
   [...addressRules(config, env), ...deploymentRules(config, env), ...uselessSettings(config, env)]
     .filter(({ applies }) => applies)
-    .map(({ message, action }) => warning('settings', message, action));
+    .map(({ message, action }) => warning(message, action));
 
 const addressRules = (
   { baseUrl, host, trustedProxies, metricsPort, metricsHost, metricsToken }: Config,

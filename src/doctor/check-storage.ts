@@ -4,7 +4,7 @@ import { probePackageStore } from '../adapters/package-store/open-package-store.
 import type { Config } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 const MIB = 1024 * 1024;
 /** PostgreSQL's `max_wal_size` is 1 GiB, and migrations copy tables. */
@@ -21,13 +21,13 @@ export const checkDataDir = async ({ dataDir, secretKey, database }: Config): Pr
 
 /** Reports one finding for a folder that the service writes to, and creates if it is missing. */
 const checkFolder = async (check: string, setting: string, folder: string): Promise<Finding> => {
+  const { ok, warning, failure } = findingsOf(check);
   const existing = await closestExisting(folder);
   try {
     await access(existing, constants.W_OK | constants.X_OK);
   } catch (error) {
     const what = existing === folder ? folder : `${folder} cannot be created in ${existing}, which`;
     return failure(
-      check,
       `${what} is not writable for uid ${process.getuid?.()} (${reasonOf(error)}).`,
       `Change the owner of ${existing}, or set another ${setting}.`,
     );
@@ -37,8 +37,8 @@ const checkFolder = async (check: string, setting: string, folder: string): Prom
   const message = `${folder} has ${formatBytes(free)} of free disk space.`;
   const action =
     'Free space or enlarge the disk: without space, writes fail and the embedded database stops.';
-  if (free < FULL_BYTES) return failure(check, message, action);
-  return free < LOW_BYTES ? warning(check, message, action) : ok(check, message);
+  if (free < FULL_BYTES) return failure(message, action);
+  return free < LOW_BYTES ? warning(message, action) : ok(message);
 };
 
 const closestExisting = async (path: string): Promise<string> =>
@@ -50,44 +50,39 @@ const formatBytes = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
 
 const checkSecretKey = async (dataDir: string): Promise<Finding> => {
+  const { ok, warning, failure } = findingsOf('secret key');
   const path = join(dataDir, 'secret-key');
   try {
     const key = await readSecretFile(path, 'Restore it from a backup.');
     const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
-    if (key !== null) return ok('secret key', `${path} is only accessible to its owner.`);
-    if (isFirst) return ok('secret key', `The first start creates ${path}.`);
+    if (key !== null) return ok(`${path} is only accessible to its owner.`);
+    if (isFirst) return ok(`The first start creates ${path}.`);
     return warning(
-      'secret key',
       `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
       'Restore the file from a backup.',
     );
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
-    return failure('secret key', error.message, 'The service does not start until then.');
+    return failure(error.message, 'The service does not start until then.');
   }
 };
 
 /** Whether packages can be read from the store and published to it. */
-export const checkPackageStore = async ({ appStore, dataDir }: Config): Promise<Finding[]> => {
+export const checkPackageStore = async ({ appStore, dataDir }: Config) => {
   const check = 'package store';
+  const { ok, warning, failure } = findingsOf(check);
   const location = appStore.kind === 's3' ? `s3://${appStore.bucket}/${appStore.prefix}` : appStore.dir;
   const { readError, writeError } = await probePackageStore(appStore);
   if (readError !== null)
-    return [
-      failure(
-        check,
-        `${location} cannot be read (${reasonOf(readError)}).`,
-        'Check APP_STORE and its credentials.',
-      ),
-    ];
+    return failure(
+      `${location} cannot be read (${reasonOf(readError)}).`,
+      'Check APP_STORE and its credentials.',
+    );
   const hasOwnDisk = appStore.kind === 'folder' && !appStore.dir.startsWith(dataDir);
   const space = hasOwnDisk ? [await checkFolder(check, 'APP_STORE', appStore.dir)] : [];
-  if (writeError === null) return [ok(check, `${location} can be read and written.`), ...space];
-  return [
-    warning(
-      check,
-      `${location} can be read, but not written (${reasonOf(writeError)}).`,
-      'Use other credentials for `steward apps publish`; the service itself only reads.',
-    ),
-  ];
+  if (writeError === null) return [ok(`${location} can be read and written.`), ...space];
+  return warning(
+    `${location} can be read, but not written (${reasonOf(writeError)}).`,
+    'Use other credentials for `steward apps publish`; the service itself only reads.',
+  );
 };

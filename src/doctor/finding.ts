@@ -9,25 +9,11 @@ export type Finding = {
   action: string | null;
 };
 
-export const ok = (check: string, message: string): Finding => ({
-  check,
-  status: 'ok',
-  message,
-  action: null,
-});
-
-/** The service works, but not as well or as safely as it could. */
-export const warning = (check: string, message: string, action: string): Finding => ({
-  check,
-  status: 'warning',
-  message,
-  action,
-});
-
-/** The service does not start, or part of it does not work. */
-export const failure = (check: string, message: string, action: string): Finding => ({
-  check,
-  status: 'failure',
-  message,
-  action,
+/** Creates the findings of one check. */
+export const findingsOf = (check: string) => ({
+  ok: (message: string): Finding => ({ check, status: 'ok', message, action: null }),
+  /** The service works, but not as well or as safely as it could. */
+  warning: (message: string, action: string): Finding => ({ check, status: 'warning', message, action }),
+  /** The service does not start, or part of it does not work. */
+  failure: (message: string, action: string): Finding => ({ check, status: 'failure', message, action }),
 });

@@ -6,13 +6,13 @@ import { checkMail } from './check-mail.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
 import { checkDataDir, checkPackageStore } from './check-storage.ts';
-import { type Finding, failure } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 /** Runs all checks at the same time. With invalid settings, nothing else can be checked. */
 export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
   const config = readSettings(env);
   if (Array.isArray(config)) return config;
-  const checks: Record<string, Promise<Finding[]>> = {
+  const checks: Record<string, Promise<Finding | Finding[]>> = {
     settings: Promise.resolve(checkSettings(config, env, Object.keys(Settings.shape))),
     'data folder': checkDataDir(config),
     database: checkDatabase(config),
@@ -21,9 +21,9 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
     'public URL': checkPublicUrl(config, Boolean(env.BASE_URL)),
   };
   const findings = Object.entries(checks).map(([check, running]) =>
-    running.catch((error: unknown) => [
-      failure(check, `The check failed (${reasonOf(error)}).`, 'Report this message.'),
-    ]),
+    running.catch((error: unknown) =>
+      findingsOf(check).failure(`The check failed (${reasonOf(error)}).`, 'Report this message.'),
+    ),
   );
   return (await Promise.all(findings)).flat();
 };
@@ -33,12 +33,8 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
     return readConfig(env);
   } catch (error) {
     if (!(error instanceof InvalidSettings)) throw error;
-    return error.lines.map((line) =>
-      failure(
-        'settings',
-        `Invalid setting ${line}.`,
-        'See docs/settings.md. All other checks need valid settings.',
-      ),
-    );
+    const { failure } = findingsOf('settings');
+    const action = 'See docs/settings.md. All other checks need valid settings.';
+    return error.lines.map((line) => failure(`Invalid setting ${line}.`, action));
   }
 };
