@@ -17,7 +17,7 @@ import { createDrain, createRequestQueues } from './http/middleware/request-queu
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS } from './lib/clock.ts';
 import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
-import { createKeyedMutex } from './lib/keyed-mutex.ts';
+import { createKeyedLimit } from './lib/keyed-limit.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createBackupModule } from './server/backup-module.ts';
@@ -196,7 +196,7 @@ const createServiceFactories = (
     usageWriteLimiter: createUsageWriteLimiter(),
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     responseEncryption: createResponseEncryption(secretKey),
-    keyedMutex: createKeyedMutex(),
+    keyedMutex: createKeyedLimit(1),
     idempotencyHours: config.idempotencyHours,
     readRows: createTextRowReader(pool, connection.preparesStatements),
   };

@@ -5,7 +5,7 @@ import type { Db } from '../db/kysely.ts';
 import type { Read, RunPipeline, Transact } from '../db/pipeline.ts';
 import type { ReadTextRows } from '../db/text-rows.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { KeyedMutex } from '../lib/keyed-mutex.ts';
+import type { KeyedLimit } from '../lib/keyed-limit.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
 import type { RefusalLimit } from './audit/refusals.ts';
@@ -50,7 +50,7 @@ export type ServiceDeps = {
   transact: Transact;
   runPipeline: RunPipeline;
   /** Serializes requests with the same idempotency key. */
-  keyedMutex: KeyedMutex;
+  keyedMutex: KeyedLimit;
   /** How long a repeated request gets the stored response. */
   idempotencyHours: number;
   erasureKeys: ErasureKeys;

@@ -3,11 +3,10 @@ import { telemetry } from '../../lib/telemetry.ts';
 import { logFieldsOf } from '../../lib/tracing.ts';
 
 type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']>;
-type LogArguments = Parameters<FastifyBaseLogger['info']>;
 
 /** Creates the child logger of a request on first use: most requests log nothing, and creating it takes longer than routing. */
 export const lazyChildLogger: ChildLoggerFactory = (logger, bindings, options) =>
-  new LazyLogger(() => logger.child(bindings, options));
+  new LazyLogger(() => logger.child(bindings, options)) as LazyLogger & FastifyBaseLogger; // its methods are added below
 
 /** Logs one line per response, without the query, which contains the inputs of tRPC calls. */
 export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): void => {
@@ -38,7 +37,7 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
   });
 };
 
-class LazyLogger implements FastifyBaseLogger {
+class LazyLogger {
   readonly #create: () => FastifyBaseLogger;
   #created: FastifyBaseLogger | undefined;
 
@@ -46,44 +45,19 @@ class LazyLogger implements FastifyBaseLogger {
     this.#create = create;
   }
 
-  get #logger(): FastifyBaseLogger {
+  get created(): FastifyBaseLogger {
     this.#created ??= this.#create();
     return this.#created;
   }
 
   get level() {
-    return this.#logger.level;
+    return this.created.level;
   }
+}
 
-  child(...args: Parameters<FastifyBaseLogger['child']>) {
-    return this.#logger.child(...args);
-  }
-
-  fatal(...args: LogArguments): void {
-    this.#logger.fatal(...args);
-  }
-
-  error(...args: LogArguments): void {
-    this.#logger.error(...args);
-  }
-
-  warn(...args: LogArguments): void {
-    this.#logger.warn(...args);
-  }
-
-  info(...args: LogArguments): void {
-    this.#logger.info(...args);
-  }
-
-  debug(...args: LogArguments): void {
-    this.#logger.debug(...args);
-  }
-
-  trace(...args: LogArguments): void {
-    this.#logger.trace(...args);
-  }
-
-  silent(...args: LogArguments): void {
-    this.#logger.silent(...args);
-  }
+for (const name of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent', 'child'] as const) {
+  const value = function (this: LazyLogger, ...args: unknown[]): unknown {
+    return Reflect.apply(this.created[name], this.created, args);
+  };
+  Object.defineProperty(LazyLogger.prototype, name, { value });
 }

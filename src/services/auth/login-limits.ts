@@ -1,6 +1,6 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { Pool } from 'pg';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import {
   createWindowCounter,
@@ -104,8 +104,8 @@ export type LoginConcurrency = ReturnType<typeof createLoginConcurrency>;
  * failure limits do not prevent that: logins with a correct password are never throttled. Kept in memory, as is the queue.
  */
 export const createLoginConcurrency = () => {
-  const accounts = createKeyedLimit(PER_ACCOUNT);
-  const networks = createKeyedLimit(PER_NETWORK);
+  const accounts = createLoginLimit(PER_ACCOUNT);
+  const networks = createLoginLimit(PER_NETWORK);
   return {
     /** @throws Problem `throttled` */
     run: <T>(email: string, network: string, work: () => Promise<T>): Promise<T> =>
@@ -113,20 +113,7 @@ export const createLoginConcurrency = () => {
   };
 };
 
-type Entry = { limit: LimitFunction; pending: number };
-
-const createKeyedLimit = (concurrency: number) => {
-  const entries = new Map<string, Entry>();
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const entry = entries.get(key) ?? { limit: pLimit(concurrency), pending: 0 };
-    if (entry.pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
-    entries.set(key, entry);
-    entry.pending += 1;
-    try {
-      return await entry.limit(work);
-    } finally {
-      entry.pending -= 1;
-      if (entry.pending === 0) entries.delete(key);
-    }
-  };
-};
+const createLoginLimit = (concurrency: number) =>
+  createKeyedLimit(concurrency, (pending) => {
+    if (pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
+  });

@@ -1,7 +1,8 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import type { Db } from '../../db/kysely.ts';
 import type { Transact } from '../../db/pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
@@ -103,23 +104,18 @@ export type UsageWriteLimiter = ReturnType<typeof createUsageWriteLimiter>;
  */
 export const createUsageWriteLimiter = () => {
   const all = pLimit(MAX_CONCURRENT_WRITES);
-  const apps = new Map<string, { lane: LimitFunction; users: number }>();
+  const oneByApp = createKeyedLimit(1);
   let waiting = 0;
 
   return {
     /** @throws Problem `overloaded` when too many entries are waiting */
     within: async <T>(appId: string, entries: number, work: () => Promise<T>): Promise<T> => {
       if (waiting > 0 && waiting + entries > MAX_WAITING_ENTRIES) throw new Problem('overloaded', TOO_MUCH);
-      const app = apps.get(appId) ?? { lane: pLimit(1), users: 0 };
-      apps.set(appId, app);
-      app.users += 1;
       waiting += entries;
       try {
-        return await app.lane(() => all(work));
+        return await oneByApp(appId, () => all(work));
       } finally {
         waiting -= entries;
-        app.users -= 1;
-        if (app.users === 0) apps.delete(appId);
       }
     },
   };

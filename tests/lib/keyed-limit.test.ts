@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createKeyedMutex } from '../../src/lib/keyed-mutex.ts';
+import { createKeyedLimit } from '../../src/lib/keyed-limit.ts';
 
-const keyedMutex = suite('createKeyedMutex');
+const keyedLimit = suite('createKeyedLimit');
 
 /** Work that records its begin and end. It ends after `finish`. */
 const work = (notes: string[], name: string) => {
@@ -16,8 +16,8 @@ const work = (notes: string[], name: string) => {
   return { run, finish: resolve };
 };
 
-keyedMutex('runs work with the same key in order, and other work concurrently', async () => {
-  const withKeyLock = createKeyedMutex();
+keyedLimit('runs work with the same key in order, and other work concurrently', async () => {
+  const withKeyLock = createKeyedLimit(1);
   const notes: string[] = [];
   const [a, b, c] = [work(notes, 'a'), work(notes, 'b'), work(notes, 'c')];
   const all = [withKeyLock('x', a.run), withKeyLock('x', b.run), withKeyLock('y', c.run)];
@@ -31,8 +31,8 @@ keyedMutex('runs work with the same key in order, and other work concurrently', 
   assert.equal(notes.slice(3), ['a ends', 'b begins', 'b ends']);
 });
 
-keyedMutex('continues after a failure, which only its caller receives', async () => {
-  const withKeyLock = createKeyedMutex();
+keyedLimit('continues after a failure, which only its caller receives', async () => {
+  const withKeyLock = createKeyedLimit(1);
   const fail = async (): Promise<string> => {
     throw new Error('mine');
   };
@@ -45,4 +45,4 @@ keyedMutex('continues after a failure, which only its caller receives', async ()
   assert.equal(done, { status: 'fulfilled', value: 'done' });
 });
 
-keyedMutex.run();
+keyedLimit.run();
