@@ -3,13 +3,13 @@ import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Text } from './schemas/fields.ts';
+import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Text, View } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 const route = routesOf('Audit');
 
-export const AuditView = z.object({
+export const AuditView = View('AuditEntry', {
   id: z.int(),
   timestamp: Instant,
   action: z.string(),

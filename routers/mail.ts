@@ -3,7 +3,7 @@ import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/ma
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Id, Instant, LongIdKey } from './schemas/fields.ts';
+import { Id, Instant, LongIdKey, View } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -11,7 +11,7 @@ const route = routesOf('Mails');
 
 const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 
-export const MailView = z.object({
+export const MailView = View('Mail', {
   id: z.int(),
   kind: z.enum(MAIL_KINDS),
   recipient: z.string(),
@@ -30,7 +30,8 @@ export const MailView = z.object({
 });
 
 /** A mail with its content. Links that the caller may not see are replaced. */
-export const MailDetailsView = MailView.extend({
+export const MailDetailsView = View('MailDetails', {
+  ...MailView.shape,
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
   html: z.string(),

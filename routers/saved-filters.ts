@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Instant, Name, Text } from './schemas/fields.ts';
+import { Instant, Name, Text, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');
 
-export const SavedFilterView = z.object({
+export const SavedFilterView = View('SavedFilter', {
   user: z.string(),
   stack: z.string(),
   hash: z.string(),

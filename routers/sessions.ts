@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, NoInput, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserView, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Sessions');
 
-export const SessionView = z.object({
+export const SessionView = View('Session', {
   id: z.int(),
   created_at: Instant,
   last_used: Instant,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { BrandingView } from './schemas/clients.ts';
-import { IdCursor, IdKey, Name, NoInput, Text } from './schemas/fields.ts';
+import { IdCursor, IdKey, Name, NoInput, Text, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');
 
-export const SiteView = z.object({ id: z.int(), domain: z.string(), name: z.string() });
+export const SiteView = View('Site', { id: z.int(), domain: z.string(), name: z.string() });
 
 /** A host name or address, optionally with a port. Stored in lower case, because hosts are compared by it. */
 const Domain = Text(255)

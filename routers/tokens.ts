@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Instant, Login, LongIdKey, Name } from './schemas/fields.ts';
+import { Instant, Login, LongIdKey, Name, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -13,7 +13,7 @@ const login = { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES };
 const IssuedToken = z.object({ token: z.string() });
 
 /** A token without its secret. */
-export const TokenView = z.object({
+export const TokenView = View('Token', {
   id: z.int(),
   /** Empty for tokens that a login created. */
   name: z.string(),

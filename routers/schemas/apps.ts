@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
-import { AnyObject, Instant, Text } from './fields.ts';
+import { AnyObject, Instant, Text, View } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 /** An app in the list of a client. */
-export const AppSummaryView = z.object({
+export const AppSummaryView = View('ClientApp', {
   id: z.string(),
   slug: z.string(),
   label: z.string(),
@@ -19,7 +19,8 @@ export const AppSummaryView = z.object({
 
 const Window = z.object({ actions: z.int(), users: z.int() });
 
-export const AppView = AppSummaryView.extend({
+export const AppView = View('App', {
+  ...AppSummaryView.shape,
   /** Actions and users of the last 30, 60 and 90 days; `{}` for members. */
   usage: z.object({ '30': Window, '60': Window, '90': Window }).partial(),
   /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` before the first load. */
@@ -48,7 +49,7 @@ export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
 export const appEncoder = (format: ListFormat): AppEncoder =>
   createRowEncoder(AppView, format, { usage: (json) => JSON.stringify(JSON.parse(json ?? '{}')) });
 
-export const AppStatusView = z.object({
+export const AppStatusView = View('AppStatus', {
   id: z.string(),
   slug: z.string(),
   label: z.string(),
@@ -59,9 +60,9 @@ export const AppStatusView = z.object({
   maintenance_message: z.string(),
 });
 
-export const AppStackView = z.object({ id: z.string(), slug: z.string(), label: z.string() });
+export const AppStackView = View('AppStack', { id: z.string(), slug: z.string(), label: z.string() });
 
-export const AppVersionView = z.object({
+export const AppVersionView = View('AppVersion', {
   id: z.int(),
   version: z.string(),
   sha256: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClientRow } from '../../src/services/clients/clients.ts';
-import { EmailAddress, Text } from './fields.ts';
+import { EmailAddress, Text, View } from './fields.ts';
 
 /** What pages show before login, and on errors. */
 const branding = {
@@ -16,7 +16,7 @@ const branding = {
 
 export const BrandingView = z.object({ client_name: z.string(), ...branding });
 
-export const ClientView = z.object({
+export const ClientView = View('Client', {
   id: z.int(),
   site: z.object({ domain: z.string(), formatted_name: z.string() }),
   name: z.string(),

@@ -43,6 +43,10 @@ z.config({ customError: describeIssue });
 
 const INT4_MAX = 2_147_483_647;
 
+/** An object in responses. `id` names its component in the OpenAPI document, which generated clients use for its type. */
+export const View = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
+  z.object(shape).meta({ id });
+
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 

@@ -4,7 +4,7 @@ import type { AcceptanceRequirement } from '../../src/services/invitations/invit
 import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
-import { AnyObject, IdCursor, Instant } from './fields.ts';
+import { AnyObject, IdCursor, Instant, View } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserView, userView } from './users.ts';
 
@@ -22,7 +22,7 @@ export const invitationFilter = {
 };
 
 /** An invitation in the endpoints of a client. */
-export const ClientInvitationView = z.object({
+export const ClientInvitationView = View('ClientInvitation', {
   id: z.int(),
   user: UserView,
   email: z.string(),
@@ -34,7 +34,10 @@ export const ClientInvitationView = z.object({
 });
 
 /** An invitation in the user invitation endpoints, where `is_demo_user` is documented as a string. */
-export const InvitationView = ClientInvitationView.extend({ is_demo_user: z.enum(['true', 'false']) });
+export const InvitationView = View('Invitation', {
+  ...ClientInvitationView.shape,
+  is_demo_user: z.enum(['true', 'false']),
+});
 
 export const clientInvitationView = (
   invitation: InvitationRow,
@@ -59,7 +62,8 @@ export const invitationView = (
 });
 
 /** An invitation with its status, for admins. */
-export const InvitationDetailsView = InvitationView.extend({
+export const InvitationDetailsView = View('InvitationDetails', {
+  ...InvitationView.shape,
   client: z.int(),
   status: InvitationStatus,
   expires_at: Instant,
@@ -79,7 +83,7 @@ export const invitationDetailsView = (
 });
 
 /** An invitation as shown to the invitee. */
-export const InvitationPageView = z.object({
+export const InvitationPageView = View('InvitationPage', {
   status: InvitationStatus,
   email: z.string(),
   client_name: z.string(),

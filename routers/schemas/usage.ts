@@ -3,10 +3,10 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { UsageReport as Report } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
-import { AnyObject, Email, Instant, Text } from './fields.ts';
+import { AnyObject, Email, Instant, Text, View } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
-export const UsageEntryView = z.object({
+export const UsageEntryView = View('UsageEntry', {
   action_description: z.string(),
   email: z.string(),
   full_name: z.string(),
@@ -44,7 +44,7 @@ export const usageItemView = (entry: UsageRow): z.input<typeof UsageItemView> =>
 });
 
 /** Usage of one UTC day. */
-export const UsageDayView = z.object({ day: z.string(), actions: z.int(), users: z.int() });
+export const UsageDayView = View('UsageDay', { day: z.string(), actions: z.int(), users: z.int() });
 export const TopUserView = z.object({
   email: z.string(),
   full_name: z.string(),

@@ -3,11 +3,11 @@ import type { TextRow } from '../../src/db/text-rows.ts';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
-import { AnyObject, EmailKey, Instant } from './fields.ts';
+import { AnyObject, EmailKey, Instant, View } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
-export const UserView = z.object({
+export const UserView = View('User', {
   email: z.string(),
   handle: z.string(),
   first_name: z.string(),
@@ -26,7 +26,10 @@ export const UserView = z.object({
 });
 
 /** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */
-export const ClientUserView = UserView.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
+export const ClientUserView = View('ClientUser', {
+  ...UserView.omit({ clientadmin_of: true }).shape,
+  last_password_set: Instant,
+});
 
 /** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
 export const userFilter = {

@@ -1,5 +1,4 @@
 import { restEndpoints } from '../rest/endpoints.ts';
-import { COMPONENTS } from './components.ts';
 import { createErrorResponses, PROBLEM } from './error-responses.ts';
 import { withExamples } from './examples.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
@@ -15,7 +14,7 @@ description contains the name.`;
 
 /** The OpenAPI 3.1 document of the service, generated from the procedures. */
 export const openApiDocument = (version: string): JsonSchema => {
-  const schemas = createJsonSchemas(COMPONENTS);
+  const schemas = createJsonSchemas();
   const errors = createErrorResponses();
   const paths: Record<string, JsonSchema> = {};
   for (const endpoint of restEndpoints()) {

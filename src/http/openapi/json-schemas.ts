@@ -5,13 +5,20 @@ export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
 export const COMPONENTS_PREFIX = '#/components/schemas/';
 
+/** The names of components, which generated clients use for their types: of views with `meta({ id })`, and those added later. */
+class ComponentNames extends z.core.$ZodRegistry<{ id: string }> {
+  override get(schema: z.core.$ZodType) {
+    const id = super.get(schema)?.id ?? z.globalRegistry.get(schema)?.id;
+    return id === undefined ? undefined : { id };
+  }
+}
+
 /**
  * Converts zod schemas to JSON Schema 2020-12. Named schemas become components, and a `$ref` replaces them wherever they
  * occur.
  */
-export const createJsonSchemas = (names: ReadonlyMap<z.ZodType, string>) => {
-  const metadata = z.registry<{ id: string }>();
-  for (const [schema, id] of names) metadata.add(schema, { id });
+export const createJsonSchemas = () => {
+  const metadata = new ComponentNames();
   const components: Record<string, JsonSchema> = {};
 
   /**
@@ -19,7 +26,7 @@ export const createJsonSchemas = (names: ReadonlyMap<z.ZodType, string>) => {
    * @param name turns an unnamed schema into a component
    */
   const convert = (schema: z.ZodType, io: 'input' | 'output', name?: string): JsonSchema => {
-    if (name !== undefined && !metadata.has(schema)) metadata.add(schema, { id: name });
+    if (name !== undefined && !metadata.get(schema)) metadata.add(schema, { id: name });
     // Wrapped in an object, because zod does not use a $ref for the outermost schema.
     const { properties, $defs } = z.toJSONSchema(z.object({ wrapped: schema }), {
       metadata,
