@@ -31,7 +31,7 @@ const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
   if (method !== 'GET') codes.add('cross-site');
   if (isIdempotent(endpoint)) codes.add('csrf-failed');
   if (role) codes.add('forbidden');
-  for (const code of describeProcedure(procedure).problems ?? []) codes.add(code);
+  for (const code of describeProcedure(procedure).problems) codes.add(code);
   if (isIdempotent(endpoint)) codes.add('idempotency-key-reused');
   if (acceptsIfMatch(endpoint)) codes.add('precondition-failed');
   return codes;

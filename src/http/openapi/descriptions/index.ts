@@ -6,14 +6,14 @@ import { passwords, sessions, tokens } from './auth.ts';
 import { invitations, roles, users } from './users.ts';
 
 /** What the document says about an operation that its schemas do not. */
-type Description = {
+type Description = readonly [
   /** A short phrase without a full stop. */
-  summary: string;
+  summary: string,
   /** Markdown. */
-  description?: string;
+  description?: string,
   /** Problems beyond those that follow from its path, body and required role. */
-  problems?: readonly ProblemCode[];
-};
+  problems?: readonly ProblemCode[],
+];
 
 type Procedures = AppRouter['_def']['record'];
 
@@ -27,9 +27,10 @@ const DESCRIPTIONS: Record<string, Record<string, Description>> = {
 } satisfies AllDescriptions;
 
 /** @param procedure its tRPC path, such as `users.get` */
-export const describeProcedure = (procedure: string): Description => {
+export const describeProcedure = (procedure: string) => {
   const [router = '', name = ''] = procedure.split('.');
-  const description = DESCRIPTIONS[router]?.[name];
-  if (!description) throw new Error(`${procedure} has no description.`);
-  return description;
+  const described = DESCRIPTIONS[router]?.[name];
+  if (!described) throw new Error(`${procedure} has no description.`);
+  const [summary, description, problems = []] = described;
+  return { summary, description, problems };
 };
