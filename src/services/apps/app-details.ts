@@ -1,23 +1,14 @@
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import {
-  afterCursor,
-  type CursorPageRequest,
-  cursorRow,
-  type PageRequest,
-  readPage,
-} from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import type { Unit } from '../unit.ts';
-import { appRow, requireViewableApp } from './app-rows.ts';
+import { appRow, type ItemPageRequest, requireViewableApp } from './app-rows.ts';
 
 /** Per version. Repeated rollbacks make many; the audit trail has all of them. */
 const MAX_LOADS = 20;
-
-/** `cursor` is the id of the last stack of the previous page. */
-type StackPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** Reads the status, the stacks and the package versions of an app. */
 export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
@@ -45,7 +36,7 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
    * The stacks that an app offers, by slug.
    * @throws Problem `not-found`, `invalid-input` on `cursor`
    */
-  listStacks: async (actor: Actor, appId: string, { cursor, ...page }: StackPageRequest) => {
+  listStacks: async (actor: Actor, appId: string, { cursor, ...page }: ItemPageRequest) => {
     const { id } = await appRow(em, actor, appId);
     const stacks = tables(em)
       .selectFrom('stacks')

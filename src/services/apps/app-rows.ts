@@ -1,11 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, tables } from '../../db/kysely.ts';
-import { cursorRow } from '../../db/pagination.ts';
+import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
+
+/** `cursor` is the id of the last app or stack, or the hash of the last filter, of the previous page. */
+export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
 export const appRows = (em: Db, actor: Actor) => appRowsIn(tables(em), actor);

@@ -2,40 +2,26 @@ import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
-import { type PageRequest, pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
-import type { ReadTextRows } from '../../db/text-rows.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
+import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { MANIFEST_COLUMNS } from '../packages/loadable-app.ts';
+import type { Unit } from '../unit.ts';
 import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
-import { type AppRow, appCursorOf, appRow, appRows, appsAfter } from './app-rows.ts';
+import { type AppRow, appCursorOf, appRow, appRows, appsAfter, type ItemPageRequest } from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
 
-const CHANGEABLE = [
-  'label',
-  'description',
-  'help_html',
-  'footer_html',
-  'show_help',
-  'show_footer',
-  'in_maintenance',
-  'maintenance_message',
-] as const;
+const CHANGEABLE = [...MANIFEST_COLUMNS, 'in_maintenance', 'maintenance_message'] as const;
 
 export type AppChanges = {
   [Column in (typeof CHANGEABLE)[number]]?: Selectable<Database['apps']>[Column] | undefined;
 };
 
-/** `cursor` is the id of the last app of the previous page. */
-type AppPageRequest = PageRequest & { cursor?: string | undefined };
-
-type Deps = { em: Db; clock: Clock; audit: Audit; readRows: ReadTextRows };
-
-export const createApps = ({ em, clock, audit, readRows }: Deps) => {
+export const createApps = ({ em, clock, audit, readRows }: Unit) => {
   /** The apps with their usage, after moving windows of former days to the current day. */
   const readWithUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const today = dayOf(clock.now());
@@ -58,7 +44,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, part: AppPageRequest) => {
+    list: async (actor: Actor, part: ItemPageRequest) => {
       const rows = await appsAfter(em, actor, part.cursor);
       await reportCount(rows, part);
       return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', part));
@@ -84,7 +70,7 @@ export const createApps = ({ em, clock, audit, readRows }: Deps) => {
     get: (actor: Actor, id: string) => get(em, actor, id),
 
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
-    ofClient: async (actor: Actor, clientId: number, part: AppPageRequest): Promise<AppRow[]> => {
+    ofClient: async (actor: Actor, clientId: number, part: ItemPageRequest): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
       const rows = (await appsAfter(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
       return readPage(rows, 'apps.id', part);

@@ -1,32 +1,28 @@
 import { type Db, tables } from '../../db/kysely.ts';
-import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
-import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { AuditAction } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
+import type { ItemPageRequest } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
-
-/** `cursor` is the hash of the last filter of the previous page. */
-type FilterPageRequest = PageRequest & { cursor?: string | undefined };
-
-type Deps = { em: Db; clock: Clock; audit: Audit };
 
 /** Per user. */
 const MAX_FILTERS = 1_000;
 
 /** Reads and changes the actor's own filters; those of other users are not found. */
-export const createSavedFilters = ({ em, clock, audit }: Deps) => ({
+export const createSavedFilters = ({ em, clock, audit }: Unit) => ({
   /** @throws Problem `invalid-input` on `cursor` */
-  list: async (actor: Actor, part: FilterPageRequest): Promise<SavedFilterRow[]> =>
+  list: async (actor: Actor, part: ItemPageRequest): Promise<SavedFilterRow[]> =>
     readPage(await filtersAfter(em, actor, part.cursor), 'saved_filters.id', part),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
    * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
    */
-  listByStack: async (actor: Actor, stackId: string, part: FilterPageRequest): Promise<SavedFilterRow[]> => {
+  listByStack: async (actor: Actor, stackId: string, part: ItemPageRequest): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
     const remaining = await filtersAfter(em, actor, part.cursor);
     const ofStack = remaining.where('saved_filters.stack_id', '=', stackId);

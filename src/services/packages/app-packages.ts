@@ -1,25 +1,15 @@
 import semver from 'semver';
-import type { PackageStore } from '../../adapters/package-store/package-store.ts';
-import type { Db } from '../../db/kysely.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit, Origin } from '../audit/audit.ts';
-import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { Unit } from '../unit.ts';
 import { lastFetched, lastLoaded, lockPackages, saveFetched } from './fetched-packages.ts';
 import { clientOfNewApp, createApp, findLoadableApp } from './loadable-app.ts';
 import { applyPackage, describeChanges } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 
-type Deps = {
-  em: Db;
-  clock: Clock;
-  store: PackageStore;
-  audit: Audit;
-  origin: Origin;
-  logger: Pick<Logger, 'info'>;
-  idempotency: Idempotency;
+type Deps = Pick<Unit, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'idempotency'> & {
+  logger: Pick<Unit['logger'], 'info'>;
 };
 
 /** Loaded on the first fetch: the parsers of tar and YAML take 40 ms and 6 MB that most instances never need. */

@@ -1,14 +1,13 @@
 import pLimit from 'p-limit';
 import type { Db } from '../../db/kysely.ts';
-import type { Transact } from '../../db/pipeline.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import type { ErasureKeys } from '../data-rights/erasure-keys.ts';
-import type { Idempotency, IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { Unit } from '../unit.ts';
 import { enrichReports, hasUntimedKeys, type UsageReport } from './usage-enrichment.ts';
 import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
 
@@ -20,17 +19,7 @@ const MAX_AHEAD_MS = 5 * MINUTE_MS;
 /** Bounds the size of the response. */
 const MAX_FAULTS = 1_000;
 
-type Deps = {
-  em: Db;
-  clock: Clock;
-  idempotency: Idempotency;
-  usageWriteLimiter: UsageWriteLimiter;
-  transact: Transact;
-  usageRetentionDays: number;
-  erasureKeys: Pick<ErasureKeys, 'addressDigest'>;
-};
-
-export const createUsageRecording = (deps: Deps) => ({
+export const createUsageRecording = (deps: Unit) => ({
   /**
    * Writes all entries, or none if one is invalid. Entries with an id are written once, and so is a request with an
    * idempotency key.

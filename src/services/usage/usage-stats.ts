@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { tables } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
+import type { Unit } from '../unit.ts';
 import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
@@ -17,7 +17,7 @@ type TopStack = { stack: string; label: string; actions: number };
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
 /** Usage for charts and rankings. Reads the rollups, never the log. */
-export const createUsageStats = ({ em, clock }: { em: Db; clock: Clock }) => ({
+export const createUsageStats = ({ em, clock }: Unit) => ({
   /**
    * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
    * an app.

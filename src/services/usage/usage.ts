@@ -1,11 +1,10 @@
-import type { Db } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
-import type { ReadTextRows } from '../../db/text-rows.ts';
-import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
+import type { Unit } from '../unit.ts';
 import { readUser } from '../users/user-rows.ts';
 import {
   openUsageList,
@@ -21,10 +20,8 @@ export const DEFAULT_WINDOW_DAYS = 30;
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
-type Deps = { em: Db; clock: Clock; readRows: ReadTextRows };
-
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
-export const createUsage = ({ em, clock, readRows }: Deps) => ({
+export const createUsage = ({ em, clock, readRows }: Unit) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only.
    * @throws Problem `not-found`, `forbidden`
