@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { ensureDirectory } from '../lib/files.ts';
 import { isSlug } from '../lib/package-name.ts';
-import { Problem } from '../lib/problems.ts';
+import { invalidInput } from '../lib/problems.ts';
 
 /** Shipped next to this file. */
 const TEMPLATE = join(import.meta.dirname, 'apps-new-template');
@@ -46,5 +46,3 @@ const labelOf = (slug: string): string => {
 
 const fillTemplate = (template: string, values: Record<string, string>): string =>
   template.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, name: string) => values[name] ?? placeholder);
-
-const invalidInput = (detail: string): Problem => new Problem('invalid-input', { detail });

@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,18 +12,16 @@ import { restoreBackup } from '../backup/restore-backup.ts';
 import { newBackupName, writeBackup } from '../backup/write-backup.ts';
 import { locateBackups } from '../config/backup-config.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import type { Connection } from '../config/connection.ts';
 import { adoptSecretKey } from '../config/secret-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { errorCodeOf } from '../lib/errno.ts';
+import { openTempFolder } from '../lib/files.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
-import { Problem } from '../lib/problems.ts';
+import { invalidInput } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 const PRIVATE_FILE = 0o600;
-
-const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
 
 /**
  * Writes a backup to a folder or bucket, complete or not at all.
@@ -33,7 +30,7 @@ const refusal = (detail: string): Problem => new Problem('invalid-input', { deta
  */
 export const createBackupFile = async (config: Config, named: string | undefined, withKey: boolean) => {
   const { passphrase } = config.backup;
-  if (withKey && !passphrase) throw refusal('--with-key needs a passphrase in BACKUP_PASSPHRASE.');
+  if (withKey && !passphrase) throw invalidInput('--with-key needs a passphrase in BACKUP_PASSPHRASE.');
   const target = await openTarget(config, named);
   const { removed, kept } = await target.sweep();
   const now = systemClock.now();
@@ -67,7 +64,7 @@ export const createBackupFile = async (config: Config, named: string | undefined
 const openTarget = async ({ backup }: Config, named: string | undefined): Promise<BackupStore> => {
   const location = named === undefined ? backup.target : locateBackups(named, backup);
   if (location) return openBackupStore(location);
-  throw refusal(
+  throw invalidInput(
     named === undefined
       ? 'Name a folder or bucket, or set BACKUP_TARGET.'
       : `${named} is not a valid target: expected a folder or s3://BUCKET/PREFIX.`,
@@ -94,14 +91,17 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
   const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
   const { secretKey } = checked;
   if (secretKey !== null && config.database && keyFile === undefined)
-    throw refusal('The backup holds the secret key: name a file for it with --key-file.');
+    throw invalidInput('The backup holds the secret key: name a file for it with --key-file.');
   if (keyFile !== undefined && secretKey === null)
-    throw refusal('The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.');
+    throw invalidInput(
+      'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
+    );
 
+  const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
   const isKeyNew = keyFile !== undefined && secretKey !== null && (await writeKeyFile(keyFile, secretKey));
-  const foreign = await restoreInto(config, open, checked).catch(async (error: unknown) => {
+  const foreign = await load(config, open, checked, publish).catch(async (error: unknown) => {
     if (isKeyNew) await rm(keyFile, { force: true });
     throw error;
   });
@@ -126,41 +126,19 @@ const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> =
 const describeForeign = (table: string): string =>
   `The table ${table} is not one of Steward: its rows were not restored.`;
 
-const restoreInto = async (config: Config, open: OpenBackup, checked: CheckedBackup): Promise<string[]> => {
-  const host = await openDatabaseHost(config);
-  try {
-    return await load(host.connection, open, checked, await createPublisher(config));
-  } finally {
-    await host.stop();
-  }
-};
-
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */
 export const verifyBackup = async (config: Config, file: string): Promise<string> => {
   const open = await findBackup(config, file);
   const checked = await checkBackup(await open(), null);
-  const folder = await mkdtemp(join(tmpdir(), 'steward-verify-'));
-  try {
-    const host = await openDatabaseHost(readConfig({ DATA_DIR: folder }));
-    try {
-      await load(host.connection, open, checked, skip);
-    } finally {
-      await host.stop();
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using folder = await openTempFolder('steward-verify-');
+  await load(readConfig({ DATA_DIR: folder.path }), open, checked, async () => {});
   return `Verified ${describe(checked)}`;
 };
 
 type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
-const load = async (
-  connection: Connection,
-  open: OpenBackup,
-  checked: CheckedBackup,
-  publishPackage: Publish,
-): Promise<string[]> => {
+const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, publishPackage: Publish) => {
+  const { connection, stop } = await openDatabaseHost(config);
   const progress = createProgress('Tables', checked.header.tables.length);
   let table: string | undefined;
   const onTable = (name: string): void => {
@@ -171,10 +149,9 @@ const load = async (
     return await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
   } finally {
     progress.stop();
+    await stop();
   }
 };
-
-const skip: Publish = async () => {};
 
 /** Adds packages to the store; those that it has already must be the same. */
 const createPublisher = async (config: Config): Promise<Publish> => {
@@ -182,14 +159,10 @@ const createPublisher = async (config: Config): Promise<Publish> => {
   return async (name, content) => {
     const found = parsePackageFileName(name);
     if (!found) return;
-    const folder = await mkdtemp(join(tmpdir(), 'steward-restore-'));
-    try {
-      const path = join(folder, name);
-      await pipeline(Readable.from(content), createWriteStream(path));
-      await store.publish(found.slug, found.version, path);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    await using folder = await openTempFolder('steward-restore-');
+    const path = join(folder.path, name);
+    await pipeline(Readable.from(content), createWriteStream(path));
+    await store.publish(found.slug, found.version, path);
   };
 };
 

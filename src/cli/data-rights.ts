@@ -4,10 +4,8 @@ import { link, rm, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { invalid } from '../lib/problems.ts';
-import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createSignedLinks } from '../services/auth/signed-links.ts';
 import { eraseAccount, findPerson } from '../services/data-rights/erase-account.ts';
@@ -16,32 +14,20 @@ import { finishErasure } from '../services/data-rights/erasure-work.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
+import { withDatabaseForLong } from './maintenance.ts';
 
 const PRIVATE_FILE = 0o600;
 
-/** Runs `work` on the migrated database with the key of the service, without time limits. */
-const withKeyedDatabase = <T>(config: Config, work: (orm: Orm, secretKey: string) => Promise<T>) =>
-  withDatabaseHost(config, async ({ connection, secretKey }) => {
-    await migrateDatabase(connection);
-    const orm = await openDatabase(connection, null);
-    return work(orm, secretKey).finally(() => orm.close(true));
-  });
-
 /** Writes the file complete or not at all, and never over another. @returns a line for the operator */
 export const exportUser = (config: Config, email: string, file: string): Promise<string> =>
-  withKeyedDatabase(config, async (orm, secretKey) => {
+  withDatabaseForLong(config, async (orm, secretKey) => {
     const { mailFrom, invitationDays, baseUrl } = config;
     const links = createSignedLinks({ secretKey, baseUrl });
     const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
     const { addressDigest } = createErasureKeys(secretKey);
     const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
-    const exports = createUserExports({
-      em: orm.em.fork(),
-      clock: systemClock,
-      audit,
-      mailWriter,
-      invitationDays,
-    });
+    const em = orm.em.fork();
+    const exports = createUserExports({ em, clock: systemClock, audit, mailWriter, invitationDays });
     const draft = `${file}.${randomUUID()}.partial`;
     const target = createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true });
     try {
@@ -59,7 +45,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
 
 /** Erases a person once the operator has typed the address. @returns a line for the operator */
 export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
-  withKeyedDatabase(config, async (orm, secretKey) => {
+  withDatabaseForLong(config, async (orm, secretKey) => {
     const em = orm.em.fork();
     const person = await findPerson(em, null, email, { isLocked: false });
     const counts = Object.entries(await countRows(em, person)).filter(([, count]) => count > 0);

@@ -14,17 +14,20 @@ import { createProgress } from './progress.ts';
 export const migrate = (config: Config): Promise<string[]> =>
   withDatabaseHost(config, ({ connection }) => migrateDatabase(connection));
 
+/** Work on the database. The key is that of the service. */
+type Work<T> = (orm: Orm, secretKey: string) => Promise<T>;
+
 /** Runs `work` on the migrated database. */
-export const withDatabase = <T>(
-  config: Config,
-  work: (orm: Orm) => Promise<T>,
-  queryLimitMs?: number | null,
-): Promise<T> =>
-  withDatabaseHost(config, async ({ connection }) => {
+export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
+  withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
     const orm = await openDatabase(connection, queryLimitMs);
-    return work(orm).finally(() => orm.close(true));
+    return work(orm, secretKey).finally(() => orm.close(true));
   });
+
+/** As `withDatabase`, without statement timeouts: counting a large app, or searching for a person, takes long. */
+export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T> =>
+  withDatabase(config, work, null);
 
 /** @returns whether the generated password was set; see `createAdmin` */
 export const createAdminAccount = (config: Config, email: string, generated: string): Promise<boolean> =>
@@ -45,19 +48,14 @@ export const createAdminAccount = (config: Config, email: string, generated: str
  * @throws Problem `not-found` if no app has this slug
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
-  withDatabase(
-    config,
-    async (orm) => {
-      const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
-      const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
-      if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
-      using progress = createProgress('Apps', apps.length);
-      for (const { id } of apps) {
-        await rebuildUsage(orm.em.fork(), id, systemClock.now());
-        progress.advance();
-      }
-      return apps.length;
-    },
-    // No statement timeout: counting a large app takes long.
-    null,
-  );
+  withDatabaseForLong(config, async (orm) => {
+    const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
+    const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
+    if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
+    using progress = createProgress('Apps', apps.length);
+    for (const { id } of apps) {
+      await rebuildUsage(orm.em.fork(), id, systemClock.now());
+      progress.advance();
+    }
+    return apps.length;
+  });

@@ -4,14 +4,13 @@ import {
   type BucketServer,
   bucketServer,
   endpointAddress,
-  optionalFlag,
   parsePlace,
   place,
   regionName,
   type StoreLocation,
   type StoreSettings,
 } from './package-store-config.ts';
-import { wholeNumber } from './setting-types.ts';
+import { optionalFlag, wholeNumber } from './setting-types.ts';
 
 const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
 
@@ -21,17 +20,17 @@ const Settings = z.object({
     valueType: '`file:FOLDER` or `s3://BUCKET/PREFIX`',
     defaultText: 'none: no backups are scheduled',
   }),
-  BACKUP_INTERVAL_HOURS: wholeNumber(1, 8760, 24).meta({ description: 'Hours between scheduled backups' }),
+  BACKUP_INTERVAL_HOURS: wholeNumber(1, 8760, 24).describe('Hours between scheduled backups'),
   BACKUP_TIME: z.string().regex(TIME_OF_DAY, 'must be a time of day such as 03:00').default('03:00').meta({
     description: 'Time of day in UTC of a daily backup; other intervals are counted from it',
     valueType: '`HH:MM`',
   }),
-  BACKUP_KEEP: wholeNumber(1, 10_000, 14).meta({
-    description: 'Number of scheduled backups that are kept; older ones are removed',
-  }),
-  BACKUP_KEEP_DAYS: wholeNumber(0, 36_500, 0).meta({
-    description: 'Days for which every scheduled backup is kept, in addition to `BACKUP_KEEP`',
-  }),
+  BACKUP_KEEP: wholeNumber(1, 10_000, 14).describe(
+    'Number of scheduled backups that are kept; older ones are removed',
+  ),
+  BACKUP_KEEP_DAYS: wholeNumber(0, 36_500, 0).describe(
+    'Days for which every scheduled backup is kept, in addition to `BACKUP_KEEP`',
+  ),
   BACKUP_PASSPHRASE: z.string().optional().meta({
     description: 'Encrypts the secret key in a backup. Scheduled backups hold the key if this is set',
     valueType: 'string',

@@ -25,17 +25,17 @@ const present = (env: NodeJS.ProcessEnv): Record<string, string> =>
  * does not say it, `valueType` and `defaultText`.
  */
 export const Settings = z.object({
-  PORT: wholeNumber(0, 65_535, 8000).meta({ description: 'Port to listen on; `0` picks a free port' }),
+  PORT: wholeNumber(0, 65_535, 8000).describe('Port to listen on; `0` picks a free port'),
   HOST: z
     .string()
     .default('127.0.0.1')
     .meta({ description: 'Address to listen on', valueType: 'IP address or host name' }),
-  WORKERS: wholeNumber(1, 64, 1).meta({
-    description: 'Number of processes that serve requests: see [workers.md](workers.md)',
-  }),
-  METRICS_PORT: wholeNumber(0, 65_535, 0).meta({
-    description: 'Port of `GET /metrics` for Prometheus; `0` serves no metrics: see [metrics.md](metrics.md)',
-  }),
+  WORKERS: wholeNumber(1, 64, 1).describe(
+    'Number of processes that serve requests: see [workers.md](workers.md)',
+  ),
+  METRICS_PORT: wholeNumber(0, 65_535, 0).describe(
+    'Port of `GET /metrics` for Prometheus; `0` serves no metrics: see [metrics.md](metrics.md)',
+  ),
   METRICS_HOST: z.string().default('127.0.0.1').meta({
     description: 'Address on which the metrics are served: one that only Prometheus reaches',
     valueType: 'IP address or host name',
@@ -70,19 +70,17 @@ export const Settings = z.object({
     valueType: 'origins separated by commas, or `*`',
     defaultText: 'none',
   }),
-  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0).meta({
-    description:
-      'Requests that each token, session or address may make in a minute, summed over all instances; `0` disables the limit',
-  }),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0).describe(
+    'Requests that each token, session or address may make in a minute, summed over all instances; `0` disables the limit',
+  ),
   DATABASE_URL: databaseUrl.optional().meta({
     description: 'PostgreSQL server to use: see [database.md](database.md)',
     valueType: 'PostgreSQL connection URI',
     defaultText: 'the embedded database',
   }),
-  PREPARED_STATEMENTS: flag(true).meta({
-    description:
-      '`0` disables named prepared statements, for PgBouncer before 1.21 in transaction mode: see [database.md](database.md#behind-pgbouncer)',
-  }),
+  PREPARED_STATEMENTS: flag(true).describe(
+    '`0` disables named prepared statements, for PgBouncer before 1.21 in transaction mode: see [database.md](database.md#behind-pgbouncer)',
+  ),
   DATA_DIR: z.string().default('.steward').meta({
     description: 'Folder of the embedded database, the secret key, packages and compiled code',
     valueType: 'folder',
@@ -95,42 +93,39 @@ export const Settings = z.object({
   }),
   ADMIN_EMAIL: emailAddress
     .default('admin@localhost')
-    .meta({ description: 'Email address of the first superuser, created when the database has none' }),
+    .describe('Email address of the first superuser, created when the database has none'),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional().meta({
     description: 'Password of the first superuser',
     valueType: 'string of 8 characters or more',
     defaultText: 'random, printed once',
   }),
-  DEMO: flag(false).meta({ description: '`1` fills an empty database with demo data' }),
+  DEMO: flag(false).describe('`1` fills an empty database with demo data'),
   DEMO_PASSWORD: z
     .string()
     .min(8, 'must have at least 8 characters')
     .default('steward-demo-1')
     .meta({ description: 'Password of all demo users', valueType: 'string of 8 characters or more' }),
-  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90).meta({
-    description: 'Days without use after which an API token expires; `0` means never',
-  }),
-  SESSION_MAX_DAYS: wholeNumber(1, 400, 30).meta({
-    description:
-      'Maximum lifetime of a browser session in days; a session also ends after 14 days without use',
-  }),
-  INVITATION_DAYS: wholeNumber(1, 3650, 14).meta({
-    description: 'Days that an invitation link is valid, counted from its last mail',
-  }),
-  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400).meta({
-    description:
-      'Days that usage entries are kept; older ones are removed by whole months. Entries older than this are refused',
-  }),
-  AUDIT_RETENTION_DAYS: wholeNumber(0, 36_500, 0).meta({
-    description: 'Days that entries of the audit trail are kept; `0` keeps them forever',
-  }),
-  INVITATION_RETENTION_DAYS: wholeNumber(0, 36_500, 0).meta({
-    description:
-      'Days that invitations are kept after they were accepted, revoked or expired; `0` keeps them forever',
-  }),
-  IDEMPOTENCY_RETENTION_HOURS: wholeNumber(1, 720, 24).meta({
-    description: 'Hours that responses to requests with an `Idempotency-Key` are stored and repeated',
-  }),
+  TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90).describe(
+    'Days without use after which an API token expires; `0` means never',
+  ),
+  SESSION_MAX_DAYS: wholeNumber(1, 400, 30).describe(
+    'Maximum lifetime of a browser session in days; a session also ends after 14 days without use',
+  ),
+  INVITATION_DAYS: wholeNumber(1, 3650, 14).describe(
+    'Days that an invitation link is valid, counted from its last mail',
+  ),
+  USAGE_RETENTION_DAYS: wholeNumber(1, 36_500, 400).describe(
+    'Days that usage entries are kept; older ones are removed by whole months. Entries older than this are refused',
+  ),
+  AUDIT_RETENTION_DAYS: wholeNumber(0, 36_500, 0).describe(
+    'Days that entries of the audit trail are kept; `0` keeps them forever',
+  ),
+  INVITATION_RETENTION_DAYS: wholeNumber(0, 36_500, 0).describe(
+    'Days that invitations are kept after they were accepted, revoked or expired; `0` keeps them forever',
+  ),
+  IDEMPOTENCY_RETENTION_HOURS: wholeNumber(1, 720, 24).describe(
+    'Hours that responses to requests with an `Idempotency-Key` are stored and repeated',
+  ),
   SMTP_URL: smtpUrl.optional().meta({
     description:
       'Mail server. Passwords are sent over TLS only. Without this setting, mails are stored and not sent',
@@ -141,12 +136,10 @@ export const Settings = z.object({
     description: 'Sender of mails for clients without a `default_from_email`',
     defaultText: '`steward@` and the host of `BASE_URL`',
   }),
-  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0).meta({
-    description: 'Mails sent in a minute, summed over all instances; `0` disables the limit',
-  }),
-  MAIL_RETENTION_DAYS: wholeNumber(1, 36_500, 30).meta({
-    description: 'Days that sent and failed mails are kept',
-  }),
+  MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0).describe(
+    'Mails sent in a minute, summed over all instances; `0` disables the limit',
+  ),
+  MAIL_RETENTION_DAYS: wholeNumber(1, 36_500, 30).describe('Days that sent and failed mails are kept'),
   ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()).meta({
     description: 'Passwords hashed at the same time',
     defaultText: 'number of cores',
@@ -157,16 +150,16 @@ export const Settings = z.object({
     .string()
     .max(255)
     .default('development')
-    .meta({ description: '`environment` in the response of `/jb/env/`' }),
+    .describe('`environment` in the response of `/jb/env/`'),
   UPLOAD_BUCKET_NAME: z
     .string()
     .max(255)
     .default('steward-uploads')
-    .meta({ description: '`upload_bucket_name` in the response of `/jb/env/`' }),
+    .describe('`upload_bucket_name` in the response of `/jb/env/`'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .meta({ description: 'Least severe level that is logged' }),
+    .describe('Least severe level that is logged'),
   ...tracingSettings,
 });
 

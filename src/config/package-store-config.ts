@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { optionalFlag } from './setting-types.ts';
 
 type Folder = { kind: 'folder'; dir: string };
 
@@ -16,9 +17,6 @@ type Bucket = BucketPart & {
 
 /** A folder, or a prefix of a bucket. */
 export type StoreLocation = Folder | Bucket;
-
-/** The location of the packages. */
-export type AppStore = StoreLocation;
 
 /** Bucket names follow AWS. Prefixes contain only characters that servers and proxies do not rewrite. */
 const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
@@ -60,11 +58,6 @@ export const endpointAddress = z
 
 export const regionName = z.string().regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region');
 
-export const optionalFlag = z
-  .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
-  .transform((text) => text === '1' || text === 'true')
-  .optional();
-
 const Settings = z.object({
   APP_STORE: place.optional().meta({
     description: 'Package store of apps: see [app-packages.md](app-packages.md)',
@@ -94,28 +87,21 @@ export type StoreSettings = z.output<typeof Settings>;
 
 export const storeSettings = Settings.shape;
 
-export const appStoreOf = (read: StoreSettings, dataDir: string): AppStore => {
+export const appStoreOf = (read: StoreSettings, dataDir: string): StoreLocation => {
   const named = read.APP_STORE ?? { kind: 'folder', dir: resolve(dataDir, 'packages') };
-  return named.kind === 'folder' ? named : { ...named, ...appBucketServer(read) };
+  if (named.kind === 'folder') return named;
+  const { APP_STORE_ENDPOINT: endpoint, APP_STORE_REGION: region, APP_STORE_PATH_STYLE: pathStyle } = read;
+  return { ...named, ...bucketServer(read, { endpoint, region, pathStyle }) };
 };
 
 /** How to reach a bucket. */
 export type BucketServer = Omit<Bucket, keyof BucketPart>;
 
-const appBucketServer = (read: StoreSettings): BucketServer =>
-  bucketServer(read, {
-    endpoint: read.APP_STORE_ENDPOINT,
-    region: read.APP_STORE_REGION,
-    pathStyle: read.APP_STORE_PATH_STYLE,
-  });
+type GivenServer = { [Key in keyof BucketServer]: BucketServer[Key] | undefined };
 
 export const bucketServer = (
   read: StoreSettings,
-  {
-    endpoint,
-    region,
-    pathStyle,
-  }: { endpoint: string | undefined; region: string | undefined; pathStyle: boolean | undefined },
+  { endpoint, region, pathStyle }: GivenServer,
 ): BucketServer => ({
   endpoint,
   region: region ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',

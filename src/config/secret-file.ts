@@ -40,18 +40,14 @@ const checkAccess = async (handle: FileHandle, path: string): Promise<void> => {
  * @throws SecretFileError
  */
 export const readSecretFile = async (path: string, repair: string): Promise<string | null> => {
-  const handle = await nullIfMissing(open(path, 'r'));
+  await using handle = await nullIfMissing(open(path, 'r'));
   if (!handle) return null;
-  try {
-    await checkAccess(handle, path);
-    const secret = (await handle.readFile('utf8')).trim();
-    if (secret.length >= MIN_CHARACTERS) return secret;
-    throw new SecretFileError(
-      `${path} holds ${secret.length} characters, but needs at least ${MIN_CHARACTERS}. ${repair}`,
-    );
-  } finally {
-    await handle.close();
-  }
+  await checkAccess(handle, path);
+  const secret = (await handle.readFile('utf8')).trim();
+  if (secret.length >= MIN_CHARACTERS) return secret;
+  throw new SecretFileError(
+    `${path} holds ${secret.length} characters, but needs at least ${MIN_CHARACTERS}. ${repair}`,
+  );
 };
 
 /**

@@ -10,11 +10,12 @@ export const wholeNumber = (min: number, max: number, fallback: number) =>
     .pipe(z.number().min(min).max(max))
     .default(fallback);
 
-export const flag = (fallback: boolean) =>
-  z
-    .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
-    .transform((text) => text === '1' || text === 'true')
-    .default(fallback);
+const flagText = z
+  .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')
+  .transform((text) => text === '1' || text === 'true');
+
+export const flag = (fallback: boolean) => flagText.default(fallback);
+export const optionalFlag = flagText.optional();
 
 /** The number of trusted proxies in front, or their addresses (`10.0.0.0/8,127.0.0.1`). */
 export const trustedProxies = z

@@ -14,25 +14,22 @@ export const tracingSettings = {
       'OpenTelemetry collector to which traces are sent, without `/v1/traces`: see [tracing.md](tracing.md)',
     defaultText: 'none: no traces',
   }),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional().meta({
-    description: 'The complete address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`',
-  }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl
+    .optional()
+    .describe('The complete address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`'),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(['http/protobuf', 'http/json'], 'must be http/protobuf or http/json: gRPC is not supported')
     .default('http/protobuf')
-    .meta({ description: 'Encoding of traces' }),
+    .describe('Encoding of traces'),
   OTEL_SDK_DISABLED: z
     .string()
     .default('false')
     .meta({ description: '`true` disables traces', valueType: '`true` or `false`' }),
-  OTEL_TRACES_EXPORTER: z
-    .enum(['otlp', 'none'])
-    .default('otlp')
-    .meta({ description: '`none` disables traces' }),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` disables traces'),
   OTEL_TRACES_SAMPLER: z
     .enum([...KINDS, ...KINDS.map((kind) => `parentbased_${kind}` as const)])
     .default('parentbased_always_on')
-    .meta({ description: 'Which requests are traced. `parentbased_…`: as the caller decided, if it did' }),
+    .describe('Which requests are traced. `parentbased_…`: as the caller decided, if it did'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/, 'must be a number from 0 to 1')
@@ -42,15 +39,15 @@ export const tracingSettings = {
       description: 'Share of the requests that the samplers `…traceidratio` trace',
       valueType: 'number, 0 to 1',
     }),
-  OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 3_600_000, 5_000).meta({
-    description: 'Milliseconds between two exports of spans',
-  }),
-  OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000, 2_048).meta({
-    description: 'Spans that wait for their export; more are dropped',
-  }),
-  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 1_000_000, 512).meta({
-    description: 'Spans in one export, at most `OTEL_BSP_MAX_QUEUE_SIZE`',
-  }),
+  OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 3_600_000, 5_000).describe(
+    'Milliseconds between two exports of spans',
+  ),
+  OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000, 2_048).describe(
+    'Spans that wait for their export; more are dropped',
+  ),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 1_000_000, 512).describe(
+    'Spans in one export, at most `OTEL_BSP_MAX_QUEUE_SIZE`',
+  ),
 };
 
 type Settings = z.output<z.ZodObject<typeof tracingSettings>>;

@@ -1,27 +1,23 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { openTempFolder } from '../lib/files.ts';
 import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
 import { PACKAGES } from './workspace.ts';
 
 /** Packs and publishes the demo packages like those of an operator. */
 export const publishDemoPackages = async (store: PackageStore): Promise<void> => {
-  const work = await mkdtemp(join(tmpdir(), 'steward-demo-'));
-  try {
-    for (const content of PACKAGES) {
-      const dir = join(work, `${content.slug}-${content.version}`);
-      await mkdir(join(dir, 'pages'), { recursive: true });
-      await writeFile(join(dir, 'app.yaml'), stringify(manifestOf(content)));
-      for (const stack of content.stacks) {
-        await writeFile(join(dir, 'pages', `${stack}.html`), `<h1>${titleOf(stack)}</h1>\n`);
-      }
-      const packed = await packDirectory(dir, work);
-      await publishPackageFile(store, packed.file);
+  await using work = await openTempFolder('steward-demo-');
+  for (const content of PACKAGES) {
+    const dir = join(work.path, `${content.slug}-${content.version}`);
+    await mkdir(join(dir, 'pages'), { recursive: true });
+    await writeFile(join(dir, 'app.yaml'), stringify(manifestOf(content)));
+    for (const stack of content.stacks) {
+      await writeFile(join(dir, 'pages', `${stack}.html`), `<h1>${titleOf(stack)}</h1>\n`);
     }
-  } finally {
-    await rm(work, { recursive: true, force: true });
+    const packed = await packDirectory(dir, work.path);
+    await publishPackageFile(store, packed.file);
   }
 };
 

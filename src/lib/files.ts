@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errorCodeOf } from './errno.ts';
-import { Problem } from './problems.ts';
+import { invalidInput } from './problems.ts';
 
 /**
  * Creates a folder and its parents unless they exist. Node's recursive `mkdir` never returns if the file system fails with
@@ -41,9 +42,6 @@ const isFolder = (dir: string): Promise<boolean> =>
     () => false,
   );
 
-const invalidInput = (detail: string, cause?: unknown): Problem =>
-  new Problem('invalid-input', { detail, cause });
-
 /** The SHA-256 of a file in hexadecimal digits. */
 export const sha256OfFile = async (file: string): Promise<string> => {
   const digest = createHash('sha256');
@@ -53,6 +51,12 @@ export const sha256OfFile = async (file: string): Promise<string> => {
 
 /** Flushes new and renamed entries of a folder to disk, which fsync of a file does not. */
 export const syncDirectory = async (dir: string): Promise<void> => {
-  const handle = await open(dir, 'r');
-  await handle.sync().finally(() => handle.close());
+  await using handle = await open(dir, 'r');
+  await handle.sync();
+};
+
+/** Creates a temporary folder, which is removed at the end of the scope that uses it. @param prefix of its name */
+export const openTempFolder = async (prefix: string) => {
+  const path = await mkdtemp(join(tmpdir(), prefix));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 };

@@ -133,6 +133,10 @@ export class Problem extends Error {
 export const invalid = (fields: FieldErrors, cause?: unknown): Problem =>
   new Problem('invalid-input', { fields, cause });
 
+/** Input that breaks a rule which concerns no single field. */
+export const invalidInput = (detail: string, cause?: unknown): Problem =>
+  new Problem('invalid-input', { detail, cause });
+
 export const USER_EXISTS: FieldErrors = { email: [PROBLEMS['user-exists'][2]] };
 
 /** @param otherErrors errors of the other fields, reported together with the duplicate email */

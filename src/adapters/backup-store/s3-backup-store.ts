@@ -1,7 +1,7 @@
-import { Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { BackupStoreError } from '../../lib/backup-store-error.ts';
 import { errorCodeOf } from '../../lib/errno.ts';
-import { openBucket, type S3Bucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
+import { openBucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
 import { toSafeError } from '../package-store/s3-errors.ts';
 import type { BackupStore } from './backup-store.ts';
 
@@ -15,12 +15,13 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
   const bucket = openBucket(location, limits);
   const locate = (name: string): string =>
     `s3://${[location.bucket, location.prefix, name].filter((part) => part !== '').join('/')}`;
+  const failure = (name: string, verb: string) => (error: unknown) =>
+    new BackupStoreError(`${locate(name)} cannot be ${verb}: ${toSafeError(error).message}`);
   const orFail = <T>(work: Promise<T>, name: string, verb: string): Promise<T> =>
     work.catch((error: unknown) => {
-      const { message } = toSafeError(error);
-      throw new BackupStoreError(`${locate(name)} cannot be ${verb}: ${message}`);
+      throw failure(name, verb)(error);
     });
-  const sizeOf = (name: string) => orFail(findSize(bucket, name), name, 'found');
+  const sizeOf = (name: string) => orFail(bucket.sizeOf(name), name, 'found');
 
   return {
     locate,
@@ -34,25 +35,22 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
           done(null, chunk);
         },
       });
-      const produced = settle(produce(body)).then((failure) => {
-        if (failure) body.destroy(failure);
-        return failure;
+      const produced = settle(produce(body)).then((error) => {
+        if (error) body.destroy(error);
+        return error;
       });
       const uploadFailure = await settle(bucket.upload(name, body));
       // A failed upload no longer reads the body.
       if (uploadFailure) body.destroy();
-      const failure = await produced;
-      if (failure && !(uploadFailure && isCutStream(failure))) throw failure;
-      if (uploadFailure) {
-        const { message } = toSafeError(uploadFailure);
-        throw new BackupStoreError(`${locate(name)} cannot be written: ${message}`);
-      }
+      const ownFailure = await produced;
+      if (ownFailure && !(uploadFailure && isCutStream(ownFailure))) throw ownFailure;
+      if (uploadFailure) throw failure(name, 'written')(uploadFailure);
       return sizeBytes;
     },
 
     open: async (name) => {
       if ((await sizeOf(name)) === null) throw new BackupStoreError(`${locate(name)} does not exist.`);
-      return Readable.from(bytesOf(bucket, name, locate(name)), { objectMode: false });
+      return bucket.read(name, failure(name, 'read'));
     },
 
     remove: (name) => orFail(bucket.remove(name), name, 'removed'),
@@ -73,18 +71,3 @@ const settle = (work: Promise<unknown>): Promise<Error | null> =>
 const isCutStream = (error: Error): boolean => CUT_STREAMS.has(errorCodeOf(error) ?? '');
 
 const CUT_STREAMS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR']);
-
-const findSize = async (bucket: S3Bucket, name: string): Promise<number | null> => {
-  for await (const found of bucket.list(name)) if (found.name === name) return found.sizeBytes;
-  return null;
-};
-
-const bytesOf = async function* (bucket: S3Bucket, name: string, place: string): AsyncGenerator<Buffer> {
-  try {
-    const body = await bucket.get(name);
-    if (body === null) throw new Error('it was just removed.');
-    yield* body;
-  } catch (error) {
-    throw new BackupStoreError(`${place} cannot be read: ${toSafeError(error).message}`);
-  }
-};

@@ -8,11 +8,11 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { AppStore } from '../../config/package-store-config.ts';
+import type { StoreLocation } from '../../config/package-store-config.ts';
 import { hasErrorCode } from './s3-errors.ts';
 import { traceRequests } from './s3-tracing.ts';
 
-export type S3Location = Omit<Extract<AppStore, { kind: 's3' }>, 'kind'>;
+export type S3Location = Omit<Extract<StoreLocation, { kind: 's3' }>, 'kind'>;
 
 export type S3Limits = {
   connectMs: number;
@@ -47,20 +47,41 @@ export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: 
     }
   };
 
+  /** All objects whose names start with `start`. */
+  const list = async function* (start: string): AsyncGenerator<{ name: string; sizeBytes: number }> {
+    const query = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
+    const tokens = new Set<string>();
+    let token: string | undefined;
+    do {
+      const page = await client.send(new ListObjectsV2Command({ ...query, ContinuationToken: token }));
+      token = nextTokenOf(page, tokens, limits.maxPages);
+      for (const { Key = '', Size = 0 } of page.Contents ?? [])
+        yield { name: Key.slice(keyOf('').length), sizeBytes: Size };
+    } while (token !== undefined);
+  };
+
   return {
     get,
+    list,
 
-    /** All objects whose names start with `start`. */
-    list: async function* (start: string): AsyncGenerator<{ name: string; sizeBytes: number }> {
-      const query = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
-      const tokens = new Set<string>();
-      let token: string | undefined;
-      do {
-        const page = await client.send(new ListObjectsV2Command({ ...query, ContinuationToken: token }));
-        token = nextTokenOf(page, tokens, limits.maxPages);
-        for (const { Key = '', Size = 0 } of page.Contents ?? [])
-          yield { name: Key.slice(keyOf('').length), sizeBytes: Size };
-      } while (token !== undefined);
+    /** Null if the object does not exist. */
+    sizeOf: async (name: string): Promise<number | null> => {
+      for await (const found of list(name)) if (found.name === name) return found.sizeBytes;
+      return null;
+    },
+
+    /** As `get`, on the first read: a response that is not read would occupy a connection of the client. */
+    read: (name: string, toError: (error: unknown) => Error): Readable => {
+      const bytes = async function* () {
+        try {
+          const body = await get(name);
+          if (body === null) throw new Error(`${name} was just removed.`);
+          yield* body;
+        } catch (error) {
+          throw toError(error);
+        }
+      };
+      return Readable.from(bytes(), { objectMode: false });
     },
 
     /** The first bytes of an object as text, at least `maxBytes` if it is as long; null if it does not exist. */

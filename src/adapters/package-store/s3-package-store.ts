@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import {
   isSlug,
   type PackageName,
@@ -64,27 +63,11 @@ const listPackages = async (bucket: S3Bucket, start: string): Promise<PackageNam
  * with AccessDenied to missing and to forbidden objects. After the listing, AccessDenied is an error in the settings.
  */
 const openPackage = async (bucket: S3Bucket, name: string): Promise<StoredPackage | null> => {
-  const sizeBytes = await sizeOf(bucket, name);
+  const sizeBytes = await bucket.sizeOf(name);
   if (sizeBytes === null) return null;
   const sha256 = await readBucketChecksum(bucket, name);
   if (!sha256) throw missingChecksum(name);
-  return { body: Readable.from(bytesOf(bucket, name), { objectMode: false }), sizeBytes, sha256 };
-};
-
-const sizeOf = async (bucket: S3Bucket, name: string): Promise<number | null> => {
-  for await (const found of bucket.list(name)) if (found.name === name) return found.sizeBytes;
-  return null;
-};
-
-/** Sends the request on the first read: a response that is not read would occupy a connection of the client. */
-const bytesOf = async function* (bucket: S3Bucket, name: string): AsyncGenerator<Buffer> {
-  try {
-    const body = await bucket.get(name);
-    if (body === null) throw new Error(`${name} was just removed from the store.`);
-    yield* body;
-  } catch (error) {
-    throw toSafeError(error);
-  }
+  return { body: bucket.read(name, toSafeError), sizeBytes, sha256 };
 };
 
 /** Writes an empty object, which stays: the service needs no permission to delete objects. */

@@ -68,14 +68,10 @@ const inspectFile = async (file: string, expected: PackageName): Promise<Inspect
 
 const readManifest = async (dir: string): Promise<Buffer> => {
   const refusal = `There is no ${MANIFEST_FILE} in ${dir} that is a file and can be read.`;
-  const handle = await readOr(openRegular(dir, MANIFEST_FILE), refusal);
-  try {
-    const { size } = await handle.stat();
-    if (size > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
-    return await readOr(handle.readFile(), refusal);
-  } finally {
-    await handle.close();
-  }
+  await using handle = await readOr(openRegular(dir, MANIFEST_FILE), refusal);
+  const { size } = await handle.stat();
+  if (size > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
+  return await readOr(handle.readFile(), refusal);
 };
 
 const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
@@ -97,15 +93,11 @@ const createArchive = async function* (dir: string, paths: readonly string[]) {
 };
 
 const entryOf = async function* (dir: string, path: string) {
-  const handle = await openRegular(dir, path);
-  try {
-    const { size, mode } = await handle.stat();
-    yield* headersOf(path, size, mode);
-    yield* contentOf(handle, path, size);
-    yield Buffer.alloc((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES);
-  } finally {
-    await handle.close();
-  }
+  await using handle = await openRegular(dir, path);
+  const { size, mode } = await handle.stat();
+  yield* headersOf(path, size, mode);
+  yield* contentOf(handle, path, size);
+  yield Buffer.alloc((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES);
 };
 
 const headersOf = function* (path: string, size: number, fileMode: number) {
