@@ -2,13 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   attachToEmbeddedPostgres,
   DataDirInUse,
+  EmbeddedPostgresError,
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { settleTls } from '../db/single-client.ts';
+import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
@@ -24,6 +27,8 @@ const NEVER = new Promise<never>(() => {});
 /** How long a command waits for a service that is starting: a first start takes about 3 s. */
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
+/** SQLSTATE disk_full. */
+const DISK_FULL = '53100';
 
 /**
  * @param onLaunch called while the embedded server starts
@@ -99,10 +104,21 @@ export const withDatabaseHost = async <T>(
   const host = await openCommandDatabaseHost(config, startingPatienceMs);
   try {
     return await work(host);
+  } catch (error) {
+    throw config.database ? error : nameStop(error);
   } finally {
     await host.stop();
   }
 };
+
+/** The server of a service stops with it, also below a command. */
+const nameStop = (error: unknown): unknown =>
+  problemOfDatabaseError(error)?.code === 'database-unavailable' && errorCodeOf(error) !== DISK_FULL
+    ? new EmbeddedPostgresError(
+        `The embedded database has stopped, probably with the service that ran it (${reasonOf(error)}). Run the command again.`,
+        { cause: error },
+      )
+    : error;
 
 /** Per process: more would only wait for each other in the server. */
 const MAX_POOL_SIZE = 10;

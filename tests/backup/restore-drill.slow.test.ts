@@ -197,7 +197,7 @@ drill(
 
       assert.is(files.length, code === 0 ? 1 : 0, told);
       if (code === 0) await sumsInBackup(`${backups}/${files[0]}`);
-      else assert.match(stderr, /^[^\n]+\n$/, told);
+      else assert.match(stderr, /^The embedded database has stopped, [^\n]+\n$/, told);
     }
   },
 );
