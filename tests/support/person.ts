@@ -135,8 +135,11 @@ const mention = async (app: TestApp): Promise<void> => {
 };
 
 /** Every table as text, with the rows that contain any of the words. */
-export const rowsWith = async (app: TestApp, words: readonly string[]): Promise<string[]> => {
-  const db = app.db();
+export const rowsWith = async (
+  { db: open }: Pick<TestApp, 'db'>,
+  words: readonly string[],
+): Promise<string[]> => {
+  const db = open();
   const { rows: tables } = await sql<{ name: string }>`
     select relname as name from pg_class where relkind in ('r', 'p') and not relispartition
       and relnamespace = current_schema()::regnamespace`.execute(db);
