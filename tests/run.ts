@@ -4,6 +4,7 @@ import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { missingPrograms, PROGRAMS } from './failover/programs.ts';
 import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
+import { PG_DUMP } from './support/debian-server.ts';
 import { hasPreviousVersion, PREVIOUS } from './support/previous-version.ts';
 import { CHROMIUM, OLD_PROGRAMS, PGBOUNCER } from './support/programs.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
@@ -39,6 +40,9 @@ const POOLER_TESTS = join('tests', 'pgbouncer');
 const EMBEDDED_UPGRADE_TESTS = join('tests', 'upgrade', 'embedded');
 const VERSION_TESTS = join('tests', 'upgrade', 'previous-version');
 const ROLLING_TESTS = join('tests', 'upgrade', 'rolling');
+
+/** `pg_dump` reads no newer server, and the embedded one comes without it: the test starts Debian's. */
+const DUMP_TEST = join('tests', 'process', 'erasure-dump.slow.test.ts');
 
 /** Packs and installs the package, and builds the image, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
@@ -84,6 +88,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     { prefix: BROWSER_TESTS, what: absent(CHROMIUM) },
     { prefix: POOLER_TESTS, what: absent(PGBOUNCER) },
     { prefix: FAILOVER_TESTS, what: missingPrograms() },
+    { prefix: DUMP_TEST, what: absent(PG_DUMP) },
     { prefix: EMBEDDED_UPGRADE_TESTS, what: absent(OLD_PROGRAMS) },
     { prefix: VERSION_TESTS, what: history },
     { prefix: ROLLING_TESTS, what: [...history, ...absent(PROGRAMS.haproxy)] },
