@@ -13,7 +13,8 @@ in mails and stored responses are not valid, unless the new service has the same
 
 const RESTORE_HELP = `
 Restores into an empty database: that of DATABASE_URL, or a new one in DATA_DIR. Set BACKUP_PASSPHRASE if the backup
-holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the file that --key-file names.`;
+holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the file that --key-file names. Its content
+is the SECRET_KEY of the restored service.`;
 
 export const addBackupCommands = (program: Command): void => {
   const backup = program
@@ -46,7 +47,7 @@ export const addBackupCommands = (program: Command): void => {
     .option('--key-file <file>', 'file to create with the secret key of the backup')
     .addHelpText('after', RESTORE_HELP)
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {
-      const config = readConfig(process.env);
+      const config = readConfig(process.env, { needsKey: false });
       const { restoreFile } = await loadBackups();
       const lines = await restoreFile(config, file, keyFile);
       process.stdout.write(`${lines.join('\n')}\n`);

@@ -90,7 +90,7 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
   const open = await findBackup(config, file);
   const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
   const { secretKey } = checked;
-  if (secretKey !== null && config.database && keyFile === undefined)
+  if (secretKey !== null && config.database && keyFile === undefined && secretKey !== config.secretKey)
     throw invalidInput('The backup holds the secret key: name a file for it with --key-file.');
   if (keyFile !== undefined && secretKey === null)
     throw invalidInput(

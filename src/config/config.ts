@@ -174,12 +174,16 @@ export class InvalidSettings extends Error {
   }
 }
 
-/** @throws InvalidSettings */
-export const readConfig = (env: NodeJS.ProcessEnv) => {
+/**
+ * @param needsKey false for a restore, which may bring the secret key
+ * @throws InvalidSettings
+ */
+export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => {
   const settings = Settings.safeParse(withoutUnusedTracing(present(env)));
   const issues = settings.error?.issues ?? [];
   const lines = issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
-  if (env.DATABASE_URL && !env.SECRET_KEY) lines.push('SECRET_KEY: is required with DATABASE_URL');
+  if (needsKey && env.DATABASE_URL && !env.SECRET_KEY)
+    lines.push('SECRET_KEY: is required with DATABASE_URL');
   if (!settings.success || lines.length > 0) throw new InvalidSettings(lines);
 
   const read = settings.data;

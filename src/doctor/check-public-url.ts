@@ -51,7 +51,7 @@ const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Find
     if (UNREACHABLE.has(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
     return failure(
       `Browsers refuse the certificate of ${host} (${reasonOf(error)}).`,
-      'Install a valid certificate in the proxy, with its intermediate certificates.',
+      'Install a valid certificate in the proxy, with its intermediate certificates. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file of that authority.',
     );
   } finally {
     socket.destroy();

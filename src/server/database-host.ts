@@ -40,7 +40,7 @@ export const openDatabaseHost = async (
 ): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
-    // `readConfig` requires SECRET_KEY with DATABASE_URL.
+    // `readConfig` requires SECRET_KEY with DATABASE_URL, except for restores, which do not use it.
     return {
       connection: { ...(await settleTls(config.database)), preparesStatements },
       secretKey: config.secretKey ?? '',

@@ -63,9 +63,10 @@ commands(
 commands('moves from the embedded database to an external one', async ({ folder, file }) => {
   await using server = await startExternalDatabase();
   const { settings } = await server.makeDatabase();
+  const { DATABASE_URL = '' } = settings;
   const keyFile = folder.join('key');
   const store = { APP_STORE: `file:${folder.join('external-store')}` };
-  const restored = { ...settings, ...store, BACKUP_PASSPHRASE };
+  const restored = { DATABASE_URL, ...store, BACKUP_PASSPHRASE };
   const without = await runCommand(['restore', file], restored);
   assert.is(without.stderr, 'The backup holds the secret key: name a file for it with --key-file.\n');
   assert.match((await runCommand(['restore', file, '--key-file', file], restored)).stderr, /already exists/);
@@ -76,6 +77,22 @@ commands('moves from the embedded database to an external one', async ({ folder,
   const SECRET_KEY = await readFile(keyFile, 'utf8');
   await using service = await startService('serve', { ...settings, ...store, SECRET_KEY });
   await service.logIn(ADMIN, PASSWORD);
+});
+
+commands('needs no file for the key if SECRET_KEY is the same', async ({ folder, file }) => {
+  await using server = await startExternalDatabase();
+  const { settings } = await server.makeDatabase();
+  const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
+  const restored = {
+    ...settings,
+    SECRET_KEY,
+    APP_STORE: `file:${folder.join('same-key')}`,
+    BACKUP_PASSPHRASE,
+  };
+
+  const { code, stderr } = await runCommand(['restore', file], restored);
+
+  assert.is(code, 0, stderr);
 });
 
 commands('verifies a backup in a temporary database', async ({ file }) => {
