@@ -15,6 +15,23 @@ export const UserSchema = defineEntity({
       expression: `create index users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
     },
     {
+      name: 'users_by_name',
+      expression: `create index users_by_name on users (lower(last_name || ' ' || first_name), id)`,
+    },
+    {
+      name: 'users_by_last_login',
+      expression: `create index users_by_last_login on users (coalesce(last_login, '-infinity'::timestamptz), id)`,
+    },
+    {
+      name: 'users_last_login',
+      expression: 'create index users_last_login on users (last_login) include (is_active)',
+    },
+    { properties: ['dateJoined', 'id'] },
+    {
+      name: 'users_with_role',
+      expression: 'create index users_with_role on users (id) where is_superuser or is_staff',
+    },
+    {
       name: 'users_password_hash_kind',
       expression: `create index users_password_hash_kind on users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
     },

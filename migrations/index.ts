@@ -8,6 +8,7 @@ import { Audit } from './0006-audit.ts';
 import { Erasures } from './0007-erasures.ts';
 import { MailTraceContext } from './0008-mail-trace-context.ts';
 import { Backups } from './0009-backups.ts';
+import { UserSorting } from './0010-user-sorting.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -44,4 +45,5 @@ export const migrations: Entry[] = [
   { name: '0007-erasures', class: Erasures, locks: { audit_entries: 'ACCESS EXCLUSIVE' } },
   { name: '0008-mail-trace-context', class: MailTraceContext, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
   { name: '0009-backups', class: Backups, locks: {} },
+  { name: '0010-user-sorting', class: UserSorting, locks: { users: 'SHARE' } },
 ];

@@ -4,7 +4,7 @@ import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { UserView, userEncoder, userFilter, userView } from './schemas/users.ts';
+import { UserView, userConditions, userEncoder, userFilter, userView } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -15,7 +15,7 @@ const ByEmail = z.object({ email: EmailKey });
 export const usersRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/users/'))
-    .input(z.object({ app: Slug.optional(), ...userFilter }).prefault({}))
+    .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserView))
     .query(async ({ ctx, input }) => {
       const format = streamFormat(ctx, input);
@@ -23,6 +23,13 @@ export const usersRouter = router({
       const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
       return users.map((user) => userView(user, ctx.baseUrl));
     }),
+
+  /** The number of users that `list` returns for the same conditions. */
+  count: viewerProcedure
+    .meta(route('GET', '/jb/users/count/', EXTENSION))
+    .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
+    .output(z.object({ count: z.int() }))
+    .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
 
   get: protectedProcedure
     .meta({

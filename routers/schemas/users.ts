@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { TextRow } from '../../src/db/text-rows.ts';
 import { opaque } from '../../src/lib/json-value.ts';
+import { USER_ROLES } from '../../src/services/users/user-filter.ts';
+import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
-import { AnyObject, EmailKey, Instant, View } from './fields.ts';
+import { AnyObject, EmailKey, Instant, InstantKey, View } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
@@ -31,11 +33,24 @@ export const ClientUserView = View('ClientUser', {
   last_password_set: Instant,
 });
 
-/** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
-export const userFilter = {
+/** Conditions on users, which must all hold. */
+export const userConditions = {
   /** Each word must match the email address, the first or the last name. */
   search: Search.optional(),
   is_active: z.boolean().optional(),
+  role: z.enum(USER_ROLES).optional(),
+  /** Exclusive. */
+  last_login_before: InstantKey.optional(),
+  last_login_after: InstantKey.optional(),
+  never_logged_in: z.boolean().optional(),
+  password_expired: z.boolean().optional(),
+};
+
+/** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
+export const userFilter = {
+  ...userConditions,
+  /** `-` for descending order. */
+  sort: z.enum(USER_SORTS).optional(),
   ...pagingFields(EmailKey),
 };
 

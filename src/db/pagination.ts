@@ -26,7 +26,12 @@ export const reportCount = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   { page }: PageRequest,
 ): Promise<void> => {
-  if (!page) return;
+  if (page) page.tellCount(await countRows(rows));
+};
+
+export const countRows = async <DB, TB extends keyof DB, O>(
+  rows: SelectQueryBuilder<DB, TB, O>,
+): Promise<number> => {
   // Kysely's types do not follow `clearSelect`.
   const { count } = await rows
     .clearSelect()
@@ -34,7 +39,7 @@ export const reportCount = async <DB, TB extends keyof DB, O>(
     .select(sql<number>`count(*)`.as('count'))
     .$castTo<{ count: number }>()
     .executeTakeFirstOrThrow();
-  page.tellCount(count);
+  return count;
 };
 
 /**

@@ -36,6 +36,12 @@ export const userClientVisibleTo = (
   clientId: RawBuilder<number>,
 ): Condition => sql`(${userId} = ${viewer.id} or ${clientVisibleTo(viewer, clientId)})`;
 
+/** Rows of `users` who administer the client, or else any client, as far as the viewer may see. */
+export const hasAdminRole = (viewer: Viewer, clientId?: number): Condition => sql`
+  exists (select from memberships m where m.user_id = users.id and m.is_admin
+    and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
+    and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
+
 /** Rows of `apps` that the viewer may see: those of clients that they administer, and those granted to them. */
 export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)

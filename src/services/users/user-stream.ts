@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import { userClientVisibleTo, type Viewer } from '../access/visibility.ts';
-import type { UserRow, usersMatching } from './user-rows.ts';
+import type { usersMatching } from './user-filter.ts';
+import type { UserRow } from './user-rows.ts';
 
 type UserColumn = Exclude<keyof UserRow, 'id'>;
 /** `apps` and `clientadmin_of` are the elements of JSON arrays, or null. */

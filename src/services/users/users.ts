@@ -2,22 +2,21 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { pipelineIn, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
-import { type PageRequest, readPage } from '../../db/pagination.ts';
+import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Pipeline } from '../../db/pipeline.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { addUser } from './new-user.ts';
 import type { UserChanges } from './update-plan.ts';
+import { findUsers, type Listing } from './user-listing.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
-import { readUser, type UserFilter, type UserRow, usersMatching } from './user-rows.ts';
+import { readUser, type UserRow } from './user-rows.ts';
 import { openUserList, type UserEncoder } from './user-stream.ts';
 import { updateUser } from './user-update.ts';
 
@@ -32,13 +31,16 @@ export type UserInput = {
   send_email: boolean;
 };
 
-/** All visible users, those with a grant of an app (its slug), or the members of a client. */
-type Listing = UserFilter & { app?: string | undefined; client?: number | undefined };
-
 export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipeline }: Unit) => ({
-  /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
-  list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> =>
-    readPage((await findUsers(em, actor, filter)).users, 'users.id', part),
+  /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
+  list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
+    if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
+    return readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', part);
+  },
+
+  /** @throws Problem `not-found` if the actor may not see the app or client */
+  count: async (actor: Actor, filter: Listing): Promise<number> =>
+    countRows((await findUsers(em, actor, filter, clock.now())).users),
 
   /**
    * Streams the whole list.
@@ -47,7 +49,8 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipelin
   stream: (actor: Actor, filter: Listing, encoder: UserEncoder): Promise<ListStream> => {
     const open = async (viewer: Actor) => {
       requireLister(viewer);
-      return openUserList({ viewer, encoder, ...(await findUsers(em, viewer, filter)) });
+      requireUnsorted(filter);
+      return openUserList({ viewer, encoder, ...(await findUsers(em, viewer, filter, clock.now())) });
     };
     return openListStream({ em, readRows, actor, open });
   },
@@ -103,28 +106,10 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipelin
     }),
 });
 
-type Users = Awaited<ReturnType<typeof usersMatching>>;
-
-/** `key`: the table whose `user_id` orders the list. */
-type Listed = { users: Users; key: 'users' | 'app_grants' | 'memberships' };
-
-const findUsers = async (em: SqlEntityManager, actor: Actor, filter: Listing): Promise<Listed> => {
-  const { app, client } = filter;
-  if (client !== undefined) await readClient(em, actor, client);
-  const users = await usersMatching(em, actor, filter);
-  if (client !== undefined) {
-    const members = users.innerJoin('memberships', 'memberships.user_id', 'users.id');
-    return { users: asUsers(members.where('memberships.client_id', '=', client)), key: 'memberships' };
-  }
-  const visible = users.where(userVisibleTo(actor));
-  if (app === undefined) return { users: visible, key: 'users' };
-  const appId = await requireViewableAppId(em, actor, app);
-  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id');
-  return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
+/** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */
+const requireUnsorted = ({ sort }: Listing): void => {
+  if (sort !== undefined) throw invalid({ sort: ['Requires `limit`, `page` or `page_size`.'] });
 };
-
-/** Callers select no columns of the joined table. */
-const asUsers = (joined: unknown): Users => joined as Users;
 
 /**
  * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.

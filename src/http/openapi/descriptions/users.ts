@@ -2,7 +2,12 @@ import { RECENT_PASSWORD } from './auth.ts';
 import type { DescriptionsOf } from './index.ts';
 
 export const users: DescriptionsOf<'users'> = {
-  list: ['List users', 'The users that you can see, in order of creation.', ['not-found']],
+  list: [
+    'List users',
+    'The users that you can see, in order of creation, or of `sort` if `limit` or a page is requested.',
+    ['not-found'],
+  ],
+  count: ['Count users', 'The exact number of users that match the filter.', ['not-found']],
   get: ['Get a user', 'All users can get themselves.'],
   create: ['Create a user', 'Mails a link to set a password, unless `send_email` is false.', ['user-exists']],
   update: [

@@ -1,0 +1,72 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
+import { hasWords } from '../../db/search.ts';
+import type { Actor } from '../access/actor.ts';
+import { clientVisibleTo, hasAdminRole, type Viewer } from '../access/visibility.ts';
+import { sortUsers, type UserSort } from './user-order.ts';
+import { userRows } from './user-rows.ts';
+
+/** A user may have several of the first three roles; members have none of them. */
+export const USER_ROLES = ['superuser', 'staff', 'client-admin', 'member'] as const;
+export type UserRole = (typeof USER_ROLES)[number];
+
+export type UserFilter = {
+  /** Words that must all occur in the address or the names. */
+  search?: string | undefined;
+  is_active?: boolean | undefined;
+  role?: UserRole | undefined;
+  /** Exclusive; users who never logged in do not match. */
+  last_login_before?: Date | undefined;
+  last_login_after?: Date | undefined;
+  never_logged_in?: boolean | undefined;
+  /** Of active users, by the policies of clients that the viewer may see. */
+  password_expired?: boolean | undefined;
+  /** The client that `role` refers to, by default any. */
+  client?: number | undefined;
+  sort?: UserSort | undefined;
+  /** The address of the last user of the previous page. */
+  cursor?: string | undefined;
+};
+
+/** Must equal the expression of the index `users_search`. */
+const SEARCHED = sql<string>`lower(users.email || ' ' || users.first_name || ' ' || users.last_name)`;
+
+/**
+ * Users that match the filter, with columns as the actor sees them. Callers add the condition on which users are visible.
+ * @throws Problem `invalid-input` on `cursor`
+ */
+export const usersMatching = async (em: SqlEntityManager, actor: Actor, filter: UserFilter, now: Date) => {
+  let rows = await sortUsers(em, actor, userRows(em, actor), filter);
+  for (const condition of conditionsOf(actor, filter, now)) rows = rows.where(condition);
+  return rows;
+};
+
+const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder<boolean>[] => {
+  const conditions: RawBuilder<boolean>[] = [];
+  if (filter.is_active !== undefined) conditions.push(sql`users.is_active = ${filter.is_active}`);
+  if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));
+  if (filter.role !== undefined) conditions.push(hasRole(viewer, filter.role, filter.client));
+  if (filter.last_login_before !== undefined)
+    conditions.push(sql`users.last_login < ${filter.last_login_before}`);
+  if (filter.last_login_after !== undefined)
+    conditions.push(sql`users.last_login >= ${filter.last_login_after}`);
+  if (filter.never_logged_in !== undefined)
+    conditions.push(sql`(users.last_login is null) = ${filter.never_logged_in}`);
+  if (filter.password_expired !== undefined)
+    conditions.push(sql`${hasExpiredPassword(viewer, now)} = ${filter.password_expired}`);
+  return conditions;
+};
+
+const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): RawBuilder<boolean> => {
+  if (role === 'superuser') return sql`users.is_superuser`;
+  if (role === 'staff') return sql`users.is_staff`;
+  const isAdmin = hasAdminRole(viewer, client);
+  return role === 'client-admin' ? isAdmin : sql`not (users.is_superuser or users.is_staff or ${isAdmin})`;
+};
+
+/** As the login decides, but only by the clients that the viewer may see. */
+export const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => sql`
+  (users.is_active and users.password_hash is not null and exists (
+    select from memberships m join clients c on c.id = m.client_id
+    where m.user_id = users.id and c.password_expiration_days > 0 and ${clientVisibleTo(viewer, sql`c.id`)}
+      and users.last_password_set < ${now}::timestamptz - c.password_expiration_days * interval '24 hours'))`;

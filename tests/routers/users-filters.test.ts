@@ -1,0 +1,179 @@
+import * as assert from 'uvu/assert';
+
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { USER_SORTS } from '../../src/services/users/user-order.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const filters = appSuite('filters of users');
+
+type Input = NonNullable<Parameters<ReturnType<TestApp['as']>['users']['list']>[0]>;
+const emails = async (app: TestApp, input: Input, as = ROOT) =>
+  (await app.as(as).users.list(input)).map(({ email }) => email);
+const sorted = async (app: TestApp, input: Input, as = ROOT) => (await emails(app, input, as)).sort();
+
+const daysAgo = (app: TestApp, days: number) => new Date(app.clock.now().getTime() - days * DAY_MS);
+
+const setUser = (app: TestApp, email: string, values: Record<string, unknown>) =>
+  app.db().updateTable('users').set(values).where('email', '=', email).execute();
+
+filters.before(async ({ app }) => {
+  await app.db().updateTable('users').set({ last_login: null }).execute();
+  await setUser(app, ADA, { last_login: daysAgo(app, 100), date_joined: daysAgo(app, 400) });
+  await setUser(app, GRACE, { last_login: daysAgo(app, 10) });
+  await setUser(app, EDSGER, { last_login: daysAgo(app, 1) });
+});
+
+filters('select users by role', async ({ app }) => {
+  assert.equal(await emails(app, { role: 'superuser' }), [ROOT]);
+  assert.equal(await emails(app, { role: 'staff' }), [STAFF]);
+  assert.equal(await sorted(app, { role: 'client-admin' }), [ACME, GLOBEX]);
+  assert.equal(await emails(app, { role: 'client-admin', client: 2 }), [GLOBEX]);
+  assert.equal(await sorted(app, { role: 'member' }), [ADA, EDSGER, GRACE, IDLE]);
+});
+
+filters('do not reveal roles in clients that the viewer does not administer', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await root.roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
+
+  assert.equal(await emails(app, { role: 'client-admin' }, ACME), [ACME]);
+  assert.ok((await emails(app, { role: 'member' }, ACME)).includes(EDSGER));
+  await rejectsWith(app.as(ACME).users.list({ client: 2 }), 'not-found');
+  await rejectsWith(app.as(ACME).users.count({ client: 2 }), 'not-found');
+
+  await root.roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: false });
+  await root.users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
+  await app
+    .db()
+    .deleteFrom('memberships')
+    .where('client_id', '=', 1)
+    .where('user_id', 'in', (from) => from.selectFrom('users').select('id').where('email', '=', EDSGER))
+    .execute();
+});
+
+filters('select users by their last login', async ({ app }) => {
+  assert.equal(await emails(app, { last_login_before: daysAgo(app, 10) }), [ADA], 'the end is exclusive');
+  assert.equal(await sorted(app, { last_login_after: daysAgo(app, 10) }), [EDSGER, GRACE]);
+  assert.equal(
+    await emails(app, { last_login_after: daysAgo(app, 50), last_login_before: daysAgo(app, 5) }),
+    [GRACE],
+  );
+  assert.equal(await sorted(app, { never_logged_in: true, client: 1 }), [ACME, IDLE]);
+  assert.equal(await sorted(app, { never_logged_in: false }), [ADA, EDSGER, GRACE]);
+});
+
+filters('combine app and client', async ({ app }) => {
+  assert.equal(await sorted(app, { app: 'sales', client: 1 }), [ADA, GRACE]);
+  assert.equal(await emails(app, { app: 'sales', client: 2 }), []);
+  assert.equal(await emails(app, { app: 'churn', client: 1 }, ACME), [ADA]);
+});
+
+filters('find expired passwords by the policies that the viewer can see', async ({ app }) => {
+  await setUser(app, ADA, { last_password_set: daysAgo(app, 40) });
+  await setUser(app, IDLE, { last_password_set: daysAgo(app, 40) });
+  await app.as(ROOT).clients.update({ id: 1, password_expiration_days: 30 });
+  await app
+    .db()
+    .insertInto('memberships')
+    .values((from) => ({
+      client_id: 2,
+      user_id: from.selectFrom('users').select('id').where('email', '=', ADA),
+    }))
+    .execute();
+
+  assert.equal(await emails(app, { password_expired: true }), [ADA], 'inactive users cannot log in anyway');
+  assert.equal(await emails(app, { password_expired: true }, GLOBEX), []);
+  assert.not.ok((await emails(app, { password_expired: false })).includes(ADA));
+});
+
+filters('count what they list', async ({ app }) => {
+  const inputs: Input[] = [
+    {},
+    { role: 'member', search: 'acme' },
+    { app: 'sales', is_active: true },
+    { client: 1, never_logged_in: true },
+    { last_login_before: daysAgo(app, 5) },
+  ];
+  for (const as of [ROOT, STAFF, ACME])
+    for (const input of inputs) {
+      const { count } = await app.as(as).users.count(input);
+      assert.is(count, (await emails(app, input, as)).length, JSON.stringify(input));
+    }
+  await rejectsWith(app.as(ADA).users.count({}), 'forbidden');
+});
+
+filters('sort, and cursors traverse every order without gaps', async ({ app }) => {
+  const traverse = async (input: Input, as: string) => {
+    const found: string[] = [];
+    for (let cursor: string | undefined; ; cursor = found.at(-1)) {
+      const page = await emails(app, { ...input, limit: 2, ...(cursor && { cursor }) }, as);
+      if (page.length === 0) return found;
+      found.push(...page);
+    }
+  };
+
+  for (const sort of USER_SORTS) {
+    const all = await emails(app, { sort, limit: 100 });
+    assert.is(all.length, 8);
+    assert.equal(await traverse({ sort }, ROOT), all, sort);
+    assert.equal(
+      await traverse({ sort, client: 1 }, ACME),
+      await emails(app, { sort, limit: 9, client: 1 }),
+      sort,
+    );
+    const opposite = await emails(app, { sort: opposites[sort] ?? 'email', limit: 100 });
+    assert.equal(opposite.reverse(), all, sort);
+  }
+  assert.equal((await emails(app, { sort: 'email', limit: 9 })).slice(0, 2), [ADA, ACME]);
+  assert.equal(await emails(app, { sort: 'date_joined', limit: 1 }), [ADA]);
+  assert.equal(await emails(app, { sort: '-last_login', limit: 3 }), [EDSGER, GRACE, ADA]);
+  const [first] = await app.as(ROOT).users.list({ sort: 'name', limit: 1, search: 'o' });
+  assert.is(first?.email, EDSGER, 'Dijkstra comes before Hopper and Lovelace');
+});
+
+const opposites: Partial<Record<(typeof USER_SORTS)[number], (typeof USER_SORTS)[number]>> =
+  Object.fromEntries(USER_SORTS.map((sort) => [sort, sort.startsWith('-') ? sort.slice(1) : `-${sort}`]));
+
+filters('refuse to sort a whole list', async ({ app }) => {
+  const problem = await rejectsWith(app.as(ROOT).users.list({ sort: 'name' }), 'invalid-input');
+  const streamed = await app.send('GET /jb/users/?sort=name', { as: ROOT });
+
+  assert.equal(Object.keys(problem.fields ?? {}), ['sort']);
+  assert.equal([streamed.statusCode, Object.keys(streamed.json().errors)], [400, ['sort']]);
+});
+
+filters('apply to REST lists, numbered pages and CSV alike', async ({ app }) => {
+  const query = `role=member&last_login_after=${daysAgo(app, 10).toISOString()}`;
+  const read = (rest: string, accept?: string) =>
+    app.send(`GET /jb/users/${rest}`, { as: ROOT, headers: { accept } });
+
+  const streamed = await read(`?${query}`);
+  const page = await read(`?${query}&sort=-last_login&page_size=1`);
+  const csv = await read(`?${query}`, 'text/csv');
+  const sortedCsv = await read(`?${query}&sort=-last_login&limit=9`, 'text/csv');
+
+  assert.equal((await read(`count/?${query}`)).json(), { count: 2 });
+  assert.equal(
+    streamed
+      .json()
+      .map(({ email }: { email: string }) => email)
+      .sort(),
+    [EDSGER, GRACE],
+  );
+  assert.equal([page.headers['x-count'], page.json()[0].email], ['2', EDSGER]);
+  assert.is(csv.body.trimEnd().split('\n').length, 3);
+  assert.match(sortedCsv.body.split('\n')[1] ?? '', EDSGER);
+  for (const [bad, field] of [
+    ['role=admin', 'role'],
+    ['sort=handle&limit=1', 'sort'],
+    ['last_login_before=yesterday', 'last_login_before'],
+    ['never_logged_in=1', 'never_logged_in'],
+  ]) {
+    const response = await read(`?${bad}`);
+    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], bad);
+  }
+});
+
+filters.run();
