@@ -1,5 +1,6 @@
 import { chmod, cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { build } from 'vite';
 import { compile, PROJECT } from './compile.ts';
 
 /** Builds `dist/`, or the folder of the first argument, because Node does not strip types under `node_modules`. */
@@ -12,4 +13,7 @@ await cp(join(PROJECT, 'src'), join(DIST, 'src'), {
   recursive: true,
   filter: (file) => !/\.ts$|\/cli(\/[^/]+)?\.js$/.test(file),
 });
+const CONSOLE = join(PROJECT, 'console');
+await build({ configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' });
+await cp(join(CONSOLE, 'dist'), join(DIST, 'console', 'dist'), { recursive: true });
 await chmod(join(DIST, 'src', 'cli.js'), 0o755);

@@ -17,6 +17,9 @@ export const SessionView = View('Session', {
   is_current: z.boolean(),
 });
 
+/** `admin_of`: ids of clients. */
+const RolesView = z.object({ is_superuser: z.boolean(), is_staff: z.boolean(), admin_of: z.array(z.int()) });
+
 export const sessionsRouter = router({
   /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
@@ -38,9 +41,10 @@ export const sessionsRouter = router({
   current: protectedProcedure
     .meta(route('GET', '/session/', EXTENSION))
     .input(NoInput)
-    .output(z.object({ user: UserView }))
-    .query(async ({ ctx }) => ({
-      user: userView(await ctx.services.users.get(ctx.actor, ctx.actor.email), ctx.baseUrl),
+    .output(z.object({ user: UserView, roles: RolesView }))
+    .query(async ({ ctx: { actor, services, baseUrl } }) => ({
+      user: userView(await services.users.get(actor, actor.email), baseUrl),
+      roles: { is_superuser: actor.isSuperuser, is_staff: actor.isStaff, admin_of: [...actor.adminOf] },
     })),
 
   /** Logs out: revokes the session or token of the request. */

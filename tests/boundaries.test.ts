@@ -22,12 +22,13 @@ const ARROWS: Record<string, string[]> = {
   routers: ['src/services', 'src/db', 'src/lib', 'type entities'],
   'src/http': ['routers', 'src/db', 'src/lib', 'type src/services'],
   'src/client': ['src/lib', 'type routers'],
+  console: [],
 };
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
-  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|tests\/)/ },
+  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|console\/|tests\/)/ },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
     folders:
@@ -61,7 +62,7 @@ const folderOf = (file: string): string =>
 
 for (const [folder, allowed] of Object.entries(ARROWS)) {
   boundaries(`${folder} imports ${allowed.join(', ') || 'nothing else of the project'}`, async () => {
-    const imports = await importsOf(`${folder}/**/*.ts`);
+    const imports = await importsOf(`${folder}/**/*.{ts,tsx}`);
     const strays = imports
       .filter(({ target }) => target.startsWith('.'))
       .map(({ file, target, typeOnly }) => ({

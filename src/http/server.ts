@@ -10,6 +10,7 @@ import fastify, {
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
+import { serveConsole } from './console/serve-console.ts';
 import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
 import { createClientErrorHandler, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
@@ -111,6 +112,7 @@ export const createServer = async (options: ServerDeps) => {
   serveHealthChecks(app, deps);
   serveServicePaths(app, deps);
   serveReference(app);
+  await serveConsole(app, deps);
   await app.register((rest) => serveRest(rest, deps));
   await app.register((pages) => servePages(pages, deps));
   await app.register((rpc) => serveTrpc(rpc, deps));

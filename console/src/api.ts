@@ -1,0 +1,34 @@
+import { type AppRouter, createStewardClient, isProblem, isUnreachable } from '@steward/client';
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
+import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
+import { reportReachable, reportUnreachable } from './connection.ts';
+
+export type Inputs = inferRouterInputs<AppRouter>;
+export type Outputs = inferRouterOutputs<AppRouter>;
+
+export const steward = createStewardClient();
+
+/** A session that ended leads to the login page, which returns to the same place. */
+const handleError = (error: unknown): void => {
+  if (isProblem(error, 'unauthenticated')) location.assign(loginUrl());
+  else if (isUnreachable(error)) reportUnreachable();
+};
+
+const loginUrl = (): string =>
+  `/login/?${new URLSearchParams({ next: location.pathname + location.search })}`;
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: handleError, onSuccess: reportReachable }),
+  mutationCache: new MutationCache({ onError: handleError, onSuccess: reportReachable }),
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      // A refusal stays a refusal; a lost connection may come back.
+      retry: (failures, error) => !isProblem(error) && failures < 2,
+    },
+  },
+});
+
+/** Typed query and mutation options of every procedure: `trpc.users.get.queryOptions({ email })`. */
+export const trpc = createTRPCOptionsProxy<AppRouter>({ client: steward.api, queryClient });

@@ -1,0 +1,28 @@
+import { Button, Stack, Text, Title } from '@mantine/core';
+import { isProblem, isUnreachable } from '@steward/client';
+
+type Props = { error: unknown };
+
+/** What a screen shows when it could not be loaded. Null: the address leads to no screen. */
+export const ScreenError = ({ error }: Props) => {
+  const isMissing = error === null || isProblem(error, 'not-found');
+  return (
+    <Stack className="card" align="flex-start" role="alert">
+      <Title order={1} size="h2">
+        {isMissing ? 'Not found' : 'This page could not be loaded'}
+      </Title>
+      <Text>{isMissing ? 'It does not exist, or you may not see it.' : messageOf(error)}</Text>
+      {!isMissing && (
+        <Button variant="default" onClick={() => location.reload()}>
+          Try again
+        </Button>
+      )}
+    </Stack>
+  );
+};
+
+/** What happened, in a sentence for the user. */
+export const messageOf = (error: unknown): string => {
+  if (isUnreachable(error)) return 'The service cannot be reached. Check your connection.';
+  return error instanceof Error ? error.message : 'An unexpected error occurred.';
+};

@@ -1,0 +1,78 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of table elements that are displayed as grids
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef } from 'react';
+import classes from './virtual-table.module.css';
+
+const ROW_HEIGHT = 48;
+/** Rows before the end of the table at which the next page is requested. */
+const AHEAD = 30;
+
+export type Column<Row> = {
+  heading: string;
+  /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
+  width: string;
+  cell: (row: Row) => ReactNode;
+};
+
+type Props<Row> = {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string | number;
+  /** Whether another page can be requested now. */
+  hasMore: boolean;
+  onMore: () => void;
+};
+
+/**
+ * A table that renders only the rows in view, and requests the next page before the reader reaches the end. Its rows are grids
+ * with explicit roles, because browsers drop the roles of table elements that are displayed otherwise.
+ */
+export const VirtualTable = <Row,>({ label, columns, rows, keyOf, hasMore, onMore }: Props<Row>) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 10,
+  });
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && last >= rows.length - AHEAD) onMore();
+  }, [hasMore, last, rows.length, onMore]);
+
+  const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section ref={scroller} className={classes.scroller} aria-label={label} tabIndex={0}>
+      <table role="table" aria-label={label} aria-rowcount={rows.length + 1} className={classes.table}>
+        <thead role="rowgroup" className={classes.head}>
+          <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
+            {columns.map(({ heading }) => (
+              <th key={heading} role="columnheader" scope="col">
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup" className={classes.body} style={{ height: virtualizer.getTotalSize() }}>
+          {items.map(({ index, start }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            const style = { gridTemplateColumns, height: ROW_HEIGHT, top: start };
+            return (
+              <tr key={keyOf(row)} role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
+                {columns.map(({ heading, cell }) => (
+                  <td key={heading} role="cell">
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+};

@@ -1,0 +1,42 @@
+import { Card, SimpleGrid, Text, Title } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useSession } from '../layout/use-session.ts';
+
+type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
+
+export const HomeScreen = () => {
+  const { user } = useSession();
+  const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
+  const granted = apps.filter(({ id }) => user.apps.includes(id));
+  return (
+    <>
+      <ScreenHeader title={`Hello ${user.first_name}`} lead={`You are logged in as ${user.email}.`} />
+      <Title order={2} mb="sm">
+        Your apps
+      </Title>
+      {granted.length === 0 ? (
+        <EmptyState title="You have no apps yet">Ask an admin of your client for access.</EmptyState>
+      ) : (
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
+          {granted.map((app) => (
+            <AppCard key={app.id} app={app} />
+          ))}
+        </SimpleGrid>
+      )}
+    </>
+  );
+};
+
+const AppCard = ({ app }: { app: App }) => (
+  <Card withBorder>
+    <Title order={3} size="h4">
+      {app.label}
+    </Title>
+    <Text c="dimmed" size="sm">
+      {app.in_maintenance ? 'In maintenance' : app.description}
+    </Text>
+  </Card>
+);

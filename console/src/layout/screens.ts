@@ -1,0 +1,14 @@
+import type { LinkProps } from '@tanstack/react-router';
+import { canView, type Roles } from './use-session.ts';
+
+type Screen = { to: NonNullable<LinkProps['to']>; label: string; isFor: (roles: Roles) => boolean };
+
+const everyone = (): boolean => true;
+
+/** The screens of the navigation, in its order. */
+const SCREENS: Screen[] = [
+  { to: '/', label: 'Home', isFor: everyone },
+  { to: '/people', label: 'People', isFor: canView },
+];
+
+export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

@@ -1,0 +1,62 @@
+import { Anchor, AppShell, Burger, Group, Skeleton, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Outlet } from '@tanstack/react-router';
+import { Suspense } from 'react';
+import { ConnectionBanner } from './connection-banner.tsx';
+import { Navigation } from './navigation.tsx';
+import { Palette, PaletteButton } from './palette.tsx';
+import { UserMenu } from './user-menu.tsx';
+
+/** The frame of every screen. */
+export const Shell = () => (
+  <Suspense fallback={<Skeleton height="100vh" />}>
+    <Frame />
+  </Suspense>
+);
+
+const Frame = () => {
+  const [isOpen, { toggle, close }] = useDisclosure();
+  return (
+    <AppShell
+      header={{ height: 60 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="lg"
+      transitionDuration={0}
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group wrap="nowrap">
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Anchor href="#content" className="skip-link">
+              Skip to content
+            </Anchor>
+            <Text ff="heading" fw={600} size="lg">
+              Steward
+            </Text>
+          </Group>
+          <Group wrap="nowrap">
+            <PaletteButton />
+            <UserMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm">
+        <Navigation onNavigate={close} />
+      </AppShell.Navbar>
+      <AppShell.Main id="content">
+        <ConnectionBanner />
+        <Suspense fallback={<ScreenSkeleton />}>
+          <Outlet />
+        </Suspense>
+      </AppShell.Main>
+      <Palette />
+    </AppShell>
+  );
+};
+
+const ScreenSkeleton = () => (
+  <>
+    <Skeleton height={40} width={240} mb="lg" />
+    <Skeleton height={320} />
+  </>
+);

@@ -1,0 +1,42 @@
+import { Avatar, Button, Menu, useMantineColorScheme } from '@mantine/core';
+import { steward } from '../api.ts';
+import { useSession } from './use-session.ts';
+
+const logOut = async (): Promise<void> => {
+  await steward.logout();
+  location.assign('/login/');
+};
+
+export const UserMenu = () => {
+  const { user } = useSession();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="subtle" px="xs" aria-label={`Account of ${user.email}`}>
+          <Avatar src={user.profile_avatar} alt="" size={32} />
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{user.email}</Menu.Label>
+        <Menu.Item component="a" href="/">
+          Apps and sessions
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>Colors</Menu.Label>
+        {(['auto', 'light', 'dark'] as const).map((scheme) => (
+          <Menu.Item
+            key={scheme}
+            onClick={() => setColorScheme(scheme)}
+            aria-checked={scheme === colorScheme}
+          >
+            {{ auto: 'Like the system', light: 'Light', dark: 'Dark' }[scheme]}
+            {scheme === colorScheme && ' ✓'}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={logOut}>Log out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+};

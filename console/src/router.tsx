@@ -1,0 +1,40 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { ScreenError } from './components/screen-error.tsx';
+import { Shell } from './layout/shell.tsx';
+import { peopleFilter } from './people/people-filter.ts';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
+
+/** Each screen is a chunk of its own, which the first visit loads. */
+const screens = [
+  createRoute({
+    getParentRoute: () => root,
+    path: '/',
+    component: lazyRouteComponent(() => import('./home/home-screen.tsx'), 'HomeScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/people',
+    validateSearch: peopleFilter,
+    component: lazyRouteComponent(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/people/$email',
+    component: lazyRouteComponent(() => import('./person/person-screen.tsx'), 'PersonScreen'),
+  }),
+] as const;
+
+export const router = createRouter({
+  routeTree: root.addChildren(screens),
+  basepath: '/console',
+  defaultPreload: 'intent',
+  defaultErrorComponent: ScreenError,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,60 @@
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+
+/** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
+const GREEN: MantineColorsTuple = [
+  '#eef6f2',
+  '#dcebe4',
+  '#b5d7c8',
+  '#8ed2b6',
+  '#63ae93',
+  '#428d73',
+  '#2c7159',
+  '#1c5c4a',
+  '#164a3c',
+  '#0f382d',
+];
+
+const SERIF =
+  '"Iowan Old Style", "Palatino Linotype", Palatino, "URW Palladio L", Georgia, "DejaVu Serif", serif';
+const SANS =
+  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
+
+export const theme = createTheme({
+  colors: { green: GREEN },
+  primaryColor: 'green',
+  primaryShade: { light: 7, dark: 3 },
+  autoContrast: true,
+  luminanceThreshold: 0.4,
+  fontFamily: SANS,
+  headings: { fontFamily: SERIF, fontWeight: '600' },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+});
+
+/** The palette of the service's pages. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-body': '#f6f3ec',
+    '--mantine-color-text': '#232822',
+    '--mantine-color-dimmed': '#596157',
+    '--mantine-color-default-border': '#d8d1c1',
+    '--mantine-color-placeholder': '#6b7268',
+    '--mantine-color-error': '#a12b1d',
+    '--console-card': '#fffefb',
+    '--console-tint': '#e6efe9',
+    '--console-line': '#e3ddd0',
+  },
+  dark: {
+    '--mantine-color-body': '#141817',
+    '--mantine-color-text': '#ecebe4',
+    '--mantine-color-dimmed': '#a8b1aa',
+    '--mantine-color-default-border': '#414c49',
+    '--mantine-color-placeholder': '#98a29b',
+    '--mantine-color-error': '#ffb3a3',
+    '--console-card': '#1d2322',
+    '--console-tint': '#22332d',
+    '--console-line': '#313a38',
+  },
+});

@@ -1,0 +1,41 @@
+import { glob, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+
+const SERVICE = process.env.STEWARD_URL ?? 'http://127.0.0.1:8000';
+
+/** The paths that the service answers during development. */
+const PROXIED = ['/api', '/trpc', '/avatars', '/login', '/password'];
+
+/** Writes a compressed copy beside each text file, so that the service compresses nothing per request. */
+const precompress = (): Plugin => ({
+  name: 'precompress',
+  apply: 'build',
+  writeBundle: async ({ dir = '' }) => {
+    for await (const file of glob('**/*.{js,css,html,svg}', { cwd: dir })) {
+      const path = join(dir, file);
+      const content = await readFile(path);
+      await writeFile(`${path}.br`, await promisify(brotliCompress)(content));
+      await writeFile(`${path}.gz`, await promisify(gzip)(content));
+    }
+  },
+});
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/console/',
+  plugins: [react(), precompress()],
+  resolve: {
+    alias: { '@steward/client': fileURLToPath(new URL('../src/client.ts', import.meta.url)) },
+  },
+  build: {
+    // The Content-Security-Policy allows neither inline scripts nor fonts and images within files.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+  },
+  server: { proxy: Object.fromEntries(PROXIED.map((path) => [path, SERVICE])) },
+});

@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { type Steps, testAppearance } from '../support/screenshots.ts';
+import { ACME, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
+
+const people = browserSuite('people in the console');
+
+const openConsole = async (page: Page, path: string): Promise<void> => {
+  await page.goto(path);
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+};
+const showing =
+  (path: string, heading: string): Steps =>
+  async (page) => {
+    await openConsole(page, path);
+    await waitForHeading(page, heading);
+    await page.waitForLoadState('networkidle');
+  };
+
+testAppearance(people, {
+  'console-home': showing('/console/', 'Hello Alex'),
+  'console-people': showing('/console/people', 'People'),
+  'console-person': showing('/console/people/ada@acme.test', 'Ada Lovelace'),
+});
+
+people('a person is found with Ctrl K and three letters', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/');
+  await waitForHeading(page, 'Hello Alex');
+  await page.keyboard.press('Control+K');
+  await page.getByRole('textbox', { name: 'Find a person' }).waitFor();
+  await page.keyboard.type('gra');
+  await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+
+  await waitForHeading(page, 'Grace Hopper');
+});
+
+people('the filter is part of the address', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  await page.getByRole('searchbox', { name: 'Search people' }).fill('lovelace');
+  await page.waitForURL('**/console/people?search=lovelace');
+  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor({ state: 'detached' });
+  await page.reload();
+
+  await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
+  assert.is(await page.getByRole('row').count(), 2);
+});
+
+const nameOf = async (app: TestApp): Promise<string> =>
+  (await app.send('GET /jb/users/grace@acme.test/', { as: ACME })).json().first_name;
+
+people('an admin renames a person, and the history says so', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people/grace@acme.test');
+  await page.getByLabel('First name').fill('Amazing Grace');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('"Grace" → "Amazing Grace"').waitFor();
+
+  await waitForHeading(page, 'Amazing Grace Hopper');
+  assert.is(await nameOf(app), 'Amazing Grace');
+});
+
+people.run();
