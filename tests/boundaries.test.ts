@@ -28,7 +28,10 @@ const ARROWS: Record<string, string[]> = {
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
-  { name: /^(@trpc\/.*|trpc-to-openapi)$/, folders: /^(routers\/|src\/http\/|src\/client\/|console\/|tests\/)/ },
+  {
+    name: /^(@trpc\/.*|trpc-to-openapi)$/,
+    folders: /^(routers\/|src\/http\/|src\/client\/|console\/|tests\/)/,
+  },
   {
     name: /^(@mikro-orm\/.*|kysely|pg)$/,
     folders:

@@ -9,7 +9,7 @@ type Props = {
   none?: string;
 };
 
-/** How long ago it was; the exact time as a tooltip. */
+/** The time since then; the exact time as a tooltip. */
 export const DateText = ({ date, none = 'never' }: Props) =>
   date ? (
     <time dateTime={date.toISOString()} title={date.toLocaleString()}>
