@@ -7,6 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Connection } from '../config/connection.ts';
 import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
+import { RESTART_SEARCHES } from '../services/data-rights/erasure-search.ts';
 import { ensureMonths } from '../services/usage/usage-partitions.ts';
 import { collect, readArchive } from './archive.ts';
 import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';
@@ -93,6 +94,8 @@ const loadRows = async (
         throw new Error(`The restored table ${table.name} differs from the snapshot: ${rows} rows.`);
     }
     await advanceSequences(client, header.sequences);
+    // Its migration may be one of those that follow.
+    if (tables.some(({ name }) => name === 'erasures')) await client.query(RESTART_SEARCHES);
     await client.query(RELEASE_TARGET);
     await client.query('commit');
   } catch (error) {

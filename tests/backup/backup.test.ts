@@ -6,9 +6,10 @@ import * as assert from 'uvu/assert';
 import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { createBackup } from '../../src/backup/create-backup.ts';
-import { migrateDatabase } from '../../src/db/database.ts';
+import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { UnfinishedRestore } from '../../src/db/schema-state.ts';
 import { openUnlimitedSession } from '../../src/db/single-client.ts';
+import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { emptyDatabase, KEY, NOW, querying, restore, write } from '../support/backup-files.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -122,6 +123,35 @@ backups('restores everything but the tables that operators added, and names thos
   assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
   await target.drop();
 });
+
+backups(
+  'searches for a person again from the start if the backup was made during an erasure',
+  async (context) => {
+    const file = context.folder.join('erasure.tar');
+    const target = await emptyDatabase(context.demo);
+    await administer(
+      context.demo.connection,
+      `update apps set help_html = 'Ask ghost@acme.test.'`,
+      // All tables were searched in the source, whose transaction ids are far ahead.
+      `insert into erasures (user_id, pseudonym, started_at, address, pattern, needles, transaction_id, scanned_table, scanned_block)
+      values (0, 'erased-0@erased.invalid', now(), 'ghost@acme.test', 'ghost@acme\\.test', '{%ghost@acme.test%}',
+        '999999999999', 'users', 4294967296)`,
+    );
+    await write(context.demo.connection, file, context.folder.path);
+    await administer(context.demo.connection, 'delete from erasures');
+
+    await restore(file, target.connection);
+    const orm = await openDatabase(target.connection);
+    await resumeErasures(orm.em.fork(), () => NOW);
+    await orm.close(true);
+
+    const texts = await querying(target.connection, 'select distinct help_html as text from apps');
+    const [erasure] = await querying<{ address: unknown }>(target.connection, 'select address from erasures');
+    assert.equal(texts, [{ text: 'Ask erased-0@erased.invalid.' }]);
+    assert.is(erasure?.address, null);
+    await target.drop();
+  },
+);
 
 backups('refuses an empty database', async (context) => {
   const empty = await emptyDatabase(context.demo);

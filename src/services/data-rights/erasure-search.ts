@@ -40,6 +40,10 @@ export const searchNextPages = async (tx: SqlEntityManager, erasure: RunningEras
   return true;
 };
 
+/** For the transaction that restores a backup: there, rows have other places, and transactions other ids. */
+export const RESTART_SEARCHES = `update erasures set transaction_id = pg_current_xact_id()::text,
+  scanned_table = null, scanned_block = 0 where finished_at is null`;
+
 type Range = {
   name: string;
   columns: { name: string; type: string }[];
