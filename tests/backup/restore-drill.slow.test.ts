@@ -172,7 +172,7 @@ const backUpBesideKill = async (settings: Settings, backups: string, longestMs: 
   return {
     ...outcome,
     files,
-    told: `killed after ${delayMs} ms: ${outcome.stdout}${outcome.stderr} ${files}`,
+    report: `killed after ${delayMs} ms: ${outcome.stdout}${outcome.stderr} ${files}`,
   };
 };
 
@@ -180,9 +180,9 @@ drill('backs up an external database to the end when the service is killed', asy
   const { folder, external, backupMs } = context;
   const backups = folder.join('beside-killed-external');
 
-  const { code, files, told } = await backUpBesideKill(external, backups, backupMs);
+  const { code, files, report } = await backUpBesideKill(external, backups, backupMs);
 
-  assert.is(code, 0, told);
+  assert.is(code, 0, report);
   await sumsInBackup(`${backups}/${files[0]}`);
 });
 
@@ -192,12 +192,12 @@ drill(
     const { folder, source, backupMs } = context;
     for (let round = 1; round <= SIZE.kills; round += 1) {
       const backups = folder.join(`beside-killed-${round}`);
-      const { code, files, stderr, told } = await backUpBesideKill(source, backups, backupMs);
-      console.log(`\n# ${told.trim()}`);
+      const { code, files, stderr, report } = await backUpBesideKill(source, backups, backupMs);
+      console.log(`\n# ${report.trim()}`);
 
-      assert.is(files.length, code === 0 ? 1 : 0, told);
+      assert.is(files.length, code === 0 ? 1 : 0, report);
       if (code === 0) await sumsInBackup(`${backups}/${files[0]}`);
-      else assert.match(stderr, /^The embedded database has stopped, [^\n]+\n$/, told);
+      else assert.match(stderr, /^The embedded database has stopped, [^\n]+\n$/, report);
     }
   },
 );
