@@ -52,6 +52,37 @@ people('the filter is part of the address', async ({ browser }) => {
   assert.is(await page.getByRole('row').count(), 2);
 });
 
+people('the list is sorted by a click on a heading, and filtered by the last login', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const names = page.getByRole('table', { name: 'People' }).getByRole('link');
+  await page.getByRole('button', { name: 'Email address' }).click();
+  await page
+    .getByRole('columnheader', { name: 'Email address' })
+    .and(page.locator('[aria-sort=ascending]'))
+    .waitFor();
+  await page.waitForURL('**/console/people?sort=email');
+  await page.getByRole('combobox', { name: 'Last login' }).click();
+  await page.getByRole('option', { name: 'Never' }).click();
+  await page.getByText('3 people').waitFor();
+
+  assert.equal(await names.allInnerTexts(), ['Ada Lovelace', 'Grace Hopper', 'Ida Idle']);
+});
+
+people('the chosen columns are kept in the browser', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('checkbox', { name: 'Handle' }).check();
+  await page.getByRole('checkbox', { name: 'Joined' }).uncheck();
+  await page.reload();
+
+  await page.getByRole('columnheader', { name: 'Handle' }).waitFor();
+  assert.is(await page.getByRole('columnheader', { name: 'Joined' }).count(), 0);
+});
+
 const nameOf = async (app: TestApp): Promise<string> =>
   (await app.send('GET /jb/users/grace@acme.test/', { as: ACME })).json().first_name;
 

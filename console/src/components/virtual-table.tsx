@@ -1,4 +1,5 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of table elements that are displayed as grids
+import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef } from 'react';
 import classes from './virtual-table.module.css';
@@ -7,16 +8,23 @@ const ROW_HEIGHT = 48;
 /** Rows before the end of the table at which the next page is requested. */
 const AHEAD = 30;
 
-export type Column<Row> = {
+/** A key to sort by; with `-` in front in descending order. */
+type Order<Sort extends string> = Sort | `-${Sort}`;
+
+export type Column<Row, Sort extends string = never> = {
   heading: string;
+  /** The key that sorts by this column. */
+  sort?: Sort;
   /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
   width: string;
   cell: (row: Row) => ReactNode;
 };
 
-type Props<Row> = {
+type Props<Row, Sort extends string> = {
   label: string;
-  columns: readonly Column<Row>[];
+  columns: readonly Column<Row, Sort>[];
+  sort?: Order<Sort> | undefined;
+  onSort?: ((sort: Order<Sort>) => void) | undefined;
   rows: readonly Row[];
   keyOf: (row: Row) => string | number;
   /** Whether another page can be requested now. */
@@ -28,7 +36,8 @@ type Props<Row> = {
  * A table that renders only the rows in view, and requests the next page before the reader reaches the end. Its rows are grids
  * with explicit roles, because browsers drop the roles of table elements that are displayed otherwise.
  */
-export const VirtualTable = <Row,>({ label, columns, rows, keyOf, hasMore, onMore }: Props<Row>) => {
+export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row, Sort>) => {
+  const { label, columns, rows, keyOf, hasMore, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -49,10 +58,8 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, hasMore, onMor
       <table role="table" aria-label={label} aria-rowcount={rows.length + 1} className={classes.table}>
         <thead role="rowgroup" className={classes.head}>
           <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
-            {columns.map(({ heading }) => (
-              <th key={heading} role="columnheader" scope="col">
-                {heading}
-              </th>
+            {columns.map((column) => (
+              <Heading key={column.heading} column={column} sort={props.sort} onSort={props.onSort} />
             ))}
           </tr>
         </thead>
@@ -74,5 +81,31 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, hasMore, onMor
         </tbody>
       </table>
     </section>
+  );
+};
+
+type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'onSort'> & {
+  column: Column<Row, Sort>;
+};
+
+const Heading = <Row, Sort extends string>({ column, sort, onSort }: HeadingProps<Row, Sort>) => {
+  const { heading, sort: key } = column;
+  if (key === undefined || !onSort) {
+    return (
+      <th role="columnheader" scope="col">
+        {heading}
+      </th>
+    );
+  }
+  const isDescending = sort === `-${key}`;
+  const direction = isDescending ? 'descending' : 'ascending';
+  const isSorted = sort === key || isDescending;
+  return (
+    <th role="columnheader" scope="col" aria-sort={isSorted ? direction : 'none'}>
+      <UnstyledButton fz="inherit" fw="inherit" onClick={() => onSort(sort === key ? `-${key}` : key)}>
+        {heading}
+        {isSorted && <span aria-hidden> {isDescending ? '↓' : '↑'}</span>}
+      </UnstyledButton>
+    </th>
   );
 };

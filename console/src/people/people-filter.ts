@@ -1,17 +1,57 @@
+import type { Inputs } from '../api.ts';
+
+type Query = Extract<Inputs['users']['list'], object>;
+
 /** The filter of the list of people, as the address states it. */
-export type PeopleFilter = {
-  search?: string | undefined;
-  is_active?: boolean | undefined;
-  /** Slug of an app. */
-  app?: string | undefined;
+export type PeopleFilter = Pick<
+  Query,
+  'search' | 'is_active' | 'app' | 'client' | 'role' | 'never_logged_in' | 'password_expired' | 'sort'
+> & {
+  /** People whose last login is at least this long ago. */
+  idle_days?: number | undefined;
 };
 
+export const ROLES = {
+  superuser: 'Superusers',
+  staff: 'Staff',
+  'client-admin': 'Client admins',
+  member: 'Members',
+} satisfies Record<NonNullable<PeopleFilter['role']>, string>;
+
+export const SORTS = ['email', 'name', 'last_login', 'date_joined'] as const;
+export type Sort = (typeof SORTS)[number];
+
 /** Reads the filter from the address. A value of another type counts as none; the service checks the rest. */
-export const peopleFilter = ({ search, is_active, app }: Record<string, unknown>): PeopleFilter => ({
-  search: textOf(search),
-  is_active: typeof is_active === 'boolean' ? is_active : undefined,
-  app: textOf(app),
+export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => ({
+  search: textOf(address.search),
+  is_active: booleanOf(address.is_active),
+  app: textOf(address.app),
+  client: numberOf(address.client),
+  role: oneOf(address.role, Object.keys(ROLES) as (keyof typeof ROLES)[]),
+  never_logged_in: booleanOf(address.never_logged_in),
+  password_expired: booleanOf(address.password_expired),
+  idle_days: numberOf(address.idle_days),
+  sort: oneOf(
+    address.sort,
+    SORTS.flatMap((sort) => [sort, `-${sort}`] as const),
+  ),
 });
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+
+const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
+  allowed.find((one) => one === value);
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** The conditions of the service. Days begin at midnight UTC, so that the query stays the same during a day. */
+export const conditionsOf = ({ idle_days, sort: _sort, ...conditions }: PeopleFilter) => ({
+  ...conditions,
+  ...(idle_days !== undefined && {
+    last_login_before: new Date((Math.floor(Date.now() / DAY_MS) - idle_days) * DAY_MS),
+  }),
+});

@@ -3,40 +3,93 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import type { PeopleFilter } from './people-filter.ts';
+import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
 const TYPING_MS = 120;
+
+const LAST_LOGINS = {
+  never: 'Never',
+  30: 'Over 30 days ago',
+  90: 'Over 90 days ago',
+  365: 'Over a year ago',
+};
 
 type Props = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
 
 export const PeopleFilters = ({ filter, onChange }: Props) => {
   const apps = useQuery(trpc.apps.list.queryOptions({}));
+  const clients = useQuery(trpc.clients.list.queryOptions({}));
   return (
     <>
       <SearchInput search={filter.search} onSearch={(search) => onChange({ search })} />
-      <Select
-        aria-label="State"
+      <Choice
+        label="State"
         placeholder="Active and inactive"
-        clearable
-        data={[
-          { value: 'true', label: 'Active' },
-          { value: 'false', label: 'Inactive' },
-        ]}
-        value={filter.is_active === undefined ? null : String(filter.is_active)}
-        onChange={(value) => onChange({ is_active: value === null ? undefined : value === 'true' })}
+        choices={{ true: 'Active', false: 'Inactive' }}
+        value={filter.is_active}
+        onChange={(value) => onChange({ is_active: value === undefined ? undefined : value === 'true' })}
       />
-      <Select
-        aria-label="App"
+      <Choice
+        label="App"
         placeholder="All apps"
-        clearable
-        searchable
-        data={(apps.data ?? []).map(({ slug, label }) => ({ value: slug, label }))}
-        value={filter.app ?? null}
-        onChange={(value) => onChange({ app: value ?? undefined })}
+        choices={Object.fromEntries((apps.data ?? []).map(({ slug, label }) => [slug, label]))}
+        value={filter.app}
+        onChange={(app) => onChange({ app })}
+      />
+      {clients.data && clients.data.length > 1 && (
+        <Choice
+          label="Client"
+          placeholder="All clients"
+          choices={Object.fromEntries(clients.data.map(({ id, name }) => [id, name]))}
+          value={filter.client}
+          onChange={(id) => onChange({ client: id === undefined ? undefined : Number(id) })}
+        />
+      )}
+      <Choice
+        label="Role"
+        placeholder="All roles"
+        choices={ROLES}
+        value={filter.role}
+        onChange={(role) => onChange(peopleFilter({ ...filter, role }))}
+      />
+      <Choice
+        label="Last login"
+        placeholder="Any last login"
+        choices={LAST_LOGINS}
+        value={filter.never_logged_in ? 'never' : filter.idle_days}
+        onChange={(value) =>
+          onChange({
+            never_logged_in: value === 'never' ? true : undefined,
+            idle_days: value === undefined || value === 'never' ? undefined : Number(value),
+          })
+        }
       />
     </>
   );
 };
+
+type ChoiceProps = {
+  label: string;
+  placeholder: string;
+  /** Value → what the user reads. */
+  choices: Record<string, string>;
+  value: string | number | boolean | undefined;
+  onChange: (value: string | undefined) => void;
+};
+
+/** A filter that is off while nothing is selected. */
+const Choice = ({ label, placeholder, choices, value, onChange }: ChoiceProps) => (
+  <Select
+    aria-label={label}
+    placeholder={placeholder}
+    clearable
+    searchable
+    w={180}
+    data={Object.entries(choices).map(([key, text]) => ({ value: key, label: text }))}
+    value={value === undefined ? null : String(value)}
+    onChange={(selected) => onChange(selected ?? undefined)}
+  />
+);
 
 type SearchProps = { search: string | undefined; onSearch: (search: string | undefined) => void };
 

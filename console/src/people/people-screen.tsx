@@ -1,11 +1,13 @@
-import { Anchor, Group, Skeleton } from '@mantine/core';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Group, Skeleton, Text } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import type { PeopleFilter } from './people-filter.ts';
+import { ColumnMenu, useColumns } from './column-menu.tsx';
+import { CsvLink } from './csv-link.tsx';
+import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { PeopleTable } from './people-table.tsx';
 
@@ -16,12 +18,14 @@ const route = getRouteApi('/people');
 export const PeopleScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
+  const columns = useColumns();
   const change = (changes: Partial<PeopleFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
+  const conditions = conditionsOf(filter);
   const people = useInfiniteQuery(
     trpc.users.list.infiniteQueryOptions(
-      { ...filter, limit: PAGE_SIZE },
+      { ...conditions, sort: filter.sort, limit: PAGE_SIZE },
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email),
         placeholderData: keepPreviousData,
@@ -31,7 +35,16 @@ export const PeopleScreen = () => {
   const rows = people.data?.pages.flat() ?? [];
   return (
     <>
-      <ScreenHeader title="People" actions={<CsvLink filter={filter} />} />
+      <ScreenHeader
+        title="People"
+        lead={<Count conditions={conditions} />}
+        actions={
+          <>
+            <ColumnMenu {...columns} />
+            <CsvLink conditions={conditions} />
+          </>
+        }
+      />
       <Group mb="md">
         <PeopleFilters filter={filter} onChange={change} />
       </Group>
@@ -43,6 +56,9 @@ export const PeopleScreen = () => {
       {rows.length > 0 && (
         <PeopleTable
           people={rows}
+          shown={columns.shown}
+          sort={filter.sort}
+          onSort={(sort) => change({ sort })}
           hasMore={people.hasNextPage && !people.isFetchingNextPage}
           onMore={() => void people.fetchNextPage()}
         />
@@ -51,15 +67,13 @@ export const PeopleScreen = () => {
   );
 };
 
-/** All matching people, not only those that were loaded. */
-const CsvLink = ({ filter }: { filter: PeopleFilter }) => {
-  const given = Object.entries(filter).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
+const Count = ({ conditions }: { conditions: ReturnType<typeof conditionsOf> }) => {
+  const { data } = useQuery(
+    trpc.users.count.queryOptions(conditions, { placeholderData: (previous) => previous }),
   );
-  const query = new URLSearchParams([...given, ['format', 'csv']]);
   return (
-    <Anchor href={`/api/v1/jb/users/?${query}`} download="people.csv">
-      Download CSV
-    </Anchor>
+    <Text component="span" aria-live="polite">
+      {data ? `${data.count.toLocaleString()} ${data.count === 1 ? 'person' : 'people'}` : '…'}
+    </Text>
   );
 };

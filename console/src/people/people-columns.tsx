@@ -1,0 +1,61 @@
+import { Avatar, Badge, Group } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Outputs } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { nameOf } from './name-of.ts';
+import type { Sort } from './people-filter.ts';
+
+export type Person = Extract<Outputs['users']['list'], readonly unknown[]>[number];
+
+const NAME: Column<Person, Sort> = {
+  heading: 'Name',
+  width: '2fr',
+  sort: 'name',
+  cell: (person) => <NameCell person={person} />,
+};
+
+/** The columns that a user may choose. */
+export const CHOICES = {
+  email: { heading: 'Email address', width: '2fr', sort: 'email', cell: ({ email }) => email },
+  handle: { heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
+  apps: { heading: 'Apps', width: '4rem', cell: ({ apps }) => apps.length },
+  last_login: {
+    heading: 'Last login',
+    width: '1fr',
+    sort: 'last_login',
+    cell: ({ last_login }) => <DateText date={last_login} />,
+  },
+  date_joined: {
+    heading: 'Joined',
+    width: '1fr',
+    sort: 'date_joined',
+    cell: ({ date_joined }) => <DateText date={date_joined} />,
+  },
+  administers: {
+    heading: 'Client admin',
+    width: '1fr',
+    cell: ({ clientadmin_of }) => (clientadmin_of.length > 0 ? 'Yes' : ''),
+  },
+} satisfies Record<string, Column<Person, Sort>>;
+
+export type ColumnName = keyof typeof CHOICES;
+
+export const COLUMN_NAMES = Object.fromEntries(
+  Object.entries(CHOICES).map(([name, { heading }]) => [name, heading]),
+);
+
+export const columnsOf = (shown: readonly ColumnName[]): Column<Person, Sort>[] => [
+  NAME,
+  ...shown.map((name) => CHOICES[name]),
+];
+
+const NameCell = ({ person }: { person: Person }) => (
+  <Group gap="sm" wrap="nowrap">
+    <Avatar src={person.profile_avatar} alt="" size={28} />
+    <Link className="text-link" to="/people/$email" params={{ email: person.email }}>
+      {nameOf(person)}
+    </Link>
+    {!person.is_active && <Badge variant="default">Inactive</Badge>}
+  </Group>
+);
