@@ -84,7 +84,7 @@ const Choice = ({ label, placeholder, choices, value, onChange }: ChoiceProps) =
     placeholder={placeholder}
     clearable
     searchable
-    w={180}
+    flex="1 1 9rem"
     data={Object.entries(choices).map(([key, text]) => ({ value: key, label: text }))}
     value={value === undefined ? null : String(value)}
     onChange={(selected) => onChange(selected ?? undefined)}
@@ -101,7 +101,7 @@ const SearchInput = ({ search, onSearch }: SearchProps) => {
       type="search"
       aria-label="Search people"
       placeholder="Name or email address"
-      w={280}
+      flex="2 1 12rem"
       value={text}
       onChange={({ currentTarget: { value } }) => {
         setText(value);

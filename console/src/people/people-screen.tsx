@@ -45,7 +45,7 @@ export const PeopleScreen = () => {
           </>
         }
       />
-      <Group mb="md">
+      <Group mb="md" gap="sm">
         <PeopleFilters filter={filter} onChange={change} />
       </Group>
       <ProblemAlert error={people.error} />
