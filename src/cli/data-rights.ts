@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { link, rm, stat } from 'node:fs/promises';
+import { link, open, rm, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
@@ -29,14 +28,14 @@ export const exportUser = (config: Config, email: string, file: string): Promise
     const em = orm.em.fork();
     const exports = createUserExports({ em, clock: systemClock, audit, mailWriter, invitationDays });
     const draft = `${file}.${randomUUID()}.partial`;
-    const target = createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true });
+    const target = await open(draft, 'wx', PRIVATE_FILE);
     try {
       const { archive } = await exports.open(null, email);
-      await pipeline(archive(), target);
+      await pipeline(archive(), target.createWriteStream({ flush: true }));
       // Unlike a rename, fails if the file exists.
       await link(draft, file);
     } finally {
-      target.destroy();
+      await target.close();
       await rm(draft, { force: true });
     }
     const { size } = await stat(file);

@@ -1,4 +1,5 @@
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/folder-backup-store.ts';
@@ -49,6 +50,40 @@ stores('leaves nothing after a failure, and names the reason of a full disk', as
   assert.instance(failure, BackupStoreError);
   assert.match(String(failure), /: no space is left on the disk\. Nothing was left there\.$/);
   assert.equal(await readdir(folder.path), []);
+});
+
+stores('fails before the backup begins if the file cannot be created', async () => {
+  await using folder = await makeScratchFolder();
+  const store = createFolderBackupStore(folder.path);
+  let hasBegun = false;
+
+  const failure = await store
+    .write('x'.repeat(300), async () => {
+      hasBegun = true;
+      await sleep(50);
+    })
+    .catch((error: unknown) => error);
+
+  assert.match(String(failure), 'ENAMETOOLONG');
+  assert.not(hasBegun);
+});
+
+stores('closes the file of a backup that fails before its first byte', async () => {
+  await using folder = await makeScratchFolder();
+  const store = createFolderBackupStore(folder.path);
+  const empty = new Error('nothing to back up');
+
+  const failure = await store
+    .write(NAME, async () => {
+      throw empty;
+    })
+    .catch((error: unknown) => error);
+
+  assert.is(failure, empty);
+  assert.equal(await readdir(folder.path), []);
+  const open = await readdir('/proc/self/fd');
+  const targets = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  assert.not.ok(targets.some((target) => target.includes(NAME)));
 });
 
 stores('removes drafts of killed backups after a day, and names younger ones', async () => {

@@ -1,5 +1,5 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupStoreError } from '../../lib/backup-store-error.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
@@ -23,7 +23,9 @@ export const createFolderBackupStore = (dir: string, now: () => number = Date.no
       await ensureDirectory(dir);
       const draft = draftOf(name);
       try {
-        await produce(createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE, flush: true }));
+        // A stream that opens the file itself would fail before its error is handled.
+        const file = await open(draft, 'wx', PRIVATE_FILE);
+        await produce(file.createWriteStream({ flush: true })).finally(() => file.close());
         const { size } = await stat(draft);
         await rename(draft, pathOf(name));
         await syncDirectory(dir);
@@ -68,6 +70,8 @@ const DISK_FAILURES: Record<string, string> = {
   EDQUOT: 'the disk quota is exceeded',
   EFBIG: 'the file would be too large for the file system',
   EIO: 'the disk failed',
+  EACCES: 'permission denied',
+  EROFS: 'it is read-only. With systemd, add ReadWritePaths= to the unit',
 };
 
 const isOfDisk = (error: unknown): boolean => (errorCodeOf(error) ?? '') in DISK_FAILURES;
