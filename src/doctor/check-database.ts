@@ -4,10 +4,12 @@ import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase, readMigrationLevel } from '../db/database.ts';
+import type { Db } from '../db/kysely.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { readOperationalState } from '../services/operational-state.ts';
+import { judgeBackups } from './backup-findings.ts';
 import { checkDatabaseCertificates } from './check-database-certificates.ts';
 import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
 import {
@@ -88,7 +90,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     await warnOfLostSettings(orm.pool, connection, (line) =>
       findings.push(findingsOf('pooler').warning(line, 'Then reconnect the pooler: see docs/database.md.')),
     );
-    if (level?.pending.length === 0) findings.push(...(await checkBacklog(orm.em.fork())));
+    if (level?.pending.length === 0) findings.push(...(await checkBacklog(orm.em.fork(), config)));
     return findings;
   } finally {
     client.release();
@@ -102,7 +104,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
 const MAX_MAIL_AGE_S = 60 * 60;
 
 /** What the running service should have done. */
-const checkBacklog = async (em: Parameters<typeof readOperationalState>[0]): Promise<Finding[]> => {
+const checkBacklog = async (em: Db, { backup }: Config): Promise<Finding[]> => {
   const state = await readOperationalState(em, new Date());
   const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead } = state;
   const mails = findingsOf('unsent mails');
@@ -120,5 +122,6 @@ const checkBacklog = async (em: Parameters<typeof readOperationalState>[0]): Pro
           'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
         )
       : log.ok(`The usage log has partitions for ${usageMonthsAhead} months ahead.`),
+    judgeBackups(state, backup.target && backup.intervalHours),
   ];
 };

@@ -46,6 +46,7 @@ doctor('finds nothing wrong with a service that is set up well', async ({ databa
     'migrations',
     'database TLS',
     'clock',
+    'backups',
     'mail',
     'package store',
     'public URL',
