@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
+import { changed, joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
 export type Person = Outputs['users']['get'];
@@ -64,14 +65,3 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
     </form>
   );
 };
-
-/** The fields that were changed: others may have been changed by someone else in the meantime. */
-const changed = <T extends object>(values: T, isDirty: (field: keyof T) => boolean): Partial<T> => {
-  const dirty: Partial<T> = {};
-  for (const field in values) if (isDirty(field)) dirty[field] = values[field];
-  return dirty;
-};
-
-/** One message for each field, as form libraries take them. */
-const joined = (errors: Record<string, string[]>): Record<string, string> =>
-  Object.fromEntries(Object.entries(errors).map(([field, messages]) => [field, messages.join(' ')]));
