@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { appSearch } from './app/app-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { Shell } from './layout/shell.tsx';
 import { peopleFilter } from './people/people-filter.ts';
@@ -22,6 +23,17 @@ const screens = [
     getParentRoute: () => root,
     path: '/people/$email',
     component: lazyRouteComponent(() => import('./person/person-screen.tsx'), 'PersonScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/apps',
+    component: lazyRouteComponent(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/apps/$id',
+    validateSearch: appSearch,
+    component: lazyRouteComponent(() => import('./app/app-screen.tsx'), 'AppScreen'),
   }),
 ] as const;
 

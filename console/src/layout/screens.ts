@@ -9,6 +9,7 @@ const everyone = (): boolean => true;
 const SCREENS: Screen[] = [
   { to: '/', label: 'Home', isFor: everyone },
   { to: '/people', label: 'People', isFor: canView },
+  { to: '/apps', label: 'Apps', isFor: canView },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

@@ -13,3 +13,6 @@ export const canView = ({ is_superuser, is_staff, admin_of }: Roles): boolean =>
 /** Who may change people, apps and clients. */
 export const canAdminister = ({ is_superuser, admin_of }: Roles): boolean =>
   is_superuser || admin_of.length > 0;
+
+/** Who may fetch and load app packages. */
+export const canOperate = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;

@@ -37,7 +37,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   ),
 });
 
-const textOf = (value: unknown): string | undefined =>
+export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);

@@ -1,0 +1,59 @@
+import { Badge, Group, SimpleGrid, Stack } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { showsUsage, versionOf } from '../apps/app-of.ts';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { canAdminister, canOperate, useSession } from '../layout/use-session.ts';
+import { TopUsers } from '../usage/top-lists.tsx';
+import { UsageByDay } from '../usage/usage-by-day.tsx';
+import { APP_WINDOWS } from './app-search.ts';
+import { AppStacks } from './app-stacks.tsx';
+import { AppVersions } from './app-versions.tsx';
+import { MaintenanceForm } from './maintenance-form.tsx';
+import { TextsForm } from './texts-form.tsx';
+
+const route = getRouteApi('/apps/$id');
+
+export const AppScreen = () => {
+  const { id } = route.useParams();
+  const { days = APP_WINDOWS[0] } = route.useSearch();
+  const navigate = route.useNavigate();
+  const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
+  const { roles } = useSession();
+  const isViewer = showsUsage(app);
+  const isReadOnly = !(isViewer && canAdminister(roles));
+  const version = versionOf(app);
+  // A load replaces what the forms edit.
+  const loaded = String(app.package_info.loaded_at);
+  return (
+    <>
+      <ScreenHeader
+        title={app.label}
+        lead={
+          <Group component="span" gap="sm">
+            {version === undefined ? `${app.slug}, no version loaded` : `${app.slug} ${version}`}
+            {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
+          </Group>
+        }
+      />
+      <TextsForm key={`texts of ${id} ${loaded}`} app={app} isReadOnly={isReadOnly} />
+      <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
+        <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
+        <Stack>
+          <AppStacks id={id} />
+          {isViewer && <TopUsers appId={id} days={days} />}
+        </Stack>
+      </SimpleGrid>
+      {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
+      {isViewer && (
+        <UsageByDay
+          subject={{ app_id: id }}
+          days={days}
+          windows={APP_WINDOWS}
+          onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
+        />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,78 @@
+import { Stack, Text, Title } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import type { App } from '../apps/app-of.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { FetchForm } from './fetch-form.tsx';
+import { PackageProblem } from './package-problem.tsx';
+import { usePackageChanges } from './use-package-changes.ts';
+import { VersionsTable } from './versions-table.tsx';
+
+const PAGE_SIZE = 50;
+
+type Props = { app: App; isOperator: boolean };
+/** What waits for a confirmation. */
+type Asked = { version: string; isRollback: boolean };
+
+/** The fetched versions. Operators fetch, load and roll back. */
+export const AppVersions = ({ app, isOperator }: Props) => {
+  const { id, slug, label } = app;
+  const versions = useInfiniteQuery(
+    trpc.apps.versions.infiniteQueryOptions(
+      { app_id: id, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
+  const { fetch, load, rollback } = usePackageChanges(app);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const apply = ({ version, isRollback }: Asked): void => {
+    load.reset();
+    rollback.reset();
+    if (isRollback) rollback.mutate({ app_slug: slug, app_version: version });
+    else load.mutate({ app_slug: slug });
+  };
+  const rows = versions.data?.pages.flat() ?? [];
+  return (
+    <Stack className="card" mt="md">
+      <Title order={2} size="h3">
+        Versions
+      </Title>
+      {isOperator && <FetchForm fetch={fetch} />}
+      <PackageProblem
+        error={load.error ?? rollback.error}
+        onRetry={() =>
+          load.variables
+            ? load.mutate(load.variables)
+            : rollback.variables && rollback.mutate(rollback.variables)
+        }
+      />
+      <ProblemAlert error={versions.error} />
+      {versions.isSuccess && rows.length === 0 && (
+        <Text c="dimmed">No version was fetched yet. Staff fetch the first one from the package store.</Text>
+      )}
+      {rows.length > 0 && (
+        <VersionsTable
+          versions={rows}
+          isBusy={load.isPending || rollback.isPending}
+          onLoad={isOperator ? (version) => setAsked({ version, isRollback: false }) : undefined}
+          onRollback={isOperator ? (version) => setAsked({ version, isRollback: true }) : undefined}
+          hasMore={versions.hasNextPage && !versions.isFetchingNextPage}
+          onMore={() => void versions.fetchNextPage()}
+        />
+      )}
+      <ConfirmModal
+        isOpen={asked !== null}
+        title={asked?.isRollback ? `Roll back to ${asked.version}?` : `Load ${asked?.version}?`}
+        action={asked?.isRollback ? 'Roll back' : 'Load'}
+        onConfirm={() => asked && apply(asked)}
+        onClose={() => setAsked(null)}
+      >
+        <Text>
+          The texts and stacks of {label} become those of this version. Edits to its texts are lost.
+        </Text>
+      </ConfirmModal>
+    </Stack>
+  );
+};

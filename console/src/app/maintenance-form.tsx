@@ -1,0 +1,71 @@
+import { Stack, Switch, Text, Textarea, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import type { App } from '../apps/app-of.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { changed } from '../components/form-fields.ts';
+import { HtmlPreview } from '../components/html-preview.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { FormButtons } from './form-buttons.tsx';
+import { useAppUpdate } from './use-app-update.ts';
+
+type Props = { app: App; isReadOnly: boolean };
+
+export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
+  const { id, label, in_maintenance, maintenance_message } = app;
+  const form = useForm({ initialValues: { in_maintenance, maintenance_message } });
+  const [isAsking, asking] = useDisclosure();
+  const update = useAppUpdate(id, form);
+  const values = form.getValues();
+  const save = (): void => update.mutate({ app_id: id, ...changed(values, form.isDirty) });
+  const isStarting = values.in_maintenance && !in_maintenance;
+  return (
+    <form
+      className="card"
+      aria-labelledby="maintenance"
+      onSubmit={form.onSubmit(() => (isStarting ? asking.open() : save()))}
+    >
+      <Stack>
+        <Title order={2} size="h3" id="maintenance">
+          Maintenance
+        </Title>
+        <ProblemAlert error={update.error} />
+        <Switch
+          label="In maintenance"
+          disabled={isReadOnly}
+          {...form.getInputProps('in_maintenance', { type: 'checkbox' })}
+        />
+        <Textarea
+          label="Message (HTML)"
+          rows={4}
+          classNames={{ input: 'html-input' }}
+          readOnly={isReadOnly}
+          {...form.getInputProps('maintenance_message')}
+        />
+        <Text size="sm">
+          {values.in_maintenance
+            ? 'Instead of the app, people see:'
+            : 'People see the app. During maintenance they would see:'}
+        </Text>
+        <HtmlPreview title="Preview of the message" html={values.maintenance_message} />
+        {!isReadOnly && (
+          <FormButtons
+            save="Save maintenance"
+            isDirty={form.isDirty()}
+            isPending={update.isPending}
+            onDiscard={form.reset}
+          />
+        )}
+      </Stack>
+      <ConfirmModal
+        isOpen={isAsking}
+        title="Start maintenance?"
+        action="Start maintenance"
+        onConfirm={save}
+        onClose={asking.close}
+      >
+        <Text>Until maintenance ends, people see the message instead of {label}.</Text>
+      </ConfirmModal>
+    </form>
+  );
+};

@@ -1,0 +1,10 @@
+import type { Outputs } from '../api.ts';
+
+export type App = Outputs['apps']['get'];
+
+/** The version that the app runs; undefined before the first load. */
+export const versionOf = ({ package_info: { version } }: App): string | undefined =>
+  typeof version === 'string' ? version : undefined;
+
+/** Whether the user may see who uses the app: viewers of its client may, members may not. */
+export const showsUsage = ({ usage }: App): boolean => usage['30'] !== undefined;

@@ -1,0 +1,171 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { publishDemoPackages } from '../../src/demo/packages.ts';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { type Steps, testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const apps = browserSuite('apps in the console');
+
+const SALES_SCREEN = `/console/apps/${SALES}`;
+/** What Chromium says about a refusal that a test causes. */
+const REFUSED = /responded with a status of 4/;
+
+const openAs = async (page: Page, email: string, path: string): Promise<void> => {
+  await page.goto(path);
+  await fillLogin(page, email, DEMO_PASSWORD);
+};
+const showing =
+  (path: string, heading: string): Steps =>
+  async (page) => {
+    await openAs(page, ROOT, path);
+    await waitForHeading(page, heading);
+    await page.waitForLoadState('networkidle');
+  };
+
+apps.before(async ({ app }) => {
+  await publishDemoPackages(app.store);
+  const { appPackages } = app.as(STAFF);
+  for (const app_version of ['1.0.0', '1.1.0']) await appPackages.fetch({ app_slug: 'sales', app_version });
+  await app.as(ACME).apps.update({
+    app_id: SALES,
+    help_html: '<p>Choose a page of <b>Sales</b> on the left.</p>',
+    footer_html: '<p>Sample data.</p>',
+    maintenance_message: '<p>Sales is back on Monday.</p>',
+  });
+});
+
+testAppearance(apps, {
+  'console-apps': showing('/console/apps', 'Apps'),
+  'console-app': showing(SALES_SCREEN, 'Sales'),
+});
+
+apps('the list counts the people with access, and leads to them', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, '/console/apps');
+  const row = page.getByRole('row').filter({ hasText: 'Sales' });
+  await row.getByRole('link', { name: '2', exact: true }).click();
+  await page.waitForURL('**/console/people?app=sales');
+
+  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
+  assert.is(await page.getByRole('row').count(), 3);
+});
+
+apps('an admin changes the help of an app, and sees it in a sandboxed preview', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, SALES_SCREEN);
+  await page.getByLabel('Help (HTML)').fill('<h4>Ask Grace</h4>');
+  const preview = page.getByTitle('Preview of the help');
+  await preview.contentFrame().getByRole('heading', { name: 'Ask Grace' }).waitFor();
+  await page.getByRole('switch', { name: 'Show the help' }).check();
+  await page.getByRole('button', { name: 'Save texts' }).click();
+  await page.getByText('Saved.').waitFor();
+
+  const { help_html, show_help } = await app.as(ACME).apps.get({ app_id: SALES });
+  assert.equal([help_html, show_help], ['<h4>Ask Grace</h4>', true]);
+  assert.is(await preview.getAttribute('sandbox'), '');
+});
+
+apps('an empty label is refused at its field', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openAs(page, ACME, SALES_SCREEN);
+  const label = page.getByLabel('Label');
+  await label.fill('');
+  await page.getByRole('button', { name: 'Save texts' }).click();
+  await page.locator('input[aria-invalid=true]').waitFor();
+
+  assert.is(await label.getAttribute('aria-invalid'), 'true');
+  assert.is((await app.as(ACME).apps.get({ app_id: SALES })).label, 'Sales');
+});
+
+apps('maintenance starts after a question, with its message', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, '/console/apps/Qm3vR8pa');
+  await page.getByRole('switch', { name: 'In maintenance' }).check();
+  await page.getByLabel('Message (HTML)').fill('Back at noon.');
+  await page.getByRole('button', { name: 'Save maintenance' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start maintenance?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  const before = await app.as(ACME).apps.status({ app_id: 'Qm3vR8pa' });
+  await page.getByRole('button', { name: 'Save maintenance' }).click();
+  await dialog.getByRole('button', { name: 'Start maintenance' }).click();
+  await page.getByText('Saved.').waitFor();
+
+  const after = await app.as(ADA).apps.status({ app_id: 'Qm3vR8pa' });
+  assert.equal([before.in_maintenance, after.in_maintenance], [false, true]);
+  assert.is(after.maintenance_message, 'Back at noon.');
+});
+
+apps('staff load a version and roll back to another one', async ({ app, browser }) => {
+  const version = async () => (await app.as(STAFF).apps.status({ app_id: SALES })).version;
+  await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version: '1.0.0' });
+  await app.as(STAFF).appPackages.load({ app_slug: 'sales' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, STAFF, SALES_SCREEN);
+  await page.getByRole('button', { name: 'Fetch' }).click();
+  await page.getByText('Fetched. Load it to apply it.').waitFor();
+  await page.getByRole('button', { name: 'Load 1.1.0' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Load' }).click();
+  await page.getByText('sales 1.1.0', { exact: true }).waitFor();
+  const loaded = await version();
+  await page.getByRole('button', { name: 'Roll back to 1.0.0' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+  await page.getByText('sales 1.0.0', { exact: true }).waitFor();
+
+  assert.equal([loaded, await version()], ['1.1.0', '1.0.0']);
+});
+
+apps('a package that cannot be fetched is explained', async ({ app, browser }) => {
+  await writeFile(join(app.packagesDir, 'churn-1.0.0.tgz'), 'not an archive');
+  await writeFile(join(app.packagesDir, 'churn-1.0.0.tgz.sha256'), `${'0'.repeat(64)}  churn-1.0.0.tgz\n`);
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openAs(page, STAFF, '/console/apps/Qm3vR8pa');
+  await page.getByLabel('Version in the package store').fill('9.9.9');
+  await page.getByRole('button', { name: 'Fetch' }).click();
+  await page.getByRole('alert').filter({ hasText: 'No such version' }).waitFor();
+  await page.getByLabel('Version in the package store').fill('1.0.0');
+  await page.getByRole('button', { name: 'Fetch' }).click();
+  await page.getByRole('alert').filter({ hasText: 'The package is invalid' }).waitFor();
+
+  assert.equal(await app.as(STAFF).apps.versions({ app_id: 'Qm3vR8pa' }), []);
+});
+
+apps('the chart shows the days of the address, and the table has its numbers', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, SALES_SCREEN);
+  await page.getByText('60 days', { exact: true }).click();
+  await page.waitForURL('**?days=60');
+  await page.getByRole('img', { name: /^Actions and users per day/ }).waitFor();
+  const rows = page.getByRole('table', { name: 'Usage per day' }).getByRole('row');
+  await rows.nth(60).waitFor();
+
+  const today = (await app.as(ACME).usage.series({ app_id: SALES, window: 60 })).at(-1);
+  assert.is(await rows.count(), 61);
+  assert.is(await rows.nth(1).innerText(), `${today?.day}\t${today?.actions}\t${today?.users}`);
+});
+
+apps('a client admin may not fetch packages, and a member changes nothing', async ({ browser }) => {
+  await using admin = await browser.open();
+  await openAs(admin.page, ACME, SALES_SCREEN);
+  await admin.page.getByRole('heading', { name: 'Versions' }).waitFor();
+  await using member = await browser.open();
+  await openAs(member.page, ADA, SALES_SCREEN);
+  await member.page.getByRole('heading', { name: 'Stacks' }).waitFor();
+
+  assert.is(await admin.page.getByRole('button', { name: 'Fetch' }).count(), 0);
+  assert.is(await member.page.getByRole('button', { name: /^Save/ }).count(), 0);
+  assert.is(await member.page.getByRole('heading', { name: 'Versions' }).count(), 0);
+  assert.is(await member.page.getByRole('link', { name: 'Apps', exact: true }).count(), 0);
+});
+
+apps.run();
