@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify';
 import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
@@ -85,17 +80,15 @@ export const createServer = async (options: ServerDeps) => {
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);
-      if (isTrpcPath(request.url)) sendTrpcError(request, reply, error);
-      else sendProblem(request, reply, error);
+      if (isTrpcPath(request.url)) sendTrpcError(reply, error);
+      else sendProblem(reply, error);
     },
   });
   addAllHttpMethods(app);
-  const sendFailure = (request: FastifyRequest, reply: FastifyReply, error: unknown) =>
-    prefersPage(request)
-      ? failurePage(request, reply, error, deps)
-      : sendProblemResponse(request, reply, error);
-  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
-  app.setNotFoundHandler((request, reply) => sendFailure(request, reply, notFound('path')));
+  const sendFailure = (reply: FastifyReply, error: unknown) =>
+    prefersPage(reply.request) ? failurePage(reply, error, deps) : sendProblemResponse(reply, error);
+  app.setErrorHandler((error, _request, reply) => sendFailure(reply, error));
+  app.setNotFoundHandler((_request, reply) => sendFailure(reply, notFound('path')));
   addRequestState(app, deps.requestDeadlineMs);
   setCommonHeaders(app, securityHeaders);
   await app.register(cookie);

@@ -69,7 +69,7 @@ const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void
   app.get(API_INDEX, async (request, reply) =>
     negotiateType(request, JSON_TYPES) === JSON_TYPE
       ? reply.send(index)
-      : sendResponsePage(request, reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
+      : sendResponsePage(reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
   );
 };
 

@@ -40,7 +40,7 @@ buffers.before(async (context) => {
   context.server.get<{ Params: { list: string } }>('/api/:list', (request, reply) => {
     const list = openList(request.params.list);
     const chunks = streamList(readRows, list, async () => list);
-    return sendListStream(request, reply, new ListStream(chunks), 'application/json');
+    return sendListStream(reply, new ListStream(chunks), 'application/json');
   });
   await context.server.listen({ port: 0, host: '127.0.0.1' });
 });

@@ -24,7 +24,8 @@ type ResponseContent = {
 };
 
 /** Sends a response of the API as a page for developers, with the status and headers that the reply already has. */
-export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, content: ResponseContent) => {
+export const sendResponsePage = (reply: FastifyReply, content: ResponseContent) => {
+  const { request } = reply;
   const path = findApiPath(request.routeOptions.url);
   const params = request.params as Record<string, string>; // of our own routes: Fastify gives them as text
   const method = request.method === 'HEAD' ? 'GET' : request.method;
@@ -41,7 +42,7 @@ export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, c
 <main>
 <h1>${methodBadge(request.method)}${breadcrumbs(path, params, requestPath)}${query !== '' && html`<span class="query">${query}</span>`}</h1>
 <div class="columns">
-<div>${responseCard(request, reply, content)}</div>
+<div>${responseCard(reply, content)}</div>
 <div>${endpoint && codeCard(endpoint, request)}${path && relatedEndpointsCard(path, params)}${path && methodsCard(path)}</div>
 </div>
 </main>`,
@@ -49,12 +50,8 @@ export const sendResponsePage = (request: FastifyRequest, reply: FastifyReply, c
   });
 };
 
-const responseCard = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { json, type, notes }: ResponseContent,
-): Html => {
-  const { statusCode } = reply;
+const responseCard = (reply: FastifyReply, { json, type, notes }: ResponseContent): Html => {
+  const { request, statusCode } = reply;
   const resolveLink = createLinkResolver(request.routeOptions.url ?? '', request.url);
   const { lines, isComplete } = highlightJson(json, resolveLink);
   return html`

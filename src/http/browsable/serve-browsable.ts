@@ -23,16 +23,12 @@ export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<str
 type Result = { content: unknown; page: Pagination | undefined };
 
 /** Sends the result of a procedure as a page; of a list, the first elements. */
-export const sendResultPage = async (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { content, page }: Result,
-) => {
+export const sendResultPage = async (reply: FastifyReply, { content, page }: Result) => {
   const { items, isComplete } = isPages(content) ? await readFirstItems(content) : firstItems(content);
   const json = JSON.stringify(items);
   const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
   const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
-  return sendResponsePage(request, reply, { json, type: 'application/json', notes });
+  return sendResponsePage(reply, { json, type: 'application/json', notes });
 };
 
 const firstItems = (content: unknown) => ({
@@ -72,16 +68,12 @@ const truncationNote = (): Html =>
   html`<p class="note">Only the first ${MAX_ITEMS} items are shown. Request JSON to get all of them.</p>`;
 
 /** Sends an error as a problem document, or as a page that shows the document. */
-export const sendProblemResponse = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-  errors?: ErrorsMember,
-) => {
-  if (!prefersProblemPage(request)) return sendProblem(request, reply, error, errors);
-  const json = problemDocument(prepareProblem(request, reply, error), request.id, errors);
+export const sendProblemResponse = (reply: FastifyReply, error: unknown, errors?: ErrorsMember) => {
+  const { request } = reply;
+  if (!prefersProblemPage(request)) return sendProblem(reply, error, errors);
+  const json = problemDocument(prepareProblem(reply, error), request.id, errors);
   const notes = reply.statusCode === 401 ? [loginNote(request)] : [];
-  return sendResponsePage(request, reply, { json, type: 'application/problem+json', notes });
+  return sendResponsePage(reply, { json, type: 'application/problem+json', notes });
 };
 
 const prefersProblemPage = (request: FastifyRequest): boolean =>

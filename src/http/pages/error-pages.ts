@@ -15,12 +15,8 @@ export const prefersPage = (request: FastifyRequest): boolean =>
   !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 
 /** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */
-export const failurePage = async (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-  deps: ContextDeps,
-) => {
+export const failurePage = async (reply: FastifyReply, error: unknown, deps: ContextDeps) => {
+  const { request } = reply;
   const problem = pageProblem(error);
   const isServerError = problem.status >= 500;
   if (isServerError) request.log.error({ err: problem }, problem.code);

@@ -18,7 +18,8 @@ export type Pages = Readonly<Record<string, (context: PageContext) => Promise<Fa
 type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 
 /** The request for a page, with what pages and their forms need to call procedures. */
-export const createPageContext = (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
+  const { request } = reply;
   const reader = createReader(request, deps);
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;

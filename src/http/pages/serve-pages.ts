@@ -21,17 +21,13 @@ const PAGES = {
 /** Serves the pages for users: plain HTML and forms, without scripts. */
 export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   acceptFormsOnly(app);
-  app.setErrorHandler((error, request, reply) => failurePage(request, reply, error, deps));
+  app.setErrorHandler((error, _request, reply) => failurePage(reply, error, deps));
   const routes = Object.entries(PAGES).map(([route, handle]) => {
     const [method = '', url = ''] = route.split(' ');
     return { method, url, handle };
   });
   for (const { method, url, handle } of routes)
-    app.route({
-      method,
-      url,
-      handler: (request, reply) => handle(createPageContext(request, reply, deps)),
-    });
+    app.route({ method, url, handler: (_request, reply) => handle(createPageContext(reply, deps)) });
   refuseOtherMethods(
     app,
     routes.map(({ url }) => url),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { html } from '../../lib/html.ts';
 import { notFound } from '../../lib/problems.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
@@ -34,7 +34,7 @@ ${scripts.map(({ fileName }) => html`<script src="/docs/${fileName}"></script>\n
   app.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
     const script = (await loadReferenceScripts()).find(({ fileName }) => fileName === request.params.file);
     if (!script) throw notFound('file');
-    return sendScript(request, reply, script);
+    return sendScript(reply, script);
   });
 
   refuseOtherMethods(app, ['/docs/', '/docs/:file']);
@@ -91,13 +91,13 @@ const loadScalar = async (): Promise<Buffer> => {
 };
 
 /** Sends an immutable script, compressed if the client accepts gzip. */
-const sendScript = (request: FastifyRequest, reply: FastifyReply, { content, gzipped }: BrowserScript) => {
+const sendScript = (reply: FastifyReply, { content, gzipped }: BrowserScript) => {
   reply
     .type('text/javascript; charset=utf-8')
     .header('vary', 'accept-encoding')
     .header('cache-control', 'public, max-age=31536000, immutable')
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-resource-policy', 'same-origin');
-  if (request.accepts().encoding(['gzip', 'identity']) !== 'gzip') return reply.send(content);
+  if (reply.request.accepts().encoding(['gzip', 'identity']) !== 'gzip') return reply.send(content);
   return reply.header('content-encoding', 'gzip').send(gzipped);
 };

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
 
@@ -21,20 +21,15 @@ const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
  * Sends a failure as RFC 9457 `application/problem+json`.
  * @param errors replaces the errors of the problem, arranged like the body
  */
-export const sendProblem = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-  errors?: ErrorsMember,
-): FastifyReply => {
-  const problem = prepareProblem(request, reply, error);
-  return reply.type(PROBLEM_TYPE).send(problemDocument(problem, request.id, errors));
+export const sendProblem = (reply: FastifyReply, error: unknown, errors?: ErrorsMember): FastifyReply => {
+  const problem = prepareProblem(reply, error);
+  return reply.type(PROBLEM_TYPE).send(problemDocument(problem, reply.request.id, errors));
 };
 
 /** Turns a failure into a problem, sets its status and headers, and logs it if it is a server error. */
-export const prepareProblem = (request: FastifyRequest, reply: FastifyReply, error: unknown): Problem => {
+export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
-  if (problem.status >= 500) request.log.error({ err: problem }, problem.code);
+  if (problem.status >= 500) reply.request.log.error({ err: problem }, problem.code);
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   reply.code(problem.status);

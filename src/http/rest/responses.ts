@@ -67,12 +67,7 @@ export const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): str
  * status is sent, so that its failure has its own status. A later failure aborts the response, which no parser mistakes for
  * the end of the list.
  */
-export const sendListStream = async (
-  { method }: FastifyRequest,
-  reply: FastifyReply,
-  { chunks }: ListStream,
-  type: string,
-) => {
+export const sendListStream = async (reply: FastifyReply, { chunks }: ListStream, type: string) => {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = await iterator.next();
   reply.type(`${type}; charset=utf-8`);
@@ -81,7 +76,7 @@ export const sendListStream = async (
     return reply.send(first.value.text);
   }
   // An empty stream for HEAD, because an empty string would set Content-Length: 0.
-  if (method === 'HEAD') {
+  if (reply.request.method === 'HEAD') {
     await iterator.return?.();
     return reply.send(Readable.from([]));
   }
@@ -96,16 +91,11 @@ export const sendListStream = async (
 };
 
 /** Streams a file as fast as the caller reads. A failure aborts the response. */
-export const sendDownload = (
-  { method }: FastifyRequest,
-  reply: FastifyReply,
-  { fileName, content }: Download,
-  type: string,
-) => {
+export const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type: string) => {
   reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`);
   // The file is private, and made for this request.
   reply.header('cache-control', 'no-store');
-  if (method !== 'HEAD') return reply.send(content);
+  if (reply.request.method !== 'HEAD') return reply.send(content);
   content.destroy();
   return reply.send(Readable.from([]));
 };

@@ -36,8 +36,8 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       method: endpoint.method,
       url: endpoint.url,
       ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
-      onRequest: (request, reply) => checkHeaders(endpoint, request, reply, deps),
-      handler: (request, reply) => handleRequest(endpoint, request, reply, deps),
+      onRequest: (_request, reply) => checkHeaders(endpoint, reply, deps),
+      handler: (_request, reply) => handleRequest(endpoint, reply, deps),
     });
   }
   refuseOtherMethods(
@@ -47,12 +47,8 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 };
 
 /** Does all checks that need only the headers, before the body is read. */
-const checkHeaders = async (
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  deps: ContextDeps,
-) => {
+const checkHeaders = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
+  const { request } = reply;
   if (endpoint.rest.status !== 204) responseTypeFor(endpoint, request);
   if (endpoint.isPublic || canAuthenticateLater(endpoint, request)) return;
   const context = contextOf(request, deps);
@@ -69,12 +65,8 @@ const canAuthenticateLater = ({ method, url }: Endpoint, { headers }: FastifyReq
   (headers['content-length'] ?? '0') === '0' &&
   headers['transfer-encoding'] === undefined;
 
-const handleRequest = async (
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  deps: ContextDeps,
-) => {
+const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
+  const { request } = reply;
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
   const { input, isSingle, errors } = readInput(endpoint, { params, query, body });
@@ -85,10 +77,10 @@ const handleRequest = async (
     const shownInput = isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input;
     const result = await callEndpoint(endpoint, ctx, shownInput);
     const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return await send(endpoint, request, reply, content, deps);
+    return await send(endpoint, reply, content, deps);
   } catch (error) {
     const problem = problemOf(error);
-    return sendProblemResponse(request, reply, problem, problem.fields && errors(problem.fields));
+    return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
@@ -103,29 +95,24 @@ const listFormatFor = (endpoint: Endpoint, request: FastifyRequest): ListFormat 
 const isBrowsablePage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
   endpoint.method === 'GET' && responseTypeFor(endpoint, request) === HTML_TYPE;
 
-const send = (
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  content: unknown,
-  { baseUrl }: ContextDeps,
-) => {
+const send = (endpoint: Endpoint, reply: FastifyReply, content: unknown, { baseUrl }: ContextDeps) => {
+  const { request } = reply;
   const { status = 200 } = endpoint.rest;
-  if (status === 204) return sendNoContent(request, reply, content);
+  if (status === 204) return sendNoContent(reply, content);
   const type = responseTypeFor(endpoint, request);
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
-  if (type === HTML_TYPE) return sendResultPage(request, reply.code(status), { content, page });
+  if (type === HTML_TYPE) return sendResultPage(reply.code(status), { content, page });
   if (type === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
-  if (content instanceof Download) return sendDownload(request, reply, content, type);
-  if (content instanceof ListStream) return sendListStream(request, reply, content, type);
+  if (content instanceof Download) return sendDownload(reply, content, type);
+  if (content instanceof ListStream) return sendListStream(reply, content, type);
   const text = serialize(content, type, endpoint);
   const etag = responseEtag(endpoint, status, content, text);
   if (etag !== null) {
     reply.header('etag', etag);
-    if (isNotModified(request, etag)) return sendNotModified(request, reply, type, text);
+    if (isNotModified(request, etag)) return sendNotModified(reply, type, text);
   }
   if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
     reply.header('preference-applied', 'return=minimal');
@@ -140,12 +127,13 @@ const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
     : JSON.stringify(content);
 
 /** The headers of a response to HEAD include the length of the body, which Fastify drops. */
-const sendNotModified = (request: FastifyRequest, reply: FastifyReply, type: string, text: string) =>
-  request.method === 'HEAD' ? sendText(reply, 304, type, text) : reply.code(304).send();
+const sendNotModified = (reply: FastifyReply, type: string, text: string) =>
+  reply.request.method === 'HEAD' ? sendText(reply, 304, type, text) : reply.code(304).send();
 
 /** Sends 204, or 200 with the content if the caller prefers a representation. */
-const sendNoContent = (request: FastifyRequest, reply: FastifyReply, content: unknown) => {
-  if (content === undefined || preferredReturn(request) !== 'representation') return reply.code(204).send();
+const sendNoContent = (reply: FastifyReply, content: unknown) => {
+  const isPreferred = preferredReturn(reply.request) === 'representation';
+  if (content === undefined || !isPreferred) return reply.code(204).send();
   reply.header('preference-applied', 'return=representation');
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };

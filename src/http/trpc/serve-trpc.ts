@@ -26,7 +26,7 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
     },
   );
   sendFetchResponses(app);
-  app.setErrorHandler((error, request, reply) => sendTrpcError(request, reply, error));
+  app.setErrorHandler((error, _request, reply) => sendTrpcError(reply, error));
   authenticateLargeBodies(app, deps);
   const handler = (request: FastifyRequest, reply: FastifyReply) => handleRequest(request, reply, deps);
 

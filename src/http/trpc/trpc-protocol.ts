@@ -1,5 +1,5 @@
 import { getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { trpcErrorOf } from '../../../routers/middleware/errors.ts';
 import type { Problem } from '../../lib/problems.ts';
@@ -39,8 +39,8 @@ const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-enc
  * Sends a failure that occurs before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:
  * once for all calls of a batch.
  */
-export const sendTrpcError = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply =>
-  reply.type('application/json').send(trpcErrorBody(prepareProblem(request, reply, error)));
+export const sendTrpcError = (reply: FastifyReply, error: unknown): FastifyReply =>
+  reply.type('application/json').send(trpcErrorBody(prepareProblem(reply, error)));
 
 export const trpcErrorBody = (problem: Problem): string => {
   const config = appRouter._def._config;
