@@ -163,18 +163,16 @@ const openResources = async ({ config, connection, secretKey, logger, hashCost, 
 
 /** @returns functions that create the services of one request, which share a unit of work */
 const createServiceFactories = (
-  { config, connection, secretKey, logger, orm, pool, clock, hasher, store, links }: Resources,
-  { mailWriter, mailRoute, resumeErasures }: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
+  resources: Resources,
+  given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
+  const { config, connection, secretKey, orm, pool } = resources;
   const runPipeline = createRunPipeline(pool);
   const transact = createTransact(runPipeline);
   const read = createRead(transact);
   const serviceDeps = {
-    clock,
-    logger,
-    hasher,
-    store,
-    links,
+    ...resources,
+    ...given,
     read,
     transact,
     runPipeline,
@@ -183,10 +181,7 @@ const createServiceFactories = (
     loginConcurrency: createLoginConcurrency(),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
-    mailWriter,
-    mailRoute,
     erasureKeys: createErasureKeys(secretKey),
-    resumeErasures,
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
     lookUpCredential: createCredentialLookup(orm.em.fork(), read),
@@ -221,5 +216,5 @@ const maintenanceTasks = ({ config, connection, orm, clock }: Resources, stopped
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
   invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
   counts: () => pruneCounts(orm.em.fork()),
-  logins: () => pruneCredentials(orm.em.fork(), { now: clock.now(), tokenIdleDays: config.tokenIdleDays }),
+  logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),
 });

@@ -4,19 +4,13 @@ import type { Registry } from 'prom-client';
 import type { Config } from './config/config.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, type Logger, logUnhandledRejections } from './lib/logger.ts';
-import { type DatabaseHost, openDatabaseHost } from './server/database-host.ts';
+import { type DatabaseHost, NEVER, openDatabaseHost } from './server/database-host.ts';
 import { resolvePort } from './server/listen.ts';
 import { runWorker } from './server/workers/worker.ts';
 import { startWorkers } from './server/workers/workers.ts';
 
 /** `lost` resolves with the reason when the service can no longer run. */
 type RunningService = { stop: () => Promise<void>; lost: Promise<string>; metrics: Registry | null };
-
-const NEVER = new Promise<never>(() => {});
-
-/** @returns the function that stops serving */
-const serveMetrics = async (config: Config, registry: Registry | null): Promise<() => Promise<void>> =>
-  (await import('./server/metrics.ts')).serveMetrics(config, registry);
 
 /** Takes most of a start, so it runs while PostgreSQL starts. */
 const loadServer = () => import('./server/start-server.ts');
@@ -49,7 +43,10 @@ export const serve = async (settings: Config): Promise<void> => {
       ? serveInProcess({ config, host, logger })
       : startWorkers({ config, ...host }, printLine));
     closeSteps.push(stop);
-    if (config.metricsPort > 0) closeSteps.push(await serveMetrics(config, metrics));
+    if (config.metricsPort > 0) {
+      const { serveMetrics } = await import('./server/metrics.ts');
+      closeSteps.push(await serveMetrics(config, metrics));
+    }
     const failed = Promise.race([lost, host.lost.then(() => describeDatabaseLoss(settings))]);
 
     const reason = await Promise.race([signal, failed]);

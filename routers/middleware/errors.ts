@@ -4,21 +4,16 @@ import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
 import { type FieldErrors, invalid, Problem, type ProblemCode } from '../../src/lib/problems.ts';
 
 const CODES: Record<number, TRPCError['code']> = {
-  400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_SUPPORTED',
-  // tRPC has no codes for 406, 414 and 431.
-  406: 'BAD_REQUEST',
   408: 'TIMEOUT',
   409: 'CONFLICT',
   412: 'PRECONDITION_FAILED',
   413: 'PAYLOAD_TOO_LARGE',
-  414: 'BAD_REQUEST',
   415: 'UNSUPPORTED_MEDIA_TYPE',
   429: 'TOO_MANY_REQUESTS',
-  431: 'BAD_REQUEST',
   503: 'SERVICE_UNAVAILABLE',
 };
 
@@ -50,7 +45,8 @@ export const problemOf = (error: unknown): Problem => {
 
 export const trpcErrorOf = (problem: Problem): TRPCError =>
   new TRPCError({
-    code: CODES[problem.status] ?? 'INTERNAL_SERVER_ERROR',
+    // tRPC has no codes for 406, 414 and 431.
+    code: CODES[problem.status] ?? (problem.status < 500 ? 'BAD_REQUEST' : 'INTERNAL_SERVER_ERROR'),
     message: problem.message,
     cause: problem,
   });

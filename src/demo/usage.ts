@@ -5,6 +5,8 @@ import { APPS, PEOPLE, STACKS, USAGE_DAYS } from './workspace.ts';
 /** Between two actions. All actions of a day fit into its 24 hours. */
 const STEP_MINUTES = 97;
 
+type Person = (typeof PEOPLE)[number];
+type Stack = (typeof STACKS)[number];
 type DemoEntry = UsageEntryInput & { appId: string };
 
 /** Deterministic entries relative to `now`: each member opens a few stacks per day. */
@@ -13,7 +15,7 @@ export const demoUsage = (now: Date): DemoEntry[] =>
     Array.from({ length: USAGE_DAYS }, (_, day) => entriesOfDay(person, index, day, now)).flat(),
   );
 
-const entriesOfDay = (person: (typeof PEOPLE)[number], index: number, day: number, now: Date) => {
+const entriesOfDay = (person: Person, index: number, day: number, now: Date) => {
   const stacks = STACKS.filter((stack) => person.apps?.includes(stack.appId));
   const count = 1 + ((day * 7 + index * 3) % 4);
   return Array.from({ length: count }, (_, step) => {
@@ -22,11 +24,7 @@ const entriesOfDay = (person: (typeof PEOPLE)[number], index: number, day: numbe
   }).flat();
 };
 
-const entryOf = (
-  person: (typeof PEOPLE)[number],
-  stack: (typeof STACKS)[number] | undefined,
-  occurredAt: Date,
-): DemoEntry[] => {
+const entryOf = (person: Person, stack: Stack | undefined, occurredAt: Date): DemoEntry[] => {
   const app = APPS.find(({ id }) => id === stack?.appId);
   if (!app || !stack) return [];
   const path = `/apps/${app.slug}/${stack.slug}/`;

@@ -22,7 +22,7 @@ export type DatabaseHost = {
   lost: Promise<unknown>;
 };
 
-const NEVER = new Promise<never>(() => {});
+export const NEVER = new Promise<never>(() => {});
 
 /** How long a command waits for a service that is starting: a first start takes about 3 s. */
 const STARTING_PATIENCE_MS = 15_000;
@@ -99,9 +99,9 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
 export const withDatabaseHost = async <T>(
   config: Config,
   work: (host: DatabaseHost) => Promise<T>,
-  { startingPatienceMs = STARTING_PATIENCE_MS } = {},
+  patienceMs = STARTING_PATIENCE_MS,
 ): Promise<T> => {
-  const host = await openCommandDatabaseHost(config, startingPatienceMs);
+  const host = await openCommandDatabaseHost(config, patienceMs);
   try {
     return await work(host);
   } catch (error) {

@@ -33,10 +33,8 @@ export const collectMetrics = ({ orm, hasher, clock, backupIntervalSeconds }: Ap
  * @returns the function that stops serving
  * @throws ListenError
  */
-export const serveMetrics = async (
-  { metricsPort: port, metricsHost: host, metricsToken: token }: Config,
-  registry: Registry | null,
-): Promise<() => Promise<void>> => {
+export const serveMetrics = async (config: Config, registry: Registry | null) => {
+  const { metricsPort: port, metricsHost: host, metricsToken: token } = config;
   const workers = new AggregatorRegistry();
   const collect = () => (registry ? registry.metrics() : workers.clusterMetrics());
   const server = await wrapListenError(

@@ -11,10 +11,7 @@ const BATCH = 1_000n;
 const WINDOW_GRACE_MS = HOUR_MS;
 
 /** Deletes expired and idle sessions and idle tokens. */
-export const pruneCredentials = async (
-  em: Db,
-  { now, tokenIdleDays }: { now: Date; tokenIdleDays: number },
-): Promise<void> => {
+export const pruneCredentials = async (em: Db, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
   await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);

@@ -93,7 +93,7 @@ host('reports a data directory that stays locked without a server', async ({ dat
   const lock = await acquireInstanceLock(dataDir);
 
   const [outcome] = await Promise.allSettled([
-    withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase, { startingPatienceMs: 100 }),
+    withDatabaseHost(readConfig({ DATA_DIR: dataDir }), useDatabase, 100),
   ]);
   await lock.release();
 

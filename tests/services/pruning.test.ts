@@ -34,7 +34,7 @@ pruning('deletes all expired credentials in batches', async ({ app }) => {
   await add(app, 15, 3);
   await add(app, 91, 2_500);
   const prune = (tokenIdleDays: number) =>
-    pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays });
+    pruneCredentials(app.orm.em.fork(), app.clock.now(), tokenIdleDays);
 
   await prune(0);
   assert.equal(await count(app), [2, 2_505]);
@@ -52,7 +52,7 @@ pruning('deletes sessions past their absolute lifetime by the database clock', a
     .where('digest', '<>', '0-7'.padStart(64, '0'))
     .execute();
 
-  await pruneCredentials(app.orm.em.fork(), { now: app.clock.now(), tokenIdleDays: 0 });
+  await pruneCredentials(app.orm.em.fork(), app.clock.now(), 0);
 
   assert.is((await count(app))[0], 1);
 });

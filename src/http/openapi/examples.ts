@@ -139,12 +139,7 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   AuditEntry: { action: 'user.update' },
 };
 
-const TYPE_EXAMPLES = new Map<unknown, unknown>([
-  ['string', ''],
-  ['integer', 1],
-  ['boolean', false],
-  ['object', {}],
-]);
+const TYPE_EXAMPLES: Record<string, unknown> = { string: '', integer: 1, boolean: false, object: {} };
 
 /** The keywords that the schemas of components use. */
 type Schema = {
@@ -169,7 +164,7 @@ export const withExamples = (components: Record<string, JsonSchema>): Record<str
     if (items) return [exampleOf(items)];
     if (required)
       return Object.fromEntries(required.map((key) => [key, exampleOf(properties[key] ?? {}, key)]));
-    return schema.format === 'date-time' ? NOW : TYPE_EXAMPLES.get([schema.type].flat()[0]);
+    return schema.format === 'date-time' ? NOW : TYPE_EXAMPLES[[schema.type].flat()[0] ?? ''];
   };
   const componentExample = (name: string): object => ({
     ...(exampleOf(components[name] as Schema) as object), // a component is an object

@@ -1,19 +1,15 @@
-import type { Problem } from '../../lib/problems.ts';
+import type { Problem, ProblemCode } from '../../lib/problems.ts';
 
 /** The message of a problem for people who use a browser; the default messages address developers. */
-export const userMessage = (problem: Problem): string => {
-  switch (problem.code) {
-    case 'csrf-failed':
-      return 'This form has expired. Please try again.';
-    case 'invalid-credentials':
-      return 'Incorrect email address or password.';
-    case 'throttled':
-      return `Too many attempts. Try again in ${formatWait(problem.retryAfterSeconds)}.`;
-    case 'invalid-input':
-      return 'Please correct the errors below.';
-    default:
-      return problem.message;
-  }
+export const userMessage = ({ code, message, retryAfterSeconds }: Problem): string => {
+  if (code === 'throttled') return `Too many attempts. Try again in ${formatWait(retryAfterSeconds)}.`;
+  return MESSAGES[code] ?? message;
+};
+
+const MESSAGES: Partial<Record<ProblemCode, string>> = {
+  'csrf-failed': 'This form has expired. Please try again.',
+  'invalid-credentials': 'Incorrect email address or password.',
+  'invalid-input': 'Please correct the errors below.',
 };
 
 /** Formats a wait, rounded up so that the user does not come back too early. */

@@ -48,16 +48,12 @@ const newUserInput = (context: PageContext) => {
 const sendInvitation = async (context: PageContext, problem: Problem | null = null) => {
   const { value: invitation } = await attempt(() => context.reader.invitations.preview(linkOf(context)));
   if (!invitation) return sendInvalidLink(context);
-  if (invitation.status !== 'pending') return sendClosedInvitation(context, invitation, problem);
-  return sendPendingInvitation(context, invitation, problem);
+  if (invitation.status !== 'pending') return sendClosed(context, invitation, problem);
+  return sendPending(context, invitation, problem);
 };
 
 /** A pending invitation: who invites to what, and how to accept. */
-const sendPendingInvitation = async (
-  context: PageContext,
-  invitation: Invitation,
-  problem: Problem | null,
-) => {
+const sendPending = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { client_name, support_email, inviter_name, invitation_body, apps } = invitation;
   const title = `You are invited to ${client_name}`;
   const content = html`
@@ -131,11 +127,7 @@ ${newPasswordField({
 </form>`;
 };
 
-const sendClosedInvitation = async (
-  context: PageContext,
-  invitation: Invitation,
-  problem: Problem | null,
-) => {
+const sendClosed = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { client_name, support_email } = invitation;
   const { title, text } = describeClosed(invitation);
   const body = html`<p>${text}</p>

@@ -70,7 +70,7 @@ const logIn = async (context: PageContext, target: LoginTarget) => {
   const password = formField(context, 'password');
   const { problem } = await context.submit((caller) => caller.sessions.create({ username, password }));
   if (!problem) return redirectTo(context.reply, target.destination);
-  if (problem.code === 'password_expired') return sendExpiredPassword(context, target, { username, problem });
+  if (problem.code === 'password_expired') return sendExpired(context, target, { username, problem });
   // The user has already logged in with another tab, which replaced the CSRF token of this form.
   const isLoggedIn = isFormRejected(problem) && (await context.currentUser());
   if (isLoggedIn) return redirectTo(context.reply, target.destination);
@@ -84,7 +84,7 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
   const change = await context.submit((caller) =>
     caller.passwords.renew({ username, password, new_password }),
   );
-  if (change.problem) return sendExpiredPassword(context, target, { username, problem: change.problem });
+  if (change.problem) return sendExpired(context, target, { username, problem: change.problem });
   const login = { username, password: new_password };
   const { problem } = await context.submit((caller) => caller.sessions.create(login));
   return problem
@@ -94,11 +94,8 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
 
 type FailedLogin = { username: string; problem: Problem | null };
 
-const sendLogin = (
-  context: PageContext,
-  target: LoginTarget,
-  { username, problem }: FailedLogin = { username: '', problem: null },
-) => {
+const sendLogin = (context: PageContext, target: LoginTarget, failed?: FailedLogin) => {
+  const { username = '', problem = null } = failed ?? {};
   const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   return sendLoginForm(context, target, {
@@ -125,11 +122,7 @@ ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
 };
 
 /** The form for a user whose password is correct but expired: sets a new password, then logs in. */
-const sendExpiredPassword = async (
-  context: PageContext,
-  target: LoginTarget,
-  { username, problem }: FailedLogin,
-) => {
+const sendExpired = async (context: PageContext, target: LoginTarget, { username, problem }: FailedLogin) => {
   const errors = problem?.fields;
   return sendLoginForm(context, target, {
     title: 'Password expired',

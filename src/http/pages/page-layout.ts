@@ -28,10 +28,8 @@ type HtmlResponse = {
 };
 
 /** Sends a document that must not be indexed, framed, cached or sniffed, with the status that the reply already has. */
-export const sendHtml = (
-  reply: FastifyReply,
-  { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp }: HtmlResponse,
-): FastifyReply => {
+export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyReply => {
+  const { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp } = response;
   const document = htmlDocument({
     title,
     head: html`<meta name="robots" content="noindex">

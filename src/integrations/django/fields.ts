@@ -12,14 +12,9 @@ export type Remark = {
   message: string;
 };
 
-export const remarkOnFile = (outcome: Remark['outcome'], field: string, message: string): Remark => ({
-  position: null,
-  pk: '',
-  email: '',
-  outcome,
-  field,
-  message,
-});
+export const remarkOnFile = (outcome: Remark['outcome'], field: string, message: string): Remark => {
+  return { position: null, pk: '', email: '', outcome, field, message };
+};
 
 /** A field of the user model (null), or of a model whose field `user` references it. */
 export type Source = { model: string | null; field: string };
@@ -43,13 +38,11 @@ export const sourcesOf = (mappings: readonly FieldMapping[], drop: readonly stri
   return new Map([...defaults.map((field) => [field, { model: null, field }] as const), ...mapped]);
 };
 
+type Models = ReadonlyMap<string, ModelSurvey>;
+type Options = { sources: Sources; map: readonly FieldMapping[]; drop: readonly string[] };
+
 /** Lists the mapped fields that do not exist, and the fields of the user model that are not imported. */
-export const remarksOnFields = (
-  models: ReadonlyMap<string, ModelSurvey>,
-  model: string,
-  options: { sources: Sources; map: readonly FieldMapping[]; drop: readonly string[] },
-): Remark[] => {
-  const { sources, map, drop } = options;
+export const remarksOnFields = (models: Models, model: string, { sources, map, drop }: Options): Remark[] => {
   const missing = map.filter(({ source }) => !models.get(source.model ?? model)?.fields.has(source.field));
   const imported = [...sources.values()].filter((source) => source.model === null).map(({ field }) => field);
   const others = [...(models.get(model)?.fields ?? [])].filter(([field]) => !imported.includes(field));

@@ -76,8 +76,8 @@ export const createResetThrottle = (pool: Pool) => {
 
 /** Counted in the database, so that all instances share the counts. */
 const createCounters = (pool: Pool, prefix: string, windowMs: number) => ({
-  accounts: createWindowCounter(pool, { keyPrefix: `${prefix}-account`, windowMs }),
-  networks: createWindowCounter(pool, { keyPrefix: `${prefix}-network`, windowMs }),
+  accounts: createWindowCounter(pool, `${prefix}-account`, windowMs),
+  networks: createWindowCounter(pool, `${prefix}-network`, windowMs),
 });
 
 const networkKey = (address: string): string => hashKey(networkOf(address));

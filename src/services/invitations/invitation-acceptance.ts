@@ -70,7 +70,7 @@ export const createInvitationAcceptance = (unit: Unit) => {
      * @throws Problem `not-found` for an unknown key or a wrong signature
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
-      const invitation = await findInvitationByLink(em, links, { key, signature, now: clock.now() });
+      const invitation = await findInvitationByLink(em, links, { key, signature }, clock.now());
       const policy = await readPolicyOfClient(em, invitation.client_id);
       return { invitation, needs: requirementOf(invitation, actor), policy };
     },
@@ -81,7 +81,7 @@ export const createInvitationAcceptance = (unit: Unit) => {
      * `password`, `overloaded`
      */
     accept: async (input: Acceptance, actor: Actor | null) => {
-      const invitation = await findInvitationByLink(em, links, { ...input, now: clock.now() });
+      const invitation = await findInvitationByLink(em, links, input, clock.now());
       if (invitation.status !== 'pending') throw new Problem('invitation-closed');
       if (invitation.user_is_active === null) {
         return { invitation, session: await acceptAsNew(invitation, input) };

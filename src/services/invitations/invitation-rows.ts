@@ -75,6 +75,8 @@ const nameOnly = (user: UserRow): UserRow => ({
   last_deactivated: null,
 });
 
+type Link = { key: string; signature: string };
+
 /**
  * Finds the invitation of a mailed link, with the contents of its page.
  * @throws Problem `not-found` for an unknown key or a wrong signature
@@ -82,7 +84,8 @@ const nameOnly = (user: UserRow): UserRow => ({
 export const findInvitationByLink = async (
   em: Db,
   links: SignedLinks,
-  { key, signature, now }: { key: string; signature: string; now: Date },
+  { key, signature }: Link,
+  now: Date,
 ) => {
   if (!links.isInvitationSigned(key, signature)) throw notFound('invitation');
   return (

@@ -19,8 +19,9 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
 export const createInvitee = async (
   tx: Db,
   invitation: InvitationByLink,
-  { firstName, lastName, hash, now }: NewInvitee,
+  input: NewInvitee,
 ): Promise<User> => {
+  const { firstName, lastName, hash, now } = input;
   const { email, extra, is_demo_user: isDemoUser } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');

@@ -93,13 +93,8 @@ type Failure = { isPermanent: boolean; reason: string };
  * Records a failed attempt. After a temporary failure, schedules the next one with exponential backoff; a mail that is
  * three days old fails instead.
  */
-export const recordFailure = (
-  em: Db,
-  claim: Claim,
-  { isPermanent, reason }: Failure,
-  now: Date,
-  baseMs: number,
-) => {
+export const recordFailure = (em: Db, claim: Claim, failure: Failure, now: Date, baseMs: number) => {
+  const { isPermanent, reason } = failure;
   const tooOld = new Date(now.getTime() - MAX_AGE_MS);
   const failedAt = sql<Date | null>`case when ${isPermanent}::boolean or created_at <= ${tooOld}::timestamptz
     then ${now}::timestamptz end`;

@@ -1,4 +1,5 @@
 import semver from 'semver';
+import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -15,23 +16,16 @@ type Deps = Pick<Unit, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'idempote
 /** Loaded on the first fetch: the parsers of tar and YAML take 40 ms and 6 MB that most instances never need. */
 const loadInspection = () => import('./package-inspection.ts');
 
-type Version = { slug: string; version: string };
-
 export const createAppPackages = ({ em, clock, store, audit, logger, idempotency, origin }: Deps) => ({
   /**
    * Downloads a version (default, or `latest`: the highest that is not a prerelease) from the store, validates it and stages
    * it for the next load. A package that fails leaves no trace.
    * @throws Problem `not-found`, `invalid-package`, `package-store-unavailable`, `idempotency-key-reused`
    */
-  fetch: async (
-    actor: Actor,
-    slug: string,
-    wanted: string | undefined,
-    idempotencyKey: IdempotencyKey | null,
-  ): Promise<Version> => {
+  fetch: async (actor: Actor, slug: string, wanted: string | undefined, key: IdempotencyKey | null) => {
     const input = JSON.stringify([slug, wanted]);
-    const request = idempotencyKey && { idempotencyKey, operation: 'appPackages.fetch', input };
-    return idempotency.runOnce(actor, request, async (write) => {
+    const request = key && { idempotencyKey: key, operation: 'appPackages.fetch', input };
+    return idempotency.runOnce<PackageName>(actor, request, async (write) => {
       const { inspectPackage } = await loadInspection();
       const version = pickVersion(await store.versions(slug), wanted);
       const stored = version === null ? null : await store.open(slug, version);
@@ -69,7 +63,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
           clientId: await clientOfNewApp(tx, PackageManifest.parse(fetched.manifest).client, host),
           createdAt: now,
         }));
-      return applyPackage(tx, audit, { slug, app, fetched, actor, now, isRollback: false });
+      return applyPackage(tx, { slug, app, fetched, actor, audit, now, isRollback: false });
     });
     if (changes) logger.info({ reqId: origin.requestId }, `loaded ${describeChanges(slug, changes)}`);
   },
@@ -79,16 +73,15 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
    * needed. If the app already runs it, nothing changes.
    * @throws Problem `not-found`, `invalid-package`
    */
-  rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<Version> => {
+  rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<PackageName> => {
     const { version, changes } = await em.transactional(async (tx) => {
       await lockPackages(tx, slug);
       const app = await findLoadableApp(tx, slug);
       if (!app) throw notFound('app');
-      const notSha256 = app.package_info.sha256 ?? '';
-      const fetched = await lastLoaded(tx, app.id, { version: wanted, notSha256 });
+      const fetched = await lastLoaded(tx, app.id, wanted, app.package_info.sha256 ?? '');
       if (!fetched) throw neverLoaded(slug, wanted);
-      const load = { slug, app, fetched, actor, now: clock.now(), isRollback: true };
-      return { version: fetched.version, changes: await applyPackage(tx, audit, load) };
+      const load = { slug, app, fetched, actor, audit, now: clock.now(), isRollback: true };
+      return { version: fetched.version, changes: await applyPackage(tx, load) };
     });
     if (changes) logger.info({ reqId: origin.requestId }, `rolled back ${describeChanges(slug, changes)}`);
     return { slug, version };

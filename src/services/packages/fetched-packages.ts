@@ -25,12 +25,8 @@ export const lockPackages = async (tx: Db, slug: string): Promise<void> => {
 export const lastFetched = (tx: Db, slug: string): Promise<FetchedPackage | undefined> =>
   fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
 
-/** The package that was loaded last into an app, among those of `version`, or else of other bytes than `sha256`. */
-export const lastLoaded = (
-  tx: Db,
-  appId: string,
-  { version, notSha256 }: { version: string | undefined; notSha256: string },
-): Promise<FetchedPackage | undefined> => {
+/** The package that was loaded last into an app, among those of `version`, or else of other bytes than `notSha256`. */
+export const lastLoaded = (tx: Db, appId: string, version: string | undefined, notSha256: string) => {
   const loaded = fetchedPackages(tx)
     .innerJoin('loaded_packages', 'loaded_packages.package_id', 'fetched_packages.id')
     .where('loaded_packages.app_id', '=', appId)

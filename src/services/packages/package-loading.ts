@@ -23,6 +23,7 @@ type Load = {
   app: LoadableApp;
   fetched: FetchedPackage;
   actor: Actor;
+  audit: Audit;
   now: Date;
   isRollback: boolean;
 };
@@ -31,11 +32,8 @@ type Load = {
  * Applies a package to an app. Returns the changes, or null if the app already runs this package.
  * @throws Problem `invalid-package` if the package names another client than the app's
  */
-export const applyPackage = async (
-  tx: Db,
-  audit: Audit,
-  { slug, app, fetched, actor, now, isRollback }: Load,
-): Promise<PackageChanges | null> => {
+export const applyPackage = async (tx: Db, load: Load): Promise<PackageChanges | null> => {
+  const { slug, app, fetched, actor, audit, now, isRollback } = load;
   const { version, sha256 } = fetched;
   if (app.package_info.version === version && app.package_info.sha256 === sha256) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
@@ -50,10 +48,10 @@ export const applyPackage = async (
     .set({ ...columns, package_info: packageInfo })
     .where('id', '=', app.id)
     .execute();
-  const load = { loaded_at: now, loaded_by: actor.email, is_rollback: isRollback };
+  const loaded = { loaded_at: now, loaded_by: actor.email, is_rollback: isRollback };
   await tables(tx)
     .insertInto('loaded_packages')
-    .values({ app_id: app.id, package_id: fetched.id, ...load })
+    .values({ app_id: app.id, package_id: fetched.id, ...loaded })
     .execute();
 
   const changes = {

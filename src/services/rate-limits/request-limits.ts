@@ -37,7 +37,7 @@ export type RequestLimits = ReturnType<typeof createRequestLimits>;
  */
 export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS }: Deps) => {
   const reservation = Math.max(1, Math.floor(limit / RESERVATIONS_PER_WINDOW));
-  const counter = createWindowCounter(pool, { keyPrefix: 'requests', windowMs });
+  const counter = createWindowCounter(pool, 'requests', windowMs);
   const windows = new Map<string, Window>();
   const reserving = new Map<string, Promise<void>>();
 

@@ -32,10 +32,7 @@ const READ = `
 /**
  * Counts points per key in the table `rate_limits`, shared by all instances. A fixed window starts with the first point.
  */
-export const createWindowCounter = (
-  pool: Pool,
-  { keyPrefix, windowMs }: { keyPrefix: string; windowMs: number },
-) => {
+export const createWindowCounter = (pool: Pool, keyPrefix: string, windowMs: number) => {
   const run = async (text: string, key: string, ...values: number[]): Promise<WindowCount[]> =>
     (await pool.query<WindowCount>(text, [`${keyPrefix}:${key}`, ...values])).rows;
 
