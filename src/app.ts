@@ -8,33 +8,21 @@ import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
-import { createRead, createRunPipeline, createTransact } from './db/pipeline.ts';
 import { warnOfLostSettings } from './db/session-settings.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
-import { createTextRowReader } from './db/text-rows.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS } from './lib/clock.ts';
 import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
-import { createKeyedLimit } from './lib/keyed-limit.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createBackupModule } from './server/backup-module.ts';
 import { createMailModule } from './server/mail-module.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { NO_ORIGIN } from './services/audit/audit.ts';
-import { createRefusalLimit } from './services/audit/refusals.ts';
-import { createCredentialLookup } from './services/auth/credential-lookup.ts';
-import {
-  createLoginConcurrency,
-  createLoginThrottle,
-  createResetThrottle,
-} from './services/auth/login-limits.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
-import { createErasureKeys } from './services/data-rights/erasure-keys.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
-import { createResponseEncryption } from './services/idempotency/response-encryption.ts';
 import { createServices } from './services/index.ts';
 import {
   pruneAudit,
@@ -44,10 +32,9 @@ import {
   pruneResponses,
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
+import { createSharedParts } from './services/shared-parts.ts';
 import type { ServiceDeps } from './services/unit.ts';
 import { maintainUsage } from './services/usage/usage-maintenance.ts';
-import { createUsageWriteLimiter } from './services/usage/usage-recording.ts';
-import { createAnyUserLoader } from './services/users/user-loader.ts';
 
 type AppDeps = {
   config: Config;
@@ -167,33 +154,18 @@ const createServiceFactories = (
   given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
   const { config, connection, secretKey, orm, pool } = resources;
-  const runPipeline = createRunPipeline(pool);
-  const transact = createTransact(runPipeline);
-  const read = createRead(transact);
+  const { preparesStatements } = connection;
   const serviceDeps = {
     ...resources,
     ...given,
-    read,
-    transact,
-    runPipeline,
+    ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey, preparesStatements }),
     commonPasswords: createCommonPasswords(),
-    throttle: createLoginThrottle(pool),
-    loginConcurrency: createLoginConcurrency(),
-    resetThrottle: createResetThrottle(pool),
-    refusalLimit: createRefusalLimit(),
-    erasureKeys: createErasureKeys(secretKey),
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
-    lookUpCredential: createCredentialLookup(orm.em.fork(), read),
-    loadAnyUser: createAnyUserLoader(orm.em.fork(), read),
     invitationDays: config.invitationDays,
     usageRetentionDays: config.usageRetentionDays,
-    usageWriteLimiter: createUsageWriteLimiter(),
-    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
-    responseEncryption: createResponseEncryption(secretKey),
-    keyedMutex: createKeyedLimit(1),
     idempotencyHours: config.idempotencyHours,
-    readRows: createTextRowReader(pool, connection.preparesStatements),
+    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
   const inTransaction: InTransaction = (origin, work) =>
     orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));

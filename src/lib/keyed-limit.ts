@@ -1,7 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
-export type KeyedLimit = ReturnType<typeof createKeyedLimit>;
-
 /**
  * Runs at most so much work with the same key at a time within this process; 1 is a mutex. Work with different keys runs
  * concurrently.

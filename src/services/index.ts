@@ -1,5 +1,4 @@
 import type { Db } from '../db/kysely.ts';
-import { lazyProperties } from '../lib/lazy-properties.ts';
 import { createResourceLocks } from './access/resource-locks.ts';
 import { createAppDetails } from './apps/app-details.ts';
 import { createApps } from './apps/apps.ts';
@@ -81,11 +80,15 @@ const factories = {
 
 export type Services = { readonly [K in keyof typeof factories]: ReturnType<(typeof factories)[K]> };
 
-const fromUnit = lazyProperties<Unit, Services>(factories);
-
 /**
  * Creates the services of one unit of work, which has its own entity manager. Each service is created on first use, because
  * a request needs two or three of them.
  */
-export const createServices = (em: Db, deps: ServiceDeps, origin: Origin): Services =>
-  fromUnit(createUnit(em, deps, origin));
+export const createServices = (em: Db, deps: ServiceDeps, origin: Origin): Services => {
+  const unit = createUnit(em, deps, origin);
+  const get = (created: Record<string, unknown>, name: keyof Services): unknown => {
+    created[name] ??= factories[name]?.(unit); // a promise looks for `then`
+    return created[name];
+  };
+  return new Proxy({}, { get }) as Services; // each of its members is what the factory of this name creates
+};

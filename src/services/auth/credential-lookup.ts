@@ -6,8 +6,6 @@ import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 import { isUnexpired } from './sessions.ts';
 
-export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
-
 /** Credentials of superusers and staff; the oldest are evicted. */
 const MAX_REMEMBERED = 10_000;
 

@@ -56,8 +56,6 @@ export const createLoginThrottle = (pool: Pool) => {
 const RESETS_PER_ACCOUNT = 5;
 const RESETS_PER_NETWORK = 50;
 
-export type ResetThrottle = ReturnType<typeof createResetThrottle>;
-
 /** Limits the mails that anonymous callers can trigger. */
 export const createResetThrottle = (pool: Pool) => {
   const { accounts, networks } = createCounters(pool, 'reset', HOUR_MS);
@@ -96,8 +94,6 @@ const PER_NETWORK = 16;
 const MAX_WAITING = 200;
 
 const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a moment.', retryAfterSeconds: 1 };
-
-export type LoginConcurrency = ReturnType<typeof createLoginConcurrency>;
 
 /**
  * Limits concurrent logins per account and per network, so that one of them cannot fill the shared hashing queue. The

@@ -20,8 +20,6 @@ const zlibAsync = {
   inflate: promisify<Buffer, Buffer>(inflate),
 };
 
-export type ResponseEncryption = ReturnType<typeof createResponseEncryption>;
-
 /**
  * Encrypts stored responses, which may contain tokens or links, and fingerprints requests, which may contain passwords, so
  * that reading the database without the service's key reveals neither.

@@ -85,8 +85,6 @@ const MAX_WAITING_ENTRIES = 100_000;
 
 const TOO_MUCH = { detail: 'Too much usage is being written at the moment. Send it again shortly.' };
 
-export type UsageWriteLimiter = ReturnType<typeof createUsageWriteLimiter>;
-
 /**
  * Limits concurrent writes of usage: one per app, a few in all. Without it, writers of a busy app, or of an app whose rollups
  * are rebuilt, would wait for its lock and occupy all connections.

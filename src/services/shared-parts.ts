@@ -1,0 +1,45 @@
+import type { Db } from '../db/kysely.ts';
+import { createRead, createRunPipeline, createTransact } from '../db/pipeline.ts';
+import type { DatabasePool } from '../db/pool.ts';
+import { createTextRowReader } from '../db/text-rows.ts';
+import { createKeyedLimit } from '../lib/keyed-limit.ts';
+import { createRefusalLimit } from './audit/refusals.ts';
+import { createCredentialLookup } from './auth/credential-lookup.ts';
+import { createLoginConcurrency, createLoginThrottle, createResetThrottle } from './auth/login-limits.ts';
+import { createErasureKeys } from './data-rights/erasure-keys.ts';
+import { createResponseEncryption } from './idempotency/response-encryption.ts';
+import { createUsageWriteLimiter } from './usage/usage-recording.ts';
+import { createAnyUserLoader } from './users/user-loader.ts';
+
+type Given = {
+  pool: DatabasePool;
+  fork: () => Db;
+  secretKey: string;
+  preparesStatements: boolean | undefined;
+};
+
+export type SharedParts = ReturnType<typeof createSharedParts>;
+
+/** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
+export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }: Given) => {
+  const runPipeline = createRunPipeline(pool);
+  const transact = createTransact(runPipeline);
+  const read = createRead(transact);
+  return {
+    runPipeline,
+    transact,
+    read,
+    readRows: createTextRowReader(pool, preparesStatements),
+    throttle: createLoginThrottle(pool),
+    loginConcurrency: createLoginConcurrency(),
+    resetThrottle: createResetThrottle(pool),
+    refusalLimit: createRefusalLimit(),
+    lookUpCredential: createCredentialLookup(fork(), read),
+    loadAnyUser: createAnyUserLoader(fork(), read),
+    usageWriteLimiter: createUsageWriteLimiter(),
+    responseEncryption: createResponseEncryption(secretKey),
+    /** Serializes requests with the same idempotency key. */
+    keyedMutex: createKeyedLimit(1),
+    erasureKeys: createErasureKeys(secretKey),
+  };
+};
