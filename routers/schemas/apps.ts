@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
-import { AnyObject, Instant, Text, View } from './fields.ts';
+import { AnyObject, Instant, Text, View, viewOf } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 /** An app in the list of a client. */
@@ -29,21 +29,8 @@ export const AppView = View('App', {
   maintenance_message: z.string(),
 });
 
-/** Lists every field explicitly: only the first item of a list is parsed. */
-export const appView = (app: AppWithUsage): z.input<typeof AppView> => ({
-  id: app.id,
-  slug: app.slug,
-  label: app.label,
-  description: app.description,
-  help_html: app.help_html,
-  footer_html: app.footer_html,
-  show_help: app.show_help,
-  show_footer: app.show_footer,
-  usage: app.usage,
-  package_info: opaque(app.package_info),
-  in_maintenance: app.in_maintenance,
-  maintenance_message: app.maintenance_message,
-});
+export const appView = (app: AppWithUsage) =>
+  viewOf(AppView, { ...app, package_info: opaque(app.package_info) });
 
 /** As `appView`. PostgreSQL writes JSON with spaces. */
 export const appEncoder = (format: ListFormat): AppEncoder =>

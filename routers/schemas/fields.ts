@@ -47,6 +47,13 @@ const INT4_MAX = 2_147_483_647;
 export const View = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.object(shape).meta({ id });
 
+/** The fields of a view, taken from a row: a new column stays private by default. */
+export const viewOf = <V extends z.ZodObject>(view: V, row: z.input<V>): z.input<V> => {
+  const fields: Record<string, unknown> = {};
+  for (const key of Object.keys(view.shape)) fields[key] = row[key];
+  return fields as z.input<V>;
+};
+
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 

@@ -4,7 +4,7 @@ import type { AcceptanceRequirement } from '../../src/services/invitations/invit
 import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
-import { AnyObject, IdCursor, Instant, View } from './fields.ts';
+import { AnyObject, IdCursor, Instant, View, viewOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserView, userView } from './users.ts';
 
@@ -39,27 +39,20 @@ export const InvitationView = View('Invitation', {
   is_demo_user: z.enum(['true', 'false']),
 });
 
-export const clientInvitationView = (
-  invitation: InvitationRow,
-  baseUrl: string,
-): z.input<typeof ClientInvitationView> => ({
-  id: invitation.id,
+const fieldsOf = <T extends InvitationRow>(invitation: T, baseUrl: string) => ({
+  ...invitation,
+  client: invitation.client_id,
   user: userView(invitation.inviter, baseUrl),
-  email: invitation.email,
-  key: invitation.key,
-  initial_apps: invitation.initial_apps,
   extra: opaque(invitation.extra),
-  date_invited: invitation.date_invited,
   invitation_email_count: invitation.email_count,
+  is_demo_user: String(invitation.is_demo_user) as 'true' | 'false',
 });
 
-export const invitationView = (
-  invitation: InvitationRow,
-  baseUrl: string,
-): z.input<typeof InvitationView> => ({
-  ...clientInvitationView(invitation, baseUrl),
-  is_demo_user: invitation.is_demo_user ? 'true' : 'false',
-});
+export const clientInvitationView = (invitation: InvitationRow, baseUrl: string) =>
+  viewOf(ClientInvitationView, fieldsOf(invitation, baseUrl));
+
+export const invitationView = (invitation: InvitationRow, baseUrl: string) =>
+  viewOf(InvitationView, fieldsOf(invitation, baseUrl));
 
 /** An invitation with its status, for admins. */
 export const InvitationDetailsView = View('InvitationDetails', {
@@ -71,16 +64,8 @@ export const InvitationDetailsView = View('InvitationDetails', {
   closed_at: Instant.nullable(),
 });
 
-export const invitationDetailsView = (
-  invitation: InvitationDetails,
-  baseUrl: string,
-): z.input<typeof InvitationDetailsView> => ({
-  ...invitationView(invitation, baseUrl),
-  client: invitation.client_id,
-  status: invitation.status,
-  expires_at: invitation.expires_at,
-  closed_at: invitation.closed_at,
-});
+export const invitationDetailsView = (invitation: InvitationDetails, baseUrl: string) =>
+  viewOf(InvitationDetailsView, fieldsOf(invitation, baseUrl));
 
 /** An invitation as shown to the invitee. */
 export const InvitationPageView = View('InvitationPage', {

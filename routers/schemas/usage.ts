@@ -3,7 +3,7 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { UsageReport as Report } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
-import { AnyObject, Email, Instant, Text, View } from './fields.ts';
+import { AnyObject, Email, Instant, Text, View, viewOf } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UsageEntryView = View('UsageEntry', {
@@ -16,14 +16,13 @@ export const UsageEntryView = View('UsageEntry', {
 });
 type UsageEntryView = z.input<typeof UsageEntryView>;
 
-export const usageEntryView = (entry: UsageRow): UsageEntryView => ({
-  action_description: entry.action_description,
-  email: entry.email,
-  full_name: entry.full_name,
+const readEntry = (entry: UsageRow) => ({
+  ...entry,
   timestamp: entry.occurred_at,
-  action: entry.action,
   extra: opaque(JSON.parse(entry.extra)),
 });
+
+export const usageEntryView = (entry: UsageRow) => viewOf(UsageEntryView, readEntry(entry));
 
 /** As `usageEntryView`. */
 export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryView, format);
@@ -38,10 +37,7 @@ export const usageEntryFromJson = (entry: UsageEntryView & { timestamp: string }
 /** A usage entry in a paged list. */
 export const UsageItemView = UsageEntryView.extend({ id: z.int() });
 
-export const usageItemView = (entry: UsageRow): z.input<typeof UsageItemView> => ({
-  id: entry.id,
-  ...usageEntryView(entry),
-});
+export const usageItemView = (entry: UsageRow) => viewOf(UsageItemView, readEntry(entry));
 
 /** Usage of one UTC day. */
 export const UsageDayView = View('UsageDay', { day: z.string(), actions: z.int(), users: z.int() });

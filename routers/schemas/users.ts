@@ -5,7 +5,7 @@ import { USER_ROLES } from '../../src/services/users/user-filter.ts';
 import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
-import { AnyObject, EmailKey, Instant, InstantKey, View } from './fields.ts';
+import { AnyObject, EmailKey, Instant, InstantKey, View, viewOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
@@ -59,33 +59,16 @@ const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
 const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
 
-/** Lists every field explicitly, so that a new column stays private by default. */
-const commonView = (user: UserRow, baseUrl: string) => ({
-  email: user.email,
-  handle: user.handle,
-  first_name: user.first_name,
-  last_name: user.last_name,
+const withAvatar = (user: UserRow, baseUrl: string) => ({
+  ...user,
   extra: opaque(user.extra),
-  is_active: user.is_active,
-  is_demo_user: user.is_demo_user,
-  profile_color: user.profile_color,
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
-  apps: user.apps,
-  last_login: user.last_login,
-  date_joined: user.date_joined,
-  last_activated: user.last_activated,
-  last_deactivated: user.last_deactivated,
 });
 
-export const userView = (user: UserRow, baseUrl: string): z.input<typeof UserView> => ({
-  ...commonView(user, baseUrl),
-  clientadmin_of: user.clientadmin_of,
-});
+export const userView = (user: UserRow, baseUrl: string) => viewOf(UserView, withAvatar(user, baseUrl));
 
-export const clientUserView = (user: UserRow, baseUrl: string): z.input<typeof ClientUserView> => ({
-  ...commonView(user, baseUrl),
-  last_password_set: user.last_password_set,
-});
+export const clientUserView = (user: UserRow, baseUrl: string) =>
+  viewOf(ClientUserView, withAvatar(user, baseUrl));
 
 /** The rows of a list start with the user's id, then the view's columns: its first is the email. */
 const EMAIL = 1;

@@ -12,14 +12,7 @@ const { ok, warning, failure } = findingsOf(CHECK);
 const TIMEOUT_MS = 5_000;
 const HTTPS_PORT = 443;
 /** The proxy or the service is not running, or this machine cannot reach its own public address. */
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
+const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
 
 /** Calls the service at BASE_URL as browsers do, through the proxy. */
 export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Finding[]> => {
@@ -48,7 +41,7 @@ const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Find
     if (!certificate) throw new Error('the server sent no certificate');
     return checkExpiry(CHECK, `The certificate of ${host}`, certificate);
   } catch (error) {
-    if (UNREACHABLE.has(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
+    if (UNREACHABLE.test(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
     return failure(
       `Browsers refuse the certificate of ${host} (${reasonOf(error)}).`,
       'Install a valid certificate in the proxy, with its intermediate certificates. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file of that authority.',

@@ -6,18 +6,10 @@ import { credentialFaults, MAX_FAULTS, NO_CREDENTIALS, pathOf } from './usage-cr
 const MAX_STACK_LENGTH = 255;
 
 /** The documented keys of `request.META`. Others are not logged. */
-const META_KEYS = new Set([
-  'HTTP_USER_AGENT',
-  'SERVER_NAME',
-  'HTTP_REFERER',
-  'REMOTE_ADDR',
-  'CONTENT_TYPE',
-  'REQUEST_METHOD',
-  'HTTP_HOST',
-  'SERVER_PORT',
-  'QUERY_STRING',
-  'HTTP_ACCEPT_ENCODING',
-]);
+const META_KEYS = new Set(
+  `HTTP_USER_AGENT SERVER_NAME HTTP_REFERER REMOTE_ADDR CONTENT_TYPE REQUEST_METHOD HTTP_HOST SERVER_PORT
+  QUERY_STRING HTTP_ACCEPT_ENCODING`.split(/\s+/),
+);
 /** In these, the values of secret parameters are masked: a platform cannot control which links users follow. */
 const ADDRESS_KEYS = new Set(['HTTP_REFERER', 'QUERY_STRING']);
 
