@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeEmail } from '../../src/lib/email-address.ts';
-import { findJsonProblem, isJsonObject } from '../../src/lib/json-value.ts';
+import { findJsonProblem, isJsonObject, isStorableText } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 
 export { Email, EmailAddress } from '../../src/lib/email-address.ts';
@@ -61,10 +61,7 @@ export const Instant = z.date();
 export const Text = (maxLength: number) => storable(z.string().max(maxLength));
 
 const storable = (schema: z.ZodString) =>
-  schema.refine(
-    (text) => !text.includes('\0') && text.isWellFormed(),
-    'Must not contain null characters or invalid Unicode.',
-  );
+  schema.refine(isStorableText, 'Must not contain null characters or invalid Unicode.');
 
 /** A first or last name. Trimmed before the length check. */
 export const PersonName = storable(z.string().trim().max(150));

@@ -26,23 +26,17 @@ export const invitePeople = async (config: Config, file: string, options: Invite
   const { rows, faults } = await readInvitationCsv(createReadStream(file));
   if (rows.length === 0 && faults.length > 0) return reject(faults, options);
 
-  const { inviter, client, outcome } = await checkOrInvite(config, rows, {
-    ...options,
-    isRejected: faults.length > 0,
-  });
+  const { outcome, ...parties } = await checkOrInvite(config, rows, options, faults.length > 0);
   const all = [...faults, ...outcome.faults];
   if (all.length > 0) return reject(all, options);
-  process.stdout.write(`${successLines(outcome, { inviter, client }, options.dryRun).join('\n')}\n`);
+  process.stdout.write(`${successLines(outcome, parties, options.dryRun).join('\n')}\n`);
   return true;
 };
 
 /** Also checks the rows of a rejected file, to report all errors at once. */
-const checkOrInvite = (
-  config: Config,
-  rows: readonly CsvRow[],
-  { clientId, as, dryRun, isRejected }: InviteOptions & { isRejected: boolean },
-) =>
+const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, isRejected: boolean) =>
   withDatabase(config, async (orm) => {
+    const { clientId, as, dryRun } = options;
     using bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
     const parties = await findParties(orm.em.fork(), clientId, as);
     const outcome = await inviteRows(
@@ -62,11 +56,7 @@ const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteO
   return false;
 };
 
-const successLines = (
-  { made, renewed }: Outcome,
-  { inviter, client }: Pick<Parties, 'inviter' | 'client'>,
-  dryRun: boolean,
-): string[] => [
+const successLines = ({ made, renewed }: Outcome, { inviter, client }: Parties, dryRun: boolean) => [
   `${printable(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
   dryRun
     ? 'This was a dry run: nothing was changed.'

@@ -5,13 +5,10 @@ import { findingsOf } from './finding.ts';
 /** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
 const MIN_DAYS = 21;
 
+type Valid = Pick<X509Certificate, 'validToDate'>;
+
 /** @param what names the certificate in the middle of a sentence */
-export const checkExpiry = (
-  check: string,
-  what: string,
-  { validToDate }: Pick<X509Certificate, 'validToDate'>,
-  now = Date.now(),
-) => {
+export const checkExpiry = (check: string, what: string, { validToDate }: Valid, now = Date.now()) => {
   const { ok, warning, failure } = findingsOf(check);
   const days = Math.floor((validToDate.getTime() - now) / DAY_MS);
   const date = validToDate.toISOString().slice(0, 10);

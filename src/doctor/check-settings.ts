@@ -47,10 +47,8 @@ const contradictions = (config: Config, env: Environment): Finding[] =>
     .filter(({ applies }) => applies)
     .map(({ message, action }) => warning(message, action));
 
-const addressRules = (
-  { baseUrl, host, trustedProxies, metricsPort, metricsHost, metricsToken }: Config,
-  env: Environment,
-): Rule[] => {
+const addressRules = (config: Config, env: Environment): Rule[] => {
+  const { baseUrl, host, trustedProxies, metricsPort, metricsHost, metricsToken } = config;
   const { protocol, hostname } = new URL(baseUrl);
   const isHttps = protocol === 'https:';
   return [
@@ -100,10 +98,8 @@ const deploymentRules = (
 ];
 
 /** Settings that have no effect together with the others. */
-const uselessSettings = (
-  { smtpUrl, metricsPort, demo, appStore, port, metricsHost, host }: Config,
-  env: Environment,
-): Rule[] => {
+const uselessSettings = (config: Config, env: Environment): Rule[] => {
+  const { smtpUrl, metricsPort, demo, appStore, port, metricsHost, host } = config;
   const without = (name: string, isUsed: boolean, needed: string): Rule => ({
     applies: !!env[name] && !isUsed,
     message: `${name} has no effect without ${needed}.`,

@@ -6,6 +6,9 @@ const MAX_DEPTH = 500;
 /** The most values in 64 KiB of JSON: each takes at least two characters. */
 const MAX_NODES = MAX_BYTES / 2;
 
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /** A plain object. JSON would change others, such as `Date`, `Map` or `URL`. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

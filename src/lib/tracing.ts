@@ -77,8 +77,8 @@ export const logFieldsOf = (span: Span | null): { trace_id?: string; span_id?: s
   span ? { trace_id: span.traceId, span_id: span.spanId } : {};
 
 /** Runs work in a child of the current span, which ends with it. */
-export const traced = <T>(details: () => SpanDetails, work: () => Promise<T>): Promise<T> => {
-  const span = tracing.start(details);
+export const traced = <T>(details: SpanDetails, work: () => Promise<T>): Promise<T> => {
+  const span = tracing.start(() => details);
   return span ? endWith(span, span.run(work)) : work();
 };
 

@@ -30,14 +30,14 @@ const RETRY_MS = 50;
 /** SQLSTATE disk_full. */
 const DISK_FULL = '53100';
 
-/**
- * @param onLaunch called while the embedded server starts
- * @param onUpgrade called with the major versions before its data is upgraded
- */
-export const openDatabaseHost = async (
-  config: Config,
-  { onLaunch, onUpgrade }: { onLaunch?: () => unknown; onUpgrade?: (from: string, to: string) => void } = {},
-): Promise<DatabaseHost> => {
+type Listener = {
+  /** Called while the embedded server starts. */
+  onLaunch?: () => unknown;
+  /** Called with the major versions before its data is upgraded. */
+  onUpgrade?: (from: string, to: string) => void;
+};
+
+export const openDatabaseHost = async (config: Config, listener: Listener = {}): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
     // `readConfig` requires SECRET_KEY with DATABASE_URL, except for restores, which do not use it.
@@ -53,11 +53,11 @@ export const openDatabaseHost = async (
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
-    onLaunch,
+    onLaunch: listener.onLaunch,
     upgrade: {
       // Loaded only for an upgrade.
       copy: async (from, to) => (await import('./copy-database.ts')).copyDatabase(from, to, config.dataDir),
-      onUpgrade,
+      onUpgrade: listener.onUpgrade,
     },
   });
   const connection = { ...server.connection, preparesStatements };

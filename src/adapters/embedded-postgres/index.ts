@@ -73,11 +73,8 @@ const launchAfterPrevious = async (
   }
 };
 
-const start = async (
-  dataDir: string,
-  { postgresSettings: settings = {}, onLaunch = () => undefined, upgrade }: EmbeddedPostgresOptions,
-  closing: AsyncDisposableStack,
-) => {
+const start = async (dataDir: string, options: EmbeddedPostgresOptions, closing: AsyncDisposableStack) => {
+  const { postgresSettings: settings = {}, onLaunch = () => undefined, upgrade } = options;
   const lock = await acquireInstanceLock(dataDir);
   closing.defer(lock.release);
   const log = await openLogFile(dataDir);

@@ -1,13 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 import { traced } from '../../lib/tracing.ts';
-import {
-  type Argon2Cost,
-  COST,
-  isOutdatedArgon2Hash,
-  makeArgon2Hash,
-  readArgon2Hash,
-} from './argon2-hash.ts';
+import { COST, isOutdatedArgon2Hash, makeArgon2Hash, readArgon2Hash } from './argon2-hash.ts';
 import { readDjangoHash } from './django-hashes.ts';
 import { readHash, remainingWork } from './hash-work.ts';
 
@@ -15,6 +9,8 @@ import { readHash, remainingWork } from './hash-work.ts';
 const MAX_WAIT_MS = 3_000;
 
 export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
+
+type Observe = (family: string, units: number) => void;
 
 type Attempt = {
   /** The kinds of hashes in use: see `remainingWork`. */
@@ -30,11 +26,7 @@ type Attempt = {
  * @param observe called with the family and the units of each check
  * @throws Problem `overloaded` from `hash` and `verify` when the queue is full
  */
-export const createPasswordHasher = async (
-  concurrency: number,
-  cost: Argon2Cost = COST,
-  observe: (family: string, units: number) => void = () => {},
-) => {
+export const createPasswordHasher = async (concurrency: number, cost = COST, observe: Observe = () => {}) => {
   const limit = pLimit(concurrency);
   const queued = createQueue(limit);
   // Verified if there is no hash, so that an unknown user takes as long as a wrong password.
@@ -43,19 +35,13 @@ export const createPasswordHasher = async (
 
   const perform = ({ family, units, verify }: PasswordCheck, password: string): Promise<boolean> => {
     observe(family, units);
-    return traced(
-      () => ({ name: `verify ${algorithmOf(family)}` }),
-      () => verify(password),
-    );
+    return traced({ name: `verify ${algorithmOf(family)}` }, () => verify(password));
   };
 
   return {
     hash: async (password: string): Promise<string> =>
       queued(decoy.costMs, () =>
-        traced(
-          () => ({ name: `hash ${algorithmOf(decoy.family)}` }),
-          () => makeArgon2Hash(password, cost),
-        ),
+        traced({ name: `hash ${algorithmOf(decoy.family)}` }, () => makeArgon2Hash(password, cost)),
       ),
 
     /**

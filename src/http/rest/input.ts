@@ -84,11 +84,7 @@ const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {
 };
 
 /** Converts parameters of the URL to the types of the schema; JSON values are never converted. */
-const parseTexts = (
-  { input }: Endpoint,
-  keys: readonly string[],
-  texts: Record<string, unknown>,
-): Record<string, unknown> =>
+const parseTexts = ({ input }: Endpoint, keys: readonly string[], texts: Record<string, unknown>) =>
   Object.fromEntries(
     keys.map((key) => {
       const schema = input.shape[key];

@@ -123,12 +123,8 @@ const stageUsers = async (tx: Db, task: Import): Promise<ImportTotals & { valid:
   };
 };
 
-const insertStagedUsers = async (
-  tx: Db,
-  { clientId, clock, audit, remark, advance }: Import,
-  totals: ImportTotals,
-  valid: number,
-): Promise<ImportTotals> => {
+const insertStagedUsers = async (tx: Db, task: Import, totals: ImportTotals, valid: number) => {
+  const { clientId, clock, audit, remark, advance } = task;
   await analyzeStaging(tx);
   const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
   const conflicts = await takenHandles(tx);

@@ -17,11 +17,10 @@ export type ModelSurvey = {
 /** Models by their lower-case label, and the reason why the file could not be read to its end, or null. */
 type Survey = { models: Map<string, ModelSurvey>; fault: string | null };
 
+type Visit = (record: DumpRecord, model: string, fields: Record<string, unknown>) => Promise<void>;
+
 /** Reads a dump to its end and counts its models and fields. Ignores invalid records: `stageDump` reports them. */
-export const surveyDump = async (
-  records: AsyncIterable<DumpRecord>,
-  visit: (record: DumpRecord, model: string, fields: Record<string, unknown>) => Promise<void>,
-): Promise<Survey> => {
+export const surveyDump = async (records: AsyncIterable<DumpRecord>, visit: Visit): Promise<Survey> => {
   const models = new Map<string, ModelSurvey>();
   let names = 0;
   const fault = await findFileFault(async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Email, MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
-import { findJsonProblem } from '../../lib/json-value.ts';
+import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
 import type { DumpRecord } from './dump.ts';
 import type { Remark, Sources } from './fields.ts';
 import type { ProfileValues } from './profiles.ts';
@@ -15,10 +15,7 @@ const Text = (maxLength: number) =>
   z
     .string('Must be a string.')
     .max(maxLength, `Must have at most ${maxLength} characters.`)
-    .refine(
-      (text) => !text.includes('\0') && text.isWellFormed(),
-      'Must not contain null characters or invalid Unicode.',
-    );
+    .refine(isStorableText, 'Must not contain null characters or invalid Unicode.');
 
 const Name = Text(MAX_NAME_LENGTH)
   .nullish()
@@ -116,7 +113,7 @@ export const isOfModel = ({ value }: DumpRecord, model: string): boolean => {
 /** The primary key by which other records reference a user; null if it cannot be compared. */
 export const keyOf = (value: unknown): string | null => {
   if (Number.isSafeInteger(value)) return String(value);
-  const isText = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed();
+  const isText = typeof value === 'string' && value !== '' && isStorableText(value);
   return isText ? value : null;
 };
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
+import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { networkOf } from '../rate-limits/window-counter.ts';
@@ -75,9 +76,9 @@ const orNullIfOverloaded = (error: unknown): null => {
   throw error;
 };
 
-/** Usernames may be any text; PostgreSQL rejects NUL and invalid UTF-16. */
+/** Usernames may be any text. */
 const findAccount = async (em: Db, email: string, now: Date) =>
-  email.includes('\0') || !email.isWellFormed()
+  !isStorableText(email)
     ? undefined
     : tables(em)
         .selectFrom('users')

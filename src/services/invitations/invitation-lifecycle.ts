@@ -12,19 +12,11 @@ import type { AuditAction } from '../audit/audit.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
 import { showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
-import type { InvitationRow, InvitationStatus } from './invitation-rows.ts';
+import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
 import { hasStatus, invitationRows, statusAt, withInviters } from './invitation-rows.ts';
 
 type DetailedRow = InferResult<ReturnType<typeof detailedRows>>[number];
 export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
-
-type InvitationSearch = {
-  status: InvitationStatus | 'all';
-  client?: number | undefined;
-  search?: string | undefined;
-  /** Id of the last invitation of the previous page. */
-  cursor?: number | undefined;
-};
 
 /** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Unit) => {

@@ -10,6 +10,14 @@ import { type UserRow, userRows } from '../users/user-rows.ts';
 export { INVITATION_STATUSES };
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
+export type InvitationSearch = {
+  status: InvitationStatus | 'all';
+  client?: number | undefined;
+  search?: string | undefined;
+  /** Id of the last invitation of the previous page. */
+  cursor?: number | undefined;
+};
+
 /** Ids or labels of the apps of an invitation, by age. */
 export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuilder<unknown>) =>
   sql<string[]>`array(select ${column} from invitation_apps ia join apps a on a.id = ia.app_id
@@ -81,13 +89,8 @@ type Link = { key: string; signature: string };
  * Finds the invitation of a mailed link, with the contents of its page.
  * @throws Problem `not-found` for an unknown key or a wrong signature
  */
-export const findInvitationByLink = async (
-  em: Db,
-  links: SignedLinks,
-  { key, signature }: Link,
-  now: Date,
-) => {
-  if (!links.isInvitationSigned(key, signature)) throw notFound('invitation');
+export const findInvitationByLink = async (em: Db, links: SignedLinks, link: Link, now: Date) => {
+  if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
   return (
     tables(em)
       .selectFrom('invitations')
@@ -101,7 +104,7 @@ export const findInvitationByLink = async (
       /** null if no user has this address yet. */
       .select('invitee.is_active as user_is_active')
       .select([statusAt(now).as('status'), appsInvitedTo(sql`a.label`, sql`invitations.id`).as('app_labels')])
-      .where('invitations.key', '=', key)
+      .where('invitations.key', '=', link.key)
       .executeTakeFirstOrThrow(() => notFound('invitation'))
   );
 };

@@ -16,7 +16,7 @@ import {
   type InvitationElement,
   type InvitationInput,
 } from './invitation-checks.ts';
-import type { InvitationRow, InvitationStatus } from './invitation-rows.ts';
+import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
 import {
   hasStatus,
   invitationRows,
@@ -28,14 +28,7 @@ import { writeInvitations } from './invitation-writes.ts';
 import { findPending, type InvitationChanges, updatePending } from './pending-invitation.ts';
 
 type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'invitationDays'>;
-type Filter = {
-  status: InvitationStatus | 'all';
-  search?: string | undefined;
-  app?: string | undefined;
-  client?: number | undefined;
-  /** Id of the last invitation of the previous page. */
-  cursor?: number | undefined;
-};
+type Filter = InvitationSearch & { app?: string | undefined };
 
 export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
   const write = async (tx: Db, actor: Actor, items: CheckedInvitation[]) => {

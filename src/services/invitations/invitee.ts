@@ -16,11 +16,7 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
  * Creates the invited user, with a login at `now`.
  * @throws Problem `login-required` if another invitation of this address was accepted concurrently
  */
-export const createInvitee = async (
-  tx: Db,
-  invitation: InvitationByLink,
-  input: NewInvitee,
-): Promise<User> => {
+export const createInvitee = async (tx: Db, invitation: InvitationByLink, input: NewInvitee) => {
   const { firstName, lastName, hash, now } = input;
   const { email, extra, is_demo_user: isDemoUser } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));

@@ -9,20 +9,15 @@ export type InvitationChanges = {
   extra?: Record<string, unknown> | undefined;
   initial_apps?: string[] | undefined;
 };
-type PendingQuery = { email: string; client: number | undefined; now: Date };
+type PendingKey = { email: string; client: number | undefined; now: Date };
 type PendingInvitation = { id: number; client_id: number };
 
 /**
  * Changes and returns the pending invitation of an address.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
  */
-export const updatePending = async (
-  tx: Db,
-  actor: Actor,
-  query: PendingQuery,
-  changes: InvitationChanges,
-): Promise<PendingInvitation> => {
-  const invitation = await lockPending(tx, actor, query);
+export const updatePending = async (tx: Db, actor: Actor, key: PendingKey, changes: InvitationChanges) => {
+  const invitation = await lockPending(tx, actor, key);
   if (changes.initial_apps) await replaceInitialApps(tx, invitation, changes.initial_apps);
   if (changes.extra) {
     await tables(tx)
@@ -39,8 +34,8 @@ export const updatePending = async (
  * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
-export const findPending = async (em: Db, actor: Actor, query: PendingQuery) => {
-  const visible = await pendingRows(em, query)
+export const findPending = async (em: Db, actor: Actor, key: PendingKey) => {
+  const visible = await pendingRows(em, key)
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc')
     .execute();
@@ -57,14 +52,14 @@ export const findPending = async (em: Db, actor: Actor, query: PendingQuery) => 
  * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
-export const lockPending = async (tx: Db, actor: Actor, query: PendingQuery) => {
-  const found = await findPending(tx, actor, query);
+export const lockPending = async (tx: Db, actor: Actor, key: PendingKey) => {
+  const found = await findPending(tx, actor, key);
   requireClientAdmin(actor, found.client_id);
-  const locked = pendingRows(tx, query).where('id', '=', found.id).forUpdate();
+  const locked = pendingRows(tx, key).where('id', '=', found.id).forUpdate();
   return locked.executeTakeFirstOrThrow(() => notFound('pending invitation'));
 };
 
-const pendingRows = (tx: Db, { email, client, now }: PendingQuery) => {
+const pendingRows = (tx: Db, { email, client, now }: PendingKey) => {
   const rows = tables(tx)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])

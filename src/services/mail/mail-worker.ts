@@ -46,10 +46,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
   const attempt = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     try {
       const rendered = outbox.write(mail);
-      return await traced(
-        () => ({ name: 'SMTP', kind: 'client' }),
-        () => mailer.send(rendered),
-      );
+      return await traced({ name: 'SMTP', kind: 'client' }, () => mailer.send(rendered));
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
       return { outcome: 'failed', cause: 'rendering', reason: 'The mail could not be rendered.' };

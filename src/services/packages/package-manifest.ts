@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject } from '../../lib/json-value.ts';
+import { isJsonObject, isStorableText } from '../../lib/json-value.ts';
 import { isSlug, isVersion } from '../../lib/package-name.ts';
 
 export const MANIFEST_FILE = 'app.yaml';
@@ -9,22 +9,19 @@ const MAX_METADATA_CHARACTERS = 64 * 1024;
 /** The largest PostgreSQL integer. */
 const MAX_ID = 2 ** 31 - 1;
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair. */
-const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-
 const Text = (maxLength: number) =>
   z
     .string()
     .max(maxLength, `is longer than ${maxLength} characters`)
-    .refine(isStorable, 'has a NUL or half a character');
+    .refine(isStorableText, 'has a NUL or half a character');
 
 /** Whether JSON preserves the value and the database can store it. `value` has no cycles. */
 const isPlainData = (value: unknown): boolean => {
   let plain = true;
   const text = JSON.stringify(value, (key, item: unknown) => {
     const storable =
-      typeof item === 'string' ? isStorable(item) : typeof item !== 'number' || Number.isFinite(item);
-    plain &&= storable && isStorable(key);
+      typeof item === 'string' ? isStorableText(item) : typeof item !== 'number' || Number.isFinite(item);
+    plain &&= storable && isStorableText(key);
     return item;
   });
   return plain && text.length <= MAX_METADATA_CHARACTERS;

@@ -19,11 +19,8 @@ export type UsageReport = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | 'dig
 type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
 /** Fills in the names and times that reports leave out, and the digests of their addresses. */
-export const enrichReports = async (
-  tx: Db,
-  { actor, appId, now, addressDigest }: Where,
-  reports: readonly UsageReport[],
-): Promise<UsageEntryInput[]> => {
+export const enrichReports = async (tx: Db, where: Where, reports: readonly UsageReport[]) => {
+  const { actor, appId, now, addressDigest } = where;
   const names = await namesOf(tx, actor, reports);
   const times = await timesByKey(tx, appId, reports, now);
   const emails = new Set(reports.map(({ email }) => email));

@@ -1,4 +1,4 @@
-import { isJsonObject, stringifyJsonValue } from '../../lib/json-value.ts';
+import { isJsonObject, isStorableText, stringifyJsonValue } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
 import { isCredentialName, withoutSecrets } from './credential-names.ts';
 import { credentialFaults, MAX_FAULTS, NO_CREDENTIALS, pathOf } from './usage-credentials.ts';
@@ -37,11 +37,7 @@ export const sanitizeExtra = (value: unknown): { kept: SanitizedExtra } | { faul
 
 /** An invalid `stack` is kept in `extra`, and not counted. */
 const stackOf = ({ stack }: Extra): string | null =>
-  typeof stack === 'string' &&
-  stack !== '' &&
-  stack.length <= MAX_STACK_LENGTH &&
-  !stack.includes('\0') &&
-  stack.isWellFormed()
+  typeof stack === 'string' && stack !== '' && stack.length <= MAX_STACK_LENGTH && isStorableText(stack)
     ? stack
     : null;
 

@@ -26,12 +26,7 @@ export const createUsageRecording = (deps: Unit) => ({
    * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`,
    * `overloaded`
    */
-  record: async (
-    actor: Actor,
-    appId: string,
-    reports: readonly UsageReport[],
-    idempotencyKey: IdempotencyKey | null,
-  ): Promise<RecordingResult> => {
+  record: async (actor: Actor, appId: string, reports: UsageReport[], key: IdempotencyKey | null) => {
     const { em, clock, idempotency, usageWriteLimiter, transact, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
@@ -46,8 +41,8 @@ export const createUsageRecording = (deps: Unit) => ({
       telemetry.usage.publish(() => result);
       return result;
     };
-    const request = idempotencyKey && {
-      idempotencyKey,
+    const request = key && {
+      idempotencyKey: key,
       operation: `usage.record ${appId}`,
       input: JSON.stringify(reports),
     };
