@@ -83,7 +83,9 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     if (isWanted(file)) files.push(file);
   if (isBrief) console.log(`Left out ${PROGRAM_TESTS.join(', ')}, *${SLOW}: npm run test:all runs them too.`);
   const absent = (...paths: string[]): string[] => paths.filter((path) => !existsSync(path));
-  const history = hasPreviousVersion() ? [] : [`commit ${PREVIOUS.commit} in the history of this checkout`];
+  const history = hasPreviousVersion()
+    ? []
+    : [`commit ${PREVIOUS.commit} in the history: a shallow clone gets it by git fetch --unshallow`];
   const missing = [
     { prefix: BROWSER_TESTS, what: absent(CHROMIUM) },
     { prefix: POOLER_TESTS, what: absent(PGBOUNCER) },
