@@ -3,6 +3,7 @@ import { appSearch } from './app/app-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { Shell } from './layout/shell.tsx';
 import { peopleFilter } from './people/people-filter.ts';
+import { usageFilter } from './usage/usage-filter.ts';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
 
@@ -34,6 +35,12 @@ const screens = [
     path: '/apps/$id',
     validateSearch: appSearch,
     component: lazyRouteComponent(() => import('./app/app-screen.tsx'), 'AppScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/usage',
+    validateSearch: usageFilter,
+    component: lazyRouteComponent(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
 ] as const;
 

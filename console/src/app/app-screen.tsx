@@ -1,6 +1,6 @@
 import { Badge, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { showsUsage, versionOf } from '../apps/app-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -51,6 +51,11 @@ export const AppScreen = () => {
           subject={{ app_id: id }}
           days={days}
           windows={APP_WINDOWS}
+          actions={
+            <Link className="text-link" to="/usage" search={{ app: id }}>
+              Entries and CSV
+            </Link>
+          }
           onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
         />
       )}

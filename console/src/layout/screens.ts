@@ -10,6 +10,7 @@ const SCREENS: Screen[] = [
   { to: '/', label: 'Home', isFor: everyone },
   { to: '/people', label: 'People', isFor: canView },
   { to: '/apps', label: 'Apps', isFor: canView },
+  { to: '/usage', label: 'Usage', isFor: canView },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

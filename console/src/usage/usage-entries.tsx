@@ -1,0 +1,62 @@
+import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+
+type Entry = Outputs['usage']['list']['items'][number];
+
+const PAGE_SIZE = 100;
+
+const COLUMNS: Column<Entry>[] = [
+  { heading: 'Time', width: '10rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  {
+    heading: 'Person',
+    width: '1fr',
+    cell: ({ email, full_name }) => (
+      <Link className="text-link" to="/people/$email" params={{ email }}>
+        {full_name || email}
+      </Link>
+    ),
+  },
+  { heading: 'Action', width: '1fr', cell: ({ action }) => action },
+  { heading: 'Description', width: '2fr', cell: ({ action_description }) => action_description },
+];
+
+type Props = { appId: string; email: string | undefined };
+
+/** What people did in an app, newest first. */
+export const UsageEntries = ({ appId, email }: Props) => {
+  const entries = useInfiniteQuery(
+    trpc.usage.list.infiniteQueryOptions(
+      { app_id: appId, email, limit: PAGE_SIZE },
+      {
+        getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  const rows = entries.data?.pages.flatMap(({ items }) => items) ?? [];
+  return (
+    <Stack className="card" mt="md">
+      <Title order={2} size="h3">
+        Newest entries
+      </Title>
+      <ProblemAlert error={entries.error} />
+      {entries.isPending && <Skeleton height={320} />}
+      {entries.isSuccess && rows.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
+      {rows.length > 0 && (
+        <VirtualTable
+          label="Newest entries"
+          columns={COLUMNS}
+          rows={rows}
+          keyOf={({ id }) => id}
+          hasMore={entries.hasNextPage && !entries.isFetchingNextPage}
+          onMore={() => void entries.fetchNextPage()}
+        />
+      )}
+    </Stack>
+  );
+};

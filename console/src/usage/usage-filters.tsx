@@ -1,0 +1,60 @@
+import { Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { showsUsage } from '../apps/app-of.ts';
+import { nameOf } from '../people/name-of.ts';
+import type { UsageFilter } from './usage-filter.ts';
+
+const TYPING_MS = 120;
+const FOUND_PEOPLE = 20;
+
+type Props = { filter: UsageFilter; onChange: (changes: Partial<UsageFilter>) => void };
+
+export const UsageFilters = ({ filter, onChange }: Props) => {
+  const apps = useQuery(trpc.apps.list.queryOptions({}));
+  return (
+    <>
+      <Select
+        label="App"
+        placeholder="Choose an app"
+        clearable
+        searchable
+        data={(apps.data ?? []).filter(showsUsage).map(({ id, label }) => ({ value: id, label }))}
+        value={filter.app ?? null}
+        onChange={(app) => onChange({ app: app ?? undefined })}
+      />
+      <PersonSelect email={filter.email} onSelect={(email) => onChange({ email })} />
+    </>
+  );
+};
+
+type PersonProps = { email: string | undefined; onSelect: (email: string | undefined) => void };
+
+/** The service searches, because there may be more people than a browser can hold. */
+const PersonSelect = ({ email, onSelect }: PersonProps) => {
+  const [text, setText] = useState('');
+  const [search] = useDebouncedValue(text.trim(), TYPING_MS);
+  const people = useQuery(
+    trpc.users.list.queryOptions({ search, limit: FOUND_PEOPLE }, { placeholderData: keepPreviousData }),
+  );
+  const found = (people.data ?? []).map((person) => ({ value: person.email, label: nameOf(person) }));
+  const isFound = email === undefined || found.some(({ value }) => value === email);
+  return (
+    <Select
+      label="Person"
+      placeholder="All people"
+      clearable
+      searchable
+      data={isFound ? found : [...found, { value: email, label: email }]}
+      // The service has already filtered.
+      filter={({ options }) => options}
+      nothingFoundMessage="No one matches."
+      searchValue={text}
+      onSearchChange={setText}
+      value={email ?? null}
+      onChange={(selected) => onSelect(selected ?? undefined)}
+    />
+  );
+};
