@@ -9,6 +9,7 @@ import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationSchema } from './invitation.ts';
 import { InvitationApp } from './invitation-app.ts';
 import { Membership } from './membership.ts';
+import { Operation, OperationChange } from './operation.ts';
 import { OutboxMail } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
 import { PasswordLink } from './password-link.ts';
@@ -48,6 +49,8 @@ export const entities = [
   AuditEntry,
   Backup,
   Erasure,
+  Operation,
+  OperationChange,
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */

@@ -24,6 +24,10 @@ export const OutboxMail = defineEntity({
       name: 'outbox_mails_invited',
       expression: `create index outbox_mails_invited on outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
     },
+    {
+      name: 'outbox_mails_password',
+      expression: `create index outbox_mails_password on outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset')`,
+    },
     { properties: ['client', 'id'] },
     { properties: ['lastAttemptAt'] },
   ],

@@ -9,6 +9,7 @@ import { Erasures } from './0007-erasures.ts';
 import { MailTraceContext } from './0008-mail-trace-context.ts';
 import { Backups } from './0009-backups.ts';
 import { UserSorting } from './0010-user-sorting.ts';
+import { Operations } from './0011-operations.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -46,4 +47,9 @@ export const migrations: Entry[] = [
   { name: '0008-mail-trace-context', class: MailTraceContext, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
   { name: '0009-backups', class: Backups, locks: {} },
   { name: '0010-user-sorting', class: UserSorting, locks: { users: 'SHARE' } },
+  {
+    name: '0011-operations',
+    class: Operations,
+    locks: { outbox_mails: 'SHARE', users: 'SHARE ROW EXCLUSIVE' },
+  },
 ];

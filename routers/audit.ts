@@ -3,6 +3,7 @@ import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { OperationKey } from './schemas/bulk.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Text, View } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
@@ -39,6 +40,8 @@ const AuditFilter = z
     client: Id.optional(),
     from: InstantKey.optional(),
     to: InstantKey.optional(),
+    /** The id of a change of many users. */
+    operation: OperationKey.optional(),
     ...limitedPagingFields(LongIdKey),
   })
   .prefault({});

@@ -3,6 +3,7 @@ import { auditRouter } from './audit.ts';
 import { clientsRouter } from './clients.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
+import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
@@ -29,6 +30,7 @@ export const appRouter = router({
   environment: environmentRouter,
   audit: auditRouter,
   mail: mailRouter,
+  operations: operationsRouter,
 });
 
 export type AppRouter = typeof appRouter;

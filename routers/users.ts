@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { liftBulkDeadline } from '../src/lib/deadline.ts';
+import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { BulkInput, BulkResultView, bulkResultView, toBulkRequest } from './schemas/bulk.ts';
 import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
@@ -9,6 +12,8 @@ import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerP
 
 const route = routesOf('Users');
 const rolesRoute = routesOf('Roles');
+
+const MAX_BULK_BYTES = 2 * 1024 * 1024;
 
 const ByEmail = z.object({ email: EmailKey });
 
@@ -87,6 +92,23 @@ export const usersRouter = router({
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
+
+  /** Makes one change to up to 1,000 users, each by the rules of `update`. */
+  bulkUpdate: adminProcedure
+    .meta(
+      route('POST', '/jb/users/bulk/', {
+        handlesIdempotency: true,
+        maxBodyBytes: MAX_BULK_BYTES,
+        ...EXTENSION,
+      }),
+    )
+    .input(BulkInput)
+    .output(BulkResultView)
+    .mutation(async ({ ctx, input }) => {
+      const request = toBulkRequest(input);
+      liftBulkDeadline(input.emails?.length ?? MAX_BULK_USERS);
+      return bulkResultView(await ctx.services.bulkUpdates.update(ctx.actor, request, ctx.idempotencyKey()));
+    }),
 
   ...dataRightsProcedures,
 });

@@ -29,6 +29,7 @@ import {
   pruneCounts,
   pruneCredentials,
   pruneInvitations,
+  pruneOperations,
   pruneResponses,
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
@@ -186,6 +187,7 @@ const maintenanceTasks = ({ config, connection, orm, clock }: Resources, stopped
     }),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
+  operations: () => pruneOperations(orm.em.fork(), clock.now(), config.auditRetentionDays),
   invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
   counts: () => pruneCounts(orm.em.fork()),
   logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),

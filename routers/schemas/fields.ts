@@ -146,3 +146,11 @@ export const InstantKey = z
   .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'Must not be before the year 1.')
   .max(new Date('9999-12-31T00:00:00Z'), 'Must not be after the year 9999.');
+
+/** A time in a body: a `Date` over tRPC, ISO 8601 with its offset over REST. */
+export const BodyInstant = z
+  .union(
+    [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
+    'Must be a time such as 2026-01-31T12:00:00Z.',
+  )
+  .meta({ json: { type: 'string', format: 'date-time' } });

@@ -3,7 +3,7 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { UsageReport as Report } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
-import { AnyObject, Email, Instant, Text, View, viewOf } from './fields.ts';
+import { AnyObject, BodyInstant, Email, Instant, Text, View, viewOf } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UsageEntryView = View('UsageEntry', {
@@ -65,14 +65,6 @@ const Action = z
   .max(64)
   .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
 
-/** A `Date` over tRPC, ISO 8601 with its offset over REST. */
-const Timestamp = z
-  .union(
-    [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
-    'Must be a time such as 2026-01-31T12:00:00Z.',
-  )
-  .meta({ json: { type: 'string', format: 'date-time' } });
-
 /** Any JSON object of at most 64 KiB. */
 const UsageExtra = z
   .custom<Record<string, unknown>>()
@@ -97,7 +89,7 @@ const UsageReport = z.object({
   /** Default: the user's current name. */
   full_name: Text(301).nullable().default(null),
   /** Default: now. */
-  timestamp: Timestamp.nullable().default(null),
+  timestamp: BodyInstant.nullable().default(null),
   action: Action,
   action_description: Text(10_000)
     .nullish()

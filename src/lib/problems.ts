@@ -62,6 +62,11 @@ const PROBLEMS = {
     'Reused idempotency key',
     'This key was already used for a different request.',
   ],
+  'undo-expired': [
+    409,
+    'Expired undo',
+    'The time in which this operation can be continued or undone is over.',
+  ],
   'precondition-failed': [
     412,
     'Precondition failed',

@@ -20,6 +20,8 @@ import { createInvitationAcceptance } from './invitations/invitation-acceptance.
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import { createMails } from './mail/mails.ts';
+import { createBulkUpdates } from './operations/bulk-update.ts';
+import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
@@ -74,6 +76,8 @@ const factories = {
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,
+  bulkUpdates: createBulkUpdates,
+  operations: createOperations,
   idempotency: ({ idempotency }: Unit) => idempotency,
   resourceLocks: createResourceLocks,
 };

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { tables } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { pruneAudit, pruneInvitations } from '../../src/services/pruning.ts';
+import { pruneAudit, pruneInvitations, pruneOperations } from '../../src/services/pruning.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { failureOf } from '../support/rejects-as.ts';
-import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 
 const retention = appSuite('retention of the audit trail and invitations');
 
@@ -76,5 +76,26 @@ retention('deletes invitations that ended before, and keeps open ones', async ({
   await prune(10);
   assert.equal(await left(), ['open@guest.test']);
 });
+
+retention(
+  'deletes what undoing an operation needs after a day, and its id with the audit trail',
+  async ({ app }) => {
+    await app.as(ROOT).users.bulkUpdate({ emails: [ADA], action: 'deactivate' });
+    const count = async () =>
+      (
+        await sql<{ n: number[] }>`select array[(select count(*)::int from operations),
+        (select count(*)::int from operation_changes)] as n`.execute(app.db())
+      ).rows[0]?.n;
+    const prune = (days: number) => pruneOperations(app.orm.em.fork(), app.clock.now(), days);
+
+    await prune(1);
+    assert.equal(await count(), [1, 1]);
+    app.clock.advance(DAY_MS + 1);
+    await prune(0);
+    assert.equal(await count(), [1, 0]);
+    await prune(1);
+    assert.equal(await count(), [0, 0]);
+  },
+);
 
 retention.run();

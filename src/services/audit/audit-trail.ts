@@ -13,6 +13,7 @@ export type AuditFilter = {
   client?: number | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
+  operation?: string | undefined;
   /** The id of the last entry of the previous page. */
   cursor?: number | undefined;
 };
@@ -36,6 +37,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
         .where(clientManagedBy(actor, sql`${filter.client}::int`));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
+    if (filter.operation !== undefined) rows = rows.where(isOfOperation(filter.operation));
     if (filter.cursor !== undefined) {
       const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
       rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
@@ -43,6 +45,12 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     return readPage(rows, 'id', part);
   },
 });
+
+/** Entries of operations are no older than they, and few hours younger at most: the index of the time finds them. */
+const isOfOperation = (id: string) => sql<boolean>`
+  (details ->> 'operation' = ${id}
+    and occurred_at >= (select started_at from operations where id = ${id})
+    and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
 
 const auditRows = (em: SqlEntityManager) =>
   tables(em)

@@ -72,17 +72,27 @@ export type AuditEvent = {
   details?: Record<string, unknown>;
 };
 
-export type Audit = ReturnType<typeof createAudit>;
+export type Audit = {
+  /** The statement that writes all events; none if there are no events. */
+  statementsOf: (em: SqlEntityManager, events: readonly AuditEvent[]) => CompiledQuery[];
+  record: (tx: SqlEntityManager, events: readonly AuditEvent[]) => Promise<void>;
+  /** Adds these details to all events. */
+  withDetails: (details: Record<string, unknown>) => Audit;
+};
 
 /**
  * Writes the audit trail. Entries are written in the same transaction as the change that they record. An address that was
  * erased while its request was running, and that has neither an account nor an invitation now, is replaced.
  */
-export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDigest = NO_DIGEST) => {
-  /** The statement that writes all events; none if there are no events. */
-  const statementsOf = (em: SqlEntityManager, events: readonly AuditEvent[]): CompiledQuery[] => {
+export const createAudit = (
+  origin: Origin,
+  clock: Clock,
+  digestOf: AddressDigest = NO_DIGEST,
+  common: Record<string, unknown> = {},
+): Audit => {
+  const statementsOf: Audit['statementsOf'] = (em, events) => {
     if (events.length === 0) return [];
-    const columns = columnsOf(events);
+    const columns = columnsOf(events, common);
     // Many events have the same actor.
     const emails = new Set([...columns.actors, ...columns.targets]);
     const digests = new Map([...emails].map((email) => [email, digestOf(email)]));
@@ -92,19 +102,20 @@ export const createAudit = (origin: Origin, clock: Clock, digestOf: AddressDiges
   };
   return {
     statementsOf,
-    record: async (tx: SqlEntityManager, events: readonly AuditEvent[]): Promise<void> => {
+    record: async (tx, events) => {
       for (const statement of statementsOf(tx, events)) await tables(tx).executeQuery(statement);
     },
+    withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
   };
 };
 
 /** One array per column, with one element per event. */
-const columnsOf = (events: readonly AuditEvent[]) => ({
+const columnsOf = (events: readonly AuditEvent[], common: Record<string, unknown>) => ({
   actions: events.map(({ action }) => action),
   actors: events.map(({ actor }) => actor?.email ?? ''),
   targets: events.map(({ target }) => target),
   clients: events.map(({ clients = [] }) => `{${clients.join(',')}}`),
-  details: events.map(({ details = {} }) => JSON.stringify(details)),
+  details: events.map(({ details = {} }) => JSON.stringify({ ...details, ...common })),
 });
 
 type InsertedEvents = ReturnType<typeof columnsOf> &

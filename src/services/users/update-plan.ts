@@ -10,8 +10,16 @@ export type UserChanges = {
   extra?: Record<string, unknown> | undefined;
   is_active?: boolean | undefined;
   is_demo_user?: boolean | undefined;
+  /** Replaces the apps of the user, as far as the actor may change them. */
   apps?: string[] | undefined;
+  /** Adds and removes single apps. Not to be combined with `apps`. */
+  grant?: readonly string[] | undefined;
+  revoke?: readonly string[] | undefined;
 };
+
+/** The apps that the changes name. */
+export const namedApps = ({ apps, grant = [], revoke = [] }: UserChanges): readonly string[] =>
+  apps ?? [...grant, ...revoke];
 
 /** An app that is granted to a user, or requested for them. */
 export type KnownApp = GrantableApp & { is_granted: boolean };
@@ -39,7 +47,7 @@ export const planUpdate = (
   access: Partial<UserRow> = {},
 ) => {
   const { user: before, clientIds } = context;
-  const { visible, granted, revoked, joined } = planApps(actor, context, changes.apps);
+  const { visible, granted, revoked, joined } = planApps(actor, context, changes);
   const after: UserRow = {
     ...before,
     ...access,
@@ -59,7 +67,15 @@ export const planUpdate = (
   if (changes.extra !== undefined) details.extra = { from: null, to: null };
   const event: AuditEvent = { action: 'user.update', actor, target: email, clients: clientIds, details };
   const events = [...(isEmpty(details) ? [] : [event]), ...grantEvents(actor, email, granted, revoked)];
-  return { after, values, events };
+  return { after, values, events, isActive: details.is_active ? after.is_active : null };
+};
+
+/** `isActive`: the new value; null if it does not change. */
+export type UpdatePlan = ReturnType<typeof planUpdate>;
+
+const wantsApp = ({ apps, grant = [], revoke = [] }: UserChanges): ((app: KnownApp) => boolean) => {
+  const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
+  return ({ id, is_granted }) => added.has(id) || (apps === undefined && is_granted && !removed.has(id));
 };
 
 /**
@@ -67,15 +83,18 @@ export const planUpdate = (
  * administer stay unchanged, so that admins of different clients do not undo each other's changes.
  * @throws Problem `invalid-input` on `apps`
  */
-const planApps = (actor: Actor, { user, clientIds, apps }: UpdateContext, appIds: string[] | undefined) => {
-  if (appIds === undefined) return { visible: user.apps, granted: [], revoked: [], joined: [] };
+const planApps = (actor: Actor, { user, clientIds, apps }: UpdateContext, changes: UserChanges) => {
+  const named = namedApps(changes);
+  if (changes.apps === undefined && named.length === 0)
+    return { visible: user.apps, granted: [], revoked: [], joined: [] };
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
-  const requested = new Set(appIds);
-  const wanted = changeable.filter(({ id }) => requested.has(id));
+  const isWanted = wantsApp(changes);
+  const wanted = changeable.filter(isWanted);
   // Clients may send back granted apps that the actor may see but not change.
-  const readOnly = canViewAll(actor) ? apps.filter((app) => app.is_granted && !changeable.includes(app)) : [];
-  const accepted = new Set([...wanted, ...readOnly].map(({ id }) => id));
-  const unknown = appIds.filter((id) => !accepted.has(id));
+  const isReadOnly = (app: KnownApp) => app.is_granted && !changeable.includes(app);
+  const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
+  const accepted = new Set([...changeable, ...readOnly].map(({ id }) => id));
+  const unknown = named.filter((id) => !accepted.has(id));
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 
   const granted = wanted.filter((app) => !app.is_granted);

@@ -1,33 +1,64 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { prepared } from '../../db/kysely.ts';
+import { type CompiledQuery, sql } from 'kysely';
+import { pipelineIn, prepared } from '../../db/kysely.ts';
 import type { Pipeline } from '../../db/pipeline.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
-import { type KnownApp, planUpdate, type UpdateContext, type UserChanges } from './update-plan.ts';
+import type { Unit } from '../unit.ts';
+import {
+  type KnownApp,
+  namedApps,
+  planUpdate,
+  type UpdateContext,
+  type UpdatePlan,
+  type UserChanges,
+} from './update-plan.ts';
 import { deactivateUser, lockOrdinaryUser, lockSuperuser, lockUser } from './user-locks.ts';
-import { type UserRow, userRowsIn } from './user-rows.ts';
+import { userRowsIn } from './user-rows.ts';
 
 type Deps = { em: SqlEntityManager; pipeline: Pipeline; now: Date; audit: Audit };
+/** Further statements of the transaction that writes the plan. */
+type Also = (em: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
 
 /**
  * Changes a user in two batches: lock and read, then write and audit. The result is computed from what was read instead of
  * being read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
  * Superusers take further locks. `is_active` is changed through entities: the pipeline must be that of the entity manager.
+ * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`, `invalid-input` on
+ * `apps`
  */
 export const updateUser = async (
   { em, pipeline, now, audit }: Deps,
   actor: Actor,
   email: string,
   changes: UserChanges,
-): Promise<UserRow> => {
-  const context = await readUpdatable({ em, pipeline }, actor, email, changes.apps ?? []);
+  also: Also = () => [],
+): Promise<UpdatePlan> => {
+  const context = await readUpdatable({ em, pipeline }, actor, email, namedApps(changes));
   const access = await changeAccess(em, actor, email, changes.is_active, now);
-  const { after, values, events } = planUpdate(actor, context, changes, access);
-  await pipeline.commit([WRITE_USER.bound(em, values), ...audit.statementsOf(em, events)]);
-  return after;
+  const plan = planUpdate(actor, context, changes, access);
+  const { values, events } = plan;
+  await pipeline.commit([WRITE_USER.bound(em, values), ...audit.statementsOf(em, events), ...also(em, plan)]);
+  return plan;
+};
+
+type UpdateDeps = Pick<Unit, 'em' | 'clock' | 'audit' | 'runPipeline'>;
+
+/** Changes a user in a transaction of its own. @throws as `updateUser` */
+export const updateInTransaction = (
+  { em, clock, audit, runPipeline }: UpdateDeps,
+  actor: Actor,
+  email: string,
+  changes: UserChanges,
+  also?: Also,
+): Promise<UpdatePlan> => {
+  const update = (unit: SqlEntityManager, pipeline: Pipeline) =>
+    updateUser({ em: unit, pipeline, now: clock.now(), audit }, actor, email, changes, also);
+  return changes.is_active === undefined && !em.isInTransaction()
+    ? runPipeline((pipeline) => update(em, pipeline))
+    : em.transactional((tx) => update(tx, pipelineIn(tx)));
 };
 
 /**

@@ -1,9 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import { pipelineIn, tables } from '../../db/kysely.ts';
+import { tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Pipeline } from '../../db/pipeline.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
@@ -18,7 +17,7 @@ import { findUsers, type Listing } from './user-listing.ts';
 import { deactivateUser, lockUser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
 import { openUserList, type UserEncoder } from './user-stream.ts';
-import { updateUser } from './user-update.ts';
+import { updateInTransaction } from './user-update.ts';
 
 export type UserInput = {
   email: string;
@@ -87,13 +86,8 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipelin
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
    * `invalid-input` on `apps`
    */
-  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> => {
-    const update = (unit: SqlEntityManager, pipeline: Pipeline) =>
-      updateUser({ em: unit, pipeline, now: clock.now(), audit }, actor, email, changes);
-    return changes.is_active === undefined && !em.isInTransaction()
-      ? runPipeline((pipeline) => update(em, pipeline))
-      : em.transactional((tx) => update(tx, pipelineIn(tx)));
-  },
+  update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+    (await updateInTransaction({ em, clock, audit, runPipeline }, actor, email, changes)).after,
 
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>

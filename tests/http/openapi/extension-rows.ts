@@ -23,6 +23,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
+  ...(await aboutManyUsers(app)),
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
@@ -104,6 +105,17 @@ const aboutTenants: Step[] = [
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
   { line: 'GET /jb/audit/', as: ROOT },
 ];
+
+const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
+  const body = { emails: [ADA], action: 'revoke-apps' as const, apps: [SALES] };
+  const { operation } = await app.as(ROOT).users.bulkUpdate(body);
+  return [
+    { line: 'GET /jb/users/count/?role=member', as: ROOT },
+    { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
+    { line: 'POST /jb/users/bulk/', as: ROOT, body },
+    { line: 'POST /jb/users/bulk/', as: ROOT, body: { ...body, action: 'grant-apps' } },
+  ];
+};
 
 const aboutErasures = async (app: TestApp): Promise<Step[]> => {
   const email = 'leaver@acme.test';

@@ -20,6 +20,11 @@ export const users: DescriptionsOf<'users'> = {
     'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
     ['client-admin-locked', 'self-modification', 'last-superuser'],
   ],
+  bulkUpdate: [
+    'Change many users',
+    'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a transaction of its own, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
+    ['undo-expired', 'not-found'],
+  ],
   export: [
     'Export everything about a user',
     `A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of \`{part, items}\`. ${RECENT_PASSWORD}`,
@@ -34,6 +39,14 @@ export const users: DescriptionsOf<'users'> = {
     'Erase a user',
     `Replaces the user by a pseudonym everywhere: account, invitations, mails, usage and audit trail. It cannot be undone. \`confirmation\` is the code of the preview, \`confirm_email\` the email address once more. If \`is_finished\` is false, the rest is replaced in the background. ${RECENT_PASSWORD}`,
     ['self-modification', 'last-superuser', 'reauthentication-required'],
+  ],
+};
+
+export const operations: DescriptionsOf<'operations'> = {
+  undo: [
+    'Undo a change of many users',
+    'Your own operation, within ten minutes. Reverts what is still as the operation left it; the rest is in `skipped`. Reactivated users must log in again.',
+    ['undo-expired'],
   ],
 };
 

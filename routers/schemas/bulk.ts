@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { invalid } from '../../src/lib/problems.ts';
+import {
+  BULK_ACTIONS,
+  type BulkRequest,
+  type BulkResult,
+  MAX_BULK_USERS,
+} from '../../src/services/operations/bulk-update.ts';
+import { AppIds, BodyInstant, EmailKey, Id, Instant, Slug, View } from './fields.ts';
+import { userConditions } from './users.ts';
+
+/** Why a row of a bulk request was not changed. */
+export const RowProblemView = View('RowProblem', { code: z.string(), detail: z.string() });
+
+const OperationId = z.guid('Must be the id of an operation.');
+
+const BulkFilter = z.object({
+  app: Slug.optional(),
+  client: Id.optional(),
+  ...userConditions,
+  last_login_before: BodyInstant.optional(),
+  last_login_after: BodyInstant.optional(),
+});
+
+/** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */
+export const BulkInput = z.object({
+  emails: z.array(EmailKey).min(1).max(MAX_BULK_USERS).optional(),
+  filter: BulkFilter.optional(),
+  action: z.enum(BULK_ACTIONS),
+  /** Required by `grant-apps` and `revoke-apps`. */
+  apps: AppIds.default([]),
+  operation: OperationId.optional(),
+  cursor: EmailKey.optional(),
+});
+
+/** @throws Problem `invalid-input` */
+export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest => {
+  const { emails, filter, action, apps, operation, cursor } = input;
+  const changesApps = action === 'grant-apps' || action === 'revoke-apps';
+  if (changesApps !== apps.length > 0)
+    throw invalid({ apps: [changesApps ? 'This field is required.' : `Not supported by ${action}.`] });
+  const change = { action, apps };
+  if (emails && filter) throw invalid({ filter: ['Cannot be combined with emails.'] });
+  if (emails && cursor !== undefined) throw invalid({ cursor: ['Requires a filter.'] });
+  if (emails) return { selection: { emails }, change, operation };
+  if (!filter) throw invalid({ emails: ['Either emails or filter is required.'] });
+  return { selection: { filter, cursor }, change, operation };
+};
+
+export const BulkResultView = View('BulkResult', {
+  /** Undoes this request, or continues it. In the audit trail, `operation` of the details. */
+  operation: z.string(),
+  /** Null if the change cannot be undone. */
+  undo_until: Instant.nullable(),
+  results: z.array(
+    View('BulkRow', {
+      email: z.string(),
+      status: z.enum(['ok', 'unchanged', 'failed']),
+      problem: RowProblemView.nullable(),
+    }),
+  ),
+  /** Null after the last user of a filter, and for a list of addresses. */
+  next_cursor: z.string().nullable(),
+});
+
+export const bulkResultView = (result: BulkResult): z.input<typeof BulkResultView> => ({
+  ...result,
+  undo_until: result.undo_until === null ? null : new Date(result.undo_until),
+});
+
+/** An operation in a path. Any text is accepted: an invalid id is not found. */
+const NIL = '00000000-0000-0000-0000-000000000000';
+export const OperationKey = z
+  .string()
+  .transform((id) => (z.guid().safeParse(id).success ? id.toLowerCase() : NIL));
+
+export const UndoView = View('Undo', {
+  operation: z.string(),
+  /** Grants, revocations and activations. */
+  reverted: z.int(),
+  skipped: z.array(
+    View('SkippedChange', {
+      email: z.string(),
+      /** Null for the activation of the user. */
+      app_id: z.string().nullable(),
+      problem: RowProblemView,
+    }),
+  ),
+  /** False if more users are left: send the request again. */
+  is_finished: z.boolean(),
+});

@@ -1,0 +1,151 @@
+import type { Db } from '../../db/kysely.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { reloadActor } from '../auth/identity.ts';
+import type { IdempotencyKey } from '../idempotency/idempotency.ts';
+import type { Unit } from '../unit.ts';
+import { findGrantable, unknownApp } from '../users/app-grants.ts';
+import type { UserChanges } from '../users/update-plan.ts';
+import { findUsers, type Listing } from '../users/user-listing.ts';
+import { updateInTransaction } from '../users/user-update.ts';
+import { changeStatements, readOperation, startOperation } from './operation-log.ts';
+import { sendPasswordLink } from './password-link-mails.ts';
+import { type RowProblem, rowProblemOf } from './row-results.ts';
+
+export const BULK_ACTIONS = [
+  'grant-apps',
+  'revoke-apps',
+  'deactivate',
+  'reactivate',
+  'send-password-link',
+] as const;
+
+export type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[] };
+
+/** Either addresses, or a filter and the address after which its next part starts. */
+export type Selection =
+  | { emails: string[] }
+  | { filter: Omit<Listing, 'cursor' | 'sort'>; cursor: string | undefined };
+
+export type BulkRequest = { selection: Selection; change: BulkChange; operation: string | undefined };
+
+export type RowResult = {
+  email: string;
+  status: 'ok' | 'unchanged' | 'failed';
+  problem: RowProblem | null;
+};
+
+export type BulkResult = {
+  operation: string;
+  /** ISO 8601, because stored responses are plain JSON. Null if the change cannot be undone. */
+  undo_until: string | null;
+  results: RowResult[];
+  /** Null after the last part of a filter. */
+  next_cursor: string | null;
+};
+
+/** Users of one request. */
+export const MAX_BULK_USERS = 1_000;
+/** Rows between two checks of the actor's roles. */
+const ROWS_PER_CHECK = 50;
+
+/** Changes many users, each in a transaction of its own, so that locks are held only briefly. */
+export const createBulkUpdates = (unit: Unit) => {
+  const { em, clock, audit, idempotency } = unit;
+
+  const updateUsers = async (actor: Actor, request: BulkRequest): Promise<BulkResult> => {
+    const { selection, change } = request;
+    await requireGrantable(em, actor, change);
+    const { emails, next } = await selectUsers(em, actor, selection, clock.now());
+    const operation = await openOperation(em, actor, request, clock.now());
+    const changeUser = createRowUpdate(
+      { ...unit, audit: audit.withDetails({ operation: operation.id }) },
+      operation.id,
+      change,
+    );
+    const results: RowResult[] = [];
+    let current = actor;
+    for (const [index, email] of emails.entries()) {
+      if (index % ROWS_PER_CHECK === 0) current = await requireCurrent(em, actor);
+      results.push(await resultOf(email, () => changeUser(current, email)));
+    }
+    const undo_until = change.action === 'send-password-link' ? null : operation.undoUntil.toISOString();
+    return { operation: operation.id, undo_until, results, next_cursor: next };
+  };
+
+  return {
+    /**
+     * Changes up to `MAX_BULK_USERS` users. With an idempotency key, a repeat after a crash starts again: rows that were
+     * changed before are unchanged then.
+     * @throws Problem `invalid-input` on `apps`, `cursor`; `not-found`, `undo-expired` of the operation to continue
+     */
+    update: (actor: Actor, request: BulkRequest, idempotencyKey: IdempotencyKey | null) => {
+      const input = JSON.stringify(request);
+      const once = idempotencyKey && { idempotencyKey, operation: 'users.bulkUpdate', input };
+      return idempotency.runOnce<BulkResult>(actor, once, async (write) => {
+        const result = await updateUsers(actor, request);
+        return write(async () => result);
+      });
+    },
+  };
+};
+
+/** Rejects the whole request instead of each row. */
+const requireGrantable = async (em: Db, actor: Actor, { apps }: BulkChange): Promise<void> => {
+  const { unknown } = await findGrantable(em, actor, apps);
+  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
+};
+
+const selectUsers = async (em: Db, actor: Actor, selection: Selection, now: Date) => {
+  if ('emails' in selection) return { emails: [...new Set(selection.emails)], next: null };
+  const { users } = await findUsers(em, actor, { ...selection.filter, cursor: selection.cursor }, now);
+  const rows = await users
+    .clearSelect()
+    .select('users.email')
+    .limit(MAX_BULK_USERS + 1)
+    .execute();
+  const emails = rows.slice(0, MAX_BULK_USERS).map(({ email }) => email);
+  return { emails, next: rows.length > MAX_BULK_USERS ? (emails.at(-1) ?? null) : null };
+};
+
+const openOperation = async (em: Db, actor: Actor, { change, operation }: BulkRequest, now: Date) => {
+  const text = JSON.stringify(change);
+  if (operation === undefined) return startOperation(em, actor, text, now);
+  const found = await readOperation(em, actor, operation, now);
+  if (found.change !== text) throw invalid({ operation: ['Belongs to another change.'] });
+  return found;
+};
+
+/** Roles may be lost while a long request runs. */
+const requireCurrent = async (em: Db, actor: Actor): Promise<Actor> => {
+  const current = await reloadActor(em, actor);
+  if (!current) throw new Problem('unauthenticated');
+  return current;
+};
+
+const resultOf = async (email: string, change: () => Promise<boolean>): Promise<RowResult> => {
+  try {
+    return { email, status: (await change()) ? 'ok' : 'unchanged', problem: null };
+  } catch (error) {
+    return { email, status: 'failed', problem: rowProblemOf(error) };
+  }
+};
+
+/** Returns whether the user was changed. */
+const createRowUpdate = (unit: Unit, operationId: string, { action, apps }: BulkChange) => {
+  const changes: Record<Exclude<BulkChange['action'], 'send-password-link'>, UserChanges> = {
+    'grant-apps': { grant: apps },
+    'revoke-apps': { revoke: apps },
+    deactivate: { is_active: false },
+    reactivate: { is_active: true },
+  };
+  return async (actor: Actor, email: string): Promise<boolean> => {
+    // A flush compares all entities that its entity manager has read.
+    const row = { ...unit, em: unit.em.fork() };
+    if (action === 'send-password-link') return sendPasswordLink(row, actor, email);
+    const { events } = await updateInTransaction(row, actor, email, changes[action], (em, plan) =>
+      changeStatements(em, operationId, plan, unit.clock.now()),
+    );
+    return events.length > 0;
+  };
+};

@@ -1,0 +1,181 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const SALES = 'zylTKNVx';
+const CHURN = 'Qm3vR8pa';
+const FLEET = 'Hb7cW2ke';
+
+const undo = appSuite('operations.undo');
+
+undo.before.each(async ({ app }) => {
+  const root = app.as(ROOT);
+  for (const [email, apps] of [
+    [ADA, [SALES, CHURN]],
+    [GRACE, [SALES]],
+    [EDSGER, [FLEET]],
+  ] as const)
+    await root.users.update({ email, apps: [...apps], is_active: true });
+});
+
+const read = async (app: TestApp, email: string) => {
+  const { apps, is_active } = await app.as(ROOT).users.get({ email });
+  return { apps, is_active };
+};
+
+undo('reverts grants and revocations, and records it', async ({ app }) => {
+  const acme = app.as(ACME);
+  const { operation } = await acme.users.bulkUpdate({
+    emails: [ADA, GRACE],
+    action: 'revoke-apps',
+    apps: [SALES],
+  });
+
+  const result = await acme.operations.undo({ id: operation });
+
+  assert.equal(result, { operation, reverted: 2, skipped: [], is_finished: true });
+  assert.equal((await read(app, ADA)).apps, [SALES, CHURN]);
+  assert.equal((await read(app, GRACE)).apps, [SALES]);
+  const entries = await acme.audit.list({ operation });
+  assert.equal(
+    entries.map(({ target, details }) => [target, details.is_undo === true, details.granted]).sort(),
+    [
+      [ADA, false, []],
+      [ADA, true, [SALES]],
+      [GRACE, false, []],
+      [GRACE, true, [SALES]],
+    ],
+  );
+});
+
+undo('leaves alone what was changed since, and reports it', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { operation } = await root.users.bulkUpdate({
+    emails: [ADA, GRACE, EDSGER],
+    action: 'grant-apps',
+    apps: [CHURN, FLEET],
+  });
+  await root.users.update({ email: GRACE, apps: [SALES, CHURN] });
+
+  const result = await root.operations.undo({ id: operation });
+
+  assert.is(result.reverted, 3);
+  assert.equal(
+    result.skipped.map(({ email, app_id, problem }) => [email, app_id, problem.code]),
+    [[GRACE, FLEET, 'changed-since']],
+  );
+  assert.equal((await read(app, GRACE)).apps, [SALES]);
+  assert.equal((await read(app, EDSGER)).apps, [FLEET]);
+});
+
+undo('ends the memberships that the operation began', async ({ app }) => {
+  const clientsOf = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('memberships')
+        .innerJoin('users', 'users.id', 'user_id')
+        .select('client_id')
+        .where('email', '=', GRACE)
+        .execute()
+    ).map(({ client_id }) => client_id);
+  const before = await clientsOf();
+  const { operation } = await app
+    .as(ROOT)
+    .users.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [FLEET] });
+  assert.ok((await app.as(GLOBEX).users.list({ search: GRACE })).length > 0);
+
+  await app.as(ROOT).operations.undo({ id: operation });
+
+  assert.equal(
+    await clientsOf(),
+    before.filter((id) => id !== 2),
+  );
+  await rejectsWith(app.as(GLOBEX).users.get({ email: GRACE }), 'not-found');
+});
+
+undo('reactivates users whom nobody has activated or deactivated since', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { operation } = await root.users.bulkUpdate({ emails: [ADA, GRACE], action: 'deactivate' });
+  app.clock.advance(MINUTE_MS);
+  await root.users.update({ email: GRACE, is_active: true });
+  app.clock.advance(MINUTE_MS);
+  await root.users.update({ email: GRACE, is_active: false });
+
+  const result = await root.operations.undo({ id: operation });
+
+  assert.equal(
+    [result.reverted, result.skipped.map(({ email, app_id }) => [email, app_id])],
+    [1, [[GRACE, null]]],
+  );
+  assert.is((await read(app, ADA)).is_active, true);
+  assert.is((await read(app, GRACE)).is_active, false);
+});
+
+undo('reports users whom the actor may no longer change', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [ADA, GRACE], action: 'deactivate' });
+  await root.roles.update({ email: GRACE, is_staff: true });
+
+  const result = await app.as(ACME).operations.undo({ id: operation });
+  await root.roles.update({ email: GRACE, is_staff: false });
+
+  assert.equal(
+    result.skipped.map(({ email, problem }) => [email, problem.code]),
+    [[GRACE, 'forbidden']],
+  );
+  assert.is(result.reverted, 1);
+  assert.equal((await app.as(ACME).operations.undo({ id: operation })).skipped, [], 'it is reported once');
+});
+
+undo('happens once, also when requested twice at the same time', async ({ app }) => {
+  const { operation } = await app
+    .as(ROOT)
+    .users.bulkUpdate({ emails: [ADA, GRACE, IDLE], action: 'grant-apps', apps: [FLEET] });
+
+  const results = await Promise.all([0, 1, 2].map(() => app.as(ROOT).operations.undo({ id: operation })));
+
+  assert.is(
+    results.reduce((sum, { reverted }) => sum + reverted, 0),
+    3,
+  );
+  assert.equal(
+    results.flatMap(({ skipped }) => skipped),
+    [],
+  );
+  assert.equal((await read(app, GRACE)).apps, [SALES]);
+});
+
+undo('is refused to others, for unknown operations, and after ten minutes', async ({ app }) => {
+  const { operation } = await app
+    .as(ACME)
+    .users.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [CHURN] });
+
+  await rejectsWith(app.as(ROOT).operations.undo({ id: operation }), 'not-found');
+  await rejectsWith(app.as(STAFF).operations.undo({ id: operation }), 'forbidden');
+  await rejectsWith(app.as(ACME).operations.undo({ id: 'no-uuid' }), 'not-found');
+  app.clock.advance(10 * MINUTE_MS + 1);
+  const late = await app.send(`POST /jb/operations/${operation}/undo/`, { as: ACME });
+
+  assert.equal([late.statusCode, late.json().title], [409, 'Expired undo']);
+  assert.equal((await read(app, GRACE)).apps, [SALES, CHURN]);
+});
+
+undo('is available over REST, and repeated for an idempotency key', async ({ app }) => {
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' });
+  const send = () =>
+    app.send(`POST /jb/operations/${operation.toUpperCase()}/undo/`, {
+      as: ACME,
+      headers: { 'idempotency-key': 'undo-1' },
+    });
+
+  const first = await send();
+  const second = await send();
+
+  assert.equal(first.json(), { operation, reverted: 1, skipped: [], is_finished: true });
+  assert.equal(second.json(), first.json());
+});
+
+undo.run();
