@@ -42,6 +42,16 @@ const screens = [
     validateSearch: usageFilter,
     component: lazyRouteComponent(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/clients',
+    component: lazyRouteComponent(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/clients/$id',
+    component: lazyRouteComponent(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+  }),
 ] as const;
 
 export const router = createRouter({

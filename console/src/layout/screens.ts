@@ -11,6 +11,7 @@ const SCREENS: Screen[] = [
   { to: '/people', label: 'People', isFor: canView },
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
+  { to: '/clients', label: 'Clients', isFor: canView },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

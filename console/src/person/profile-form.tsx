@@ -1,9 +1,10 @@
-import { Button, Group, Stack, Switch, TextInput, Title } from '@mantine/core';
+import { Stack, Switch, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
+import { FormButtons } from '../components/form-buttons.tsx';
 import { changed, joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
@@ -52,14 +53,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
         {!isReadOnly && (
-          <Group>
-            <Button type="submit" loading={update.isPending} disabled={!form.isDirty()}>
-              Save
-            </Button>
-            <Button variant="default" onClick={form.reset} disabled={!form.isDirty()}>
-              Discard
-            </Button>
-          </Group>
+          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
         )}
       </Stack>
     </form>

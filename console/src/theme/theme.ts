@@ -1,4 +1,9 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+} from '@mantine/core';
 
 /** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
 const GREEN: MantineColorsTuple = [
@@ -23,8 +28,12 @@ export const theme = createTheme({
   colors: { green: GREEN },
   primaryColor: 'green',
   primaryShade: { light: 7, dark: 3 },
-  autoContrast: true,
-  luminanceThreshold: 0.4,
+  // Mantine chooses the color of the text for the light mode only.
+  variantColorResolver: (input) => {
+    const colors = defaultVariantColorsResolver(input);
+    const isAccent = input.variant === 'filled' && (input.color === undefined || input.color === 'green');
+    return isAccent ? { ...colors, color: 'var(--mantine-primary-color-contrast)' } : colors;
+  },
   fontFamily: SANS,
   headings: { fontFamily: SERIF, fontWeight: '600' },
   defaultRadius: 'md',
@@ -42,6 +51,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-default-border': '#d8d1c1',
     '--mantine-color-placeholder': '#6b7268',
     '--mantine-color-error': '#a12b1d',
+    '--mantine-primary-color-contrast': '#ffffff',
     '--console-card': '#fffefb',
     '--console-tint': '#e6efe9',
     '--console-line': '#e3ddd0',
@@ -53,6 +63,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-default-border': '#414c49',
     '--mantine-color-placeholder': '#98a29b',
     '--mantine-color-error': '#ffb3a3',
+    '--mantine-primary-color-contrast': '#0c2a20',
     '--console-card': '#1d2322',
     '--console-tint': '#22332d',
     '--console-line': '#313a38',

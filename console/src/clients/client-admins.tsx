@@ -1,0 +1,70 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
+import type { Client } from './use-client-form.ts';
+
+const MAX_SHOWN = 200;
+
+/** The people who administer the client. Only superusers appoint them. */
+export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
+  const isSuperuser = useSession().roles.is_superuser;
+  const queryClient = useQueryClient();
+  const members = useQuery(
+    trpc.users.list.queryOptions({ client: id, role: 'client-admin', limit: MAX_SHOWN }),
+  );
+  const form = useForm({ initialValues: { email: '' } });
+  const change = useMutation(
+    trpc.roles.setClientAdmin.mutationOptions({
+      onSuccess: async (user, { is_admin }) => {
+        await queryClient.invalidateQueries(trpc.users.pathFilter());
+        form.reset();
+        const now = is_admin ? 'now administers' : 'no longer administers';
+        notifications.show({ message: `${user.email} ${now} this client.` });
+      },
+    }),
+  );
+  const admins = members.data?.filter(({ clientadmin_of }) => clientadmin_of.includes(id)) ?? [];
+  return (
+    <Stack className="card">
+      <ProblemAlert error={members.error ?? change.error} />
+      {members.isSuccess && admins.length === 0 && <Text c="dimmed">No one administers this client.</Text>}
+      {admins.map((person) => (
+        <Group key={person.email} justify="space-between">
+          <Link className="text-link" to="/people/$email" params={{ email: person.email }}>
+            {nameOf(person)}
+          </Link>
+          {isSuperuser && (
+            <Button
+              variant="default"
+              aria-label={`Remove ${person.email}`}
+              onClick={() => change.mutate({ id, email: person.email, is_admin: false })}
+            >
+              Remove
+            </Button>
+          )}
+        </Group>
+      ))}
+      {isSuperuser && (
+        <form onSubmit={form.onSubmit(({ email }) => change.mutate({ id, email, is_admin: true }))}>
+          <Group align="flex-end">
+            <TextInput
+              type="email"
+              label="Email address of a member"
+              required
+              {...form.getInputProps('email')}
+            />
+            <Button type="submit" loading={change.isPending}>
+              Make admin
+            </Button>
+          </Group>
+        </form>
+      )}
+    </Stack>
+  );
+};

@@ -1,0 +1,39 @@
+import { Tabs } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useSession } from '../layout/use-session.ts';
+import { ClientAdmins } from './client-admins.tsx';
+import { ClientTexts } from './client-texts.tsx';
+import { PasswordPolicy } from './password-policy.tsx';
+
+const route = getRouteApi('/clients/$id');
+
+export const ClientScreen = () => {
+  const id = Number(route.useParams().id);
+  const client = useSuspenseQuery(trpc.clients.get.queryOptions({ id })).data;
+  const { is_superuser, admin_of } = useSession().roles;
+  const props = { client, isReadOnly: !is_superuser && !admin_of.includes(id) };
+  return (
+    <>
+      <ScreenHeader title={client.name} lead={client.site.domain} />
+      <Tabs defaultValue="texts" keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="texts">Texts</Tabs.Tab>
+          <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
+          <Tabs.Tab value="admins">Admins</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="texts">
+          <ClientTexts {...props} />
+        </Tabs.Panel>
+        <Tabs.Panel value="passwords">
+          <PasswordPolicy {...props} />
+        </Tabs.Panel>
+        <Tabs.Panel value="admins">
+          <ClientAdmins client={client} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+};

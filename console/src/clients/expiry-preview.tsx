@@ -1,0 +1,42 @@
+import { Anchor, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+
+const SHOWN = 5;
+const TYPING_MS = 200;
+
+type Props = { clientId: number; days: number };
+
+/** Whose passwords would have expired with this setting. */
+export const ExpiryPreview = ({ clientId, days }: Props) => {
+  const [settled] = useDebouncedValue(days, TYPING_MS);
+  const preview = useQuery(
+    trpc.passwords.previewExpiry.queryOptions(
+      { id: clientId, days: settled, limit: SHOWN },
+      { enabled: Number.isInteger(settled), placeholderData: keepPreviousData },
+    ),
+  );
+  if (!preview.data) return null;
+  const { total, users } = preview.data;
+  return (
+    <Text size="sm" aria-live="polite">
+      {total === 0
+        ? 'No one would have to renew their password now.'
+        : `${countOf(total)} would have to renew their password now: `}
+      {users.map(({ email }, index) => (
+        <span key={email}>
+          {index > 0 && ', '}
+          <Anchor component={Link} to={`/people/${email}`} size="sm">
+            {email}
+          </Anchor>
+        </span>
+      ))}
+      {total > users.length && ' and others.'}
+    </Text>
+  );
+};
+
+const countOf = (people: number): string =>
+  people === 1 ? 'One person' : `${people.toLocaleString()} people`;

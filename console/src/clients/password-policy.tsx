@@ -1,0 +1,61 @@
+import { Checkbox, NumberInput, Stack, Title } from '@mantine/core';
+import { FormButtons } from '../components/form-buttons.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ExpiryPreview } from './expiry-preview.tsx';
+import { type Client, useClientForm } from './use-client-form.ts';
+
+const RULES = [
+  ['password_require_upper', 'Requires an upper-case letter'],
+  ['password_require_lower', 'Requires a lower-case letter'],
+  ['password_require_numeric', 'Requires a digit'],
+  ['password_require_special', 'Requires a special character'],
+  ['password_allow_common', 'Allows common passwords'],
+] as const;
+
+const FIELDS = ['password_min_length', 'password_expiration_days', ...RULES.map(([field]) => field)] as const;
+
+type Props = { client: Client; isReadOnly: boolean };
+
+export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
+  const { form, update, submit } = useClientForm(client, FIELDS);
+  return (
+    <form className="card" onSubmit={submit} aria-label="Password policy">
+      <Stack maw={520}>
+        <Title order={2} size="h4">
+          New passwords
+        </Title>
+        <ProblemAlert error={update.error} />
+        <NumberInput
+          label="Shortest length"
+          min={8}
+          max={128}
+          readOnly={isReadOnly}
+          {...form.getInputProps('password_min_length')}
+        />
+        {RULES.map(([field, label]) => (
+          <Checkbox
+            key={field}
+            label={label}
+            disabled={isReadOnly}
+            {...form.getInputProps(field, { type: 'checkbox' })}
+          />
+        ))}
+        <Title order={2} size="h4">
+          Expiry
+        </Title>
+        <NumberInput
+          label="Passwords expire after this many days"
+          description="0: they do not expire."
+          min={0}
+          max={3650}
+          readOnly={isReadOnly}
+          {...form.getInputProps('password_expiration_days')}
+        />
+        <ExpiryPreview clientId={client.id} days={form.values.password_expiration_days} />
+        {!isReadOnly && (
+          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
+        )}
+      </Stack>
+    </form>
+  );
+};

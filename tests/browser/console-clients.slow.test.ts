@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { type Steps, testAppearance } from '../support/screenshots.ts';
+import { ACME, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+
+const clients = browserSuite('clients in the console');
+
+const openAs = async (page: Page, email: string, path: string): Promise<void> => {
+  await page.goto(path);
+  await fillLogin(page, email, DEMO_PASSWORD);
+};
+const showing =
+  (path: string, heading: string): Steps =>
+  async (page) => {
+    await openAs(page, ROOT, path);
+    await waitForHeading(page, heading);
+    await page.waitForLoadState('networkidle');
+  };
+
+testAppearance(clients, {
+  'console-clients': showing('/console/clients', 'Clients'),
+  'console-client': showing('/console/clients/1', 'Acme Analytics'),
+});
+
+clients('a client admin changes texts, and the preview shows them before', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, '/console/clients/1');
+  await page.getByLabel('Title of the login page').fill('Welcome aboard');
+  await page
+    .getByRole('region', { name: 'Preview of the login page' })
+    .getByRole('heading', { name: 'Welcome aboard' })
+    .waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved.').waitFor();
+
+  const client = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
+  assert.is(client.login_title, 'Welcome aboard');
+});
+
+clients('an invalid value is reported at its field, and nothing is saved', async ({ app, browser }) => {
+  await using visit = await browser.open(/status of 400/);
+  const { page } = visit;
+  await openAs(page, ACME, '/console/clients/1');
+  const before = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
+  await page.getByLabel('Support address').fill('nobody');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+
+  await page.getByText('Must be an email address or empty.').waitFor();
+  await page.locator('[aria-invalid=true]').waitFor();
+  assert.equal((await app.send('GET /jb/clients/1/', { as: ACME })).json(), before);
+});
+
+clients('the expiry of passwords says who would be affected', async ({ app, browser }) => {
+  await sql`update users set last_password_set = last_password_set - interval '10 days'
+    where email = 'ada@acme.test'`.execute(app.db());
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ACME, '/console/clients/1');
+  await page.getByRole('tab', { name: 'Passwords' }).click();
+  await page.getByLabel('Passwords expire after').fill('1');
+
+  await page.getByText('One person would have to renew their password now').waitFor();
+  await page.getByRole('link', { name: 'ada@acme.test' }).waitFor();
+});
+
+clients('a superuser creates a client and appoints an admin', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openAs(page, ROOT, '/console/clients');
+  await page.getByRole('button', { name: 'New client' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Initech');
+  await page.getByRole('textbox', { name: 'Domain' }).fill('initech.example.com');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await waitForHeading(page, 'Initech');
+
+  await page.goto('/console/clients/1');
+  await page.getByRole('tab', { name: 'Admins' }).click();
+  await page.getByLabel('Email address of a member').fill('grace@acme.test');
+  await page.getByRole('button', { name: 'Make admin' }).click();
+  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
+  const grace = (await app.send('GET /jb/users/grace@acme.test/', { as: ROOT })).json();
+  assert.equal(grace.clientadmin_of, [1]);
+});
+
+clients.run();
