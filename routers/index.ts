@@ -1,3 +1,4 @@
+import { accessRouter } from './access.ts';
 import { appPackagesRouter, appsRouter } from './apps.ts';
 import { auditRouter } from './audit.ts';
 import { clientsRouter } from './clients.ts';
@@ -31,6 +32,7 @@ export const appRouter = router({
   audit: auditRouter,
   mail: mailRouter,
   operations: operationsRouter,
+  access: accessRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -46,11 +46,13 @@ export const userConditions = {
   password_expired: z.boolean().optional(),
 };
 
+/** `-` for descending order. */
+export const userSort = z.enum(USER_SORTS).optional();
+
 /** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
 export const userFilter = {
   ...userConditions,
-  /** `-` for descending order. */
-  sort: z.enum(USER_SORTS).optional(),
+  sort: userSort,
   ...pagingFields(EmailKey),
 };
 

@@ -29,6 +29,8 @@ import type { ServiceDeps, Unit } from './unit.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
+import { createAccessMatrix } from './users/access-matrix.ts';
+import { createAccessUpdates } from './users/access-update.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserLoader } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
@@ -77,6 +79,8 @@ const factories = {
   refusals: createRefusals,
   mails: createMails,
   bulkUpdates: createBulkUpdates,
+  accessMatrix: createAccessMatrix,
+  accessUpdates: createAccessUpdates,
   operations: createOperations,
   idempotency: ({ idempotency }: Unit) => idempotency,
   resourceLocks: createResourceLocks,

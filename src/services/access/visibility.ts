@@ -42,6 +42,11 @@ export const hasAdminRole = (viewer: Viewer, clientId?: number): Condition => sq
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
+/** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
+export const userAppsManagedBy = ({ isSuperuser }: Manager): Condition => sql`
+  (not exists (select from memberships m where m.user_id = users.id and m.is_admin)
+    and ${isSuperuser ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
+
 /** Rows of `apps` that the viewer may see: those of clients that they administer, and those granted to them. */
 export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)

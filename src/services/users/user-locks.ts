@@ -108,7 +108,7 @@ export const lockActiveUser = async (
 };
 
 /** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
-const lockSuperusers = async ({ em, pipeline }: Transaction, actor: Actor): Promise<void> => {
+export const lockSuperusers = async ({ em, pipeline }: Transaction, actor: Actor): Promise<void> => {
   const lock = tables(em)
     .selectFrom('users')
     .select(['id', 'is_active'])

@@ -113,6 +113,12 @@ const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
     { line: 'GET /jb/users/count/?role=member', as: ROOT },
     { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
     { line: 'POST /jb/users/bulk/', as: ROOT, body },
+    { line: 'GET /jb/clients/1/access/?sort=name', as: ACME },
+    {
+      line: 'PATCH /jb/clients/1/access/',
+      as: ACME,
+      body: { cells: [{ email: ADA, app_id: SALES, granted: false }] },
+    },
     { line: 'POST /jb/users/bulk/', as: ROOT, body: { ...body, action: 'grant-apps' } },
   ];
 };

@@ -42,6 +42,18 @@ export const users: DescriptionsOf<'users'> = {
   ],
 };
 
+export const access: DescriptionsOf<'access'> = {
+  matrix: [
+    'Get the access matrix of a client',
+    'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
+  ],
+  update: [
+    'Change the access matrix of a client',
+    'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
+    ['forbidden'],
+  ],
+};
+
 export const operations: DescriptionsOf<'operations'> = {
   undo: [
     'Undo a change of many users',

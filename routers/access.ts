@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { liftBulkDeadline } from '../src/lib/deadline.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { AppKey, EmailKey, IdKey, Instant, Slug, View } from './schemas/fields.ts';
+import { userConditions, userSort } from './schemas/users.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Clients');
+
+const MAX_PAGE_USERS = 2_000;
+const MAX_CELLS = 5_000;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+const AccessMatrixView = View('AccessMatrix', {
+  /** The columns: all apps of the client, oldest first. */
+  apps: z.array(
+    View('AccessApp', { id: z.string(), slug: z.string(), label: z.string(), in_maintenance: z.boolean() }),
+  ),
+  users: z.array(
+    View('AccessUser', {
+      email: z.string(),
+      first_name: z.string(),
+      last_name: z.string(),
+      is_active: z.boolean(),
+      /** Whether the caller may change the apps of this user. */
+      is_changeable: z.boolean(),
+      /** Ids of the client's apps that the user has. */
+      apps: z.array(z.string()),
+    }),
+  ),
+  next_cursor: z.string().nullable(),
+});
+
+export const accessRouter = router({
+  /** A page of the users of a client, with all of its apps. `cursor` is `next_cursor` of the previous page. */
+  matrix: viewerProcedure
+    .meta(route('GET', '/jb/clients/{id}/access/', EXTENSION))
+    .input(
+      z.object({
+        id: IdKey,
+        app: Slug.optional(),
+        ...userConditions,
+        sort: userSort,
+        cursor: EmailKey.optional(),
+        limit: z.int().min(1).max(MAX_PAGE_USERS).default(100),
+      }),
+    )
+    .output(AccessMatrixView)
+    .query(({ ctx, input: { id: client, limit, ...filter } }) =>
+      ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
+    ),
+
+  /** Changes all cells or none. */
+  update: adminProcedure
+    .meta(route('PATCH', '/jb/clients/{id}/access/', { maxBodyBytes: MAX_BODY_BYTES, ...EXTENSION }))
+    .input(
+      z.object({
+        id: IdKey,
+        cells: z
+          .array(z.object({ email: EmailKey, app_id: AppKey, granted: z.boolean() }))
+          .min(1)
+          .max(MAX_CELLS),
+      }),
+    )
+    .output(
+      View('AccessChange', {
+        /** Undoes the request. */
+        operation: z.string(),
+        undo_until: Instant,
+        /** The number of cells that were not as requested before. */
+        changed: z.int(),
+      }),
+    )
+    .mutation(({ ctx, input }) => {
+      liftBulkDeadline(input.cells.length);
+      return ctx.services.accessUpdates.update(ctx.actor, input.id, input.cells);
+    }),
+});

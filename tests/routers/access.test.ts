@@ -1,0 +1,194 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const SALES = 'zylTKNVx';
+const CHURN = 'Qm3vR8pa';
+const FLEET = 'Hb7cW2ke';
+
+const access = appSuite('access matrix');
+
+access.before.each(async ({ app }) => {
+  const root = app.as(ROOT);
+  for (const [email, apps] of [
+    [ADA, [SALES, CHURN]],
+    [GRACE, [SALES]],
+    [EDSGER, [FLEET]],
+  ] as const)
+    await root.users.update({ email, apps: [...apps] });
+});
+
+const appsOf = async (app: TestApp, email: string) => (await app.as(ROOT).users.get({ email })).apps;
+
+access('shows the members of a client with its apps', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: ADA, apps: [SALES, CHURN, FLEET] });
+
+  const { apps, users, next_cursor } = await app.as(ACME).access.matrix({ id: 1, sort: 'email' });
+
+  assert.equal(
+    apps.map(({ id, slug }) => [id, slug]),
+    [
+      [SALES, 'sales'],
+      [CHURN, 'churn'],
+    ],
+  );
+  assert.equal(
+    users.map((user) => [user.email, user.apps, user.is_active, user.is_changeable]),
+    [
+      [ADA, [SALES, CHURN], true, true],
+      [ACME, [], true, false],
+      [GRACE, [SALES], true, true],
+      [IDLE, [], false, true],
+    ],
+  );
+  assert.is(next_cursor, null);
+});
+
+access('marks users whom the viewer may not change', async ({ app }) => {
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
+  const changeable = async (as: string) =>
+    (await app.as(as).access.matrix({ id: 1 })).users
+      .filter((user) => user.is_changeable)
+      .map(({ email }) => email)
+      .sort();
+
+  assert.equal(await changeable(ACME), [ADA, IDLE]);
+  assert.equal(await changeable(ROOT), [ADA, GRACE, IDLE]);
+  assert.equal(await changeable(STAFF), []);
+
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: false });
+});
+
+access('is filtered, sorted and paged by the server', async ({ app }) => {
+  const first = await app.as(ACME).access.matrix({ id: 1, sort: '-email', limit: 3 });
+  const rest = await app
+    .as(ACME)
+    .access.matrix({ id: 1, sort: '-email', limit: 3, cursor: first.next_cursor ?? '' });
+  const emails = ({ users }: typeof first) => users.map(({ email }) => email);
+
+  assert.equal([...emails(first), ...emails(rest)], [IDLE, GRACE, ACME, ADA]);
+  assert.is(rest.next_cursor, null);
+  assert.equal(emails(await app.as(ACME).access.matrix({ id: 1, app: 'churn' })), [ADA]);
+  assert.equal(emails(await app.as(ACME).access.matrix({ id: 1, search: 'hopper' })), [GRACE]);
+  await rejectsWith(app.as(ACME).access.matrix({ id: 2 }), 'not-found');
+  await rejectsWith(app.as(ADA).access.matrix({ id: 1 }), 'forbidden');
+});
+
+access('changes cells, records them with one operation, and undoes them', async ({ app }) => {
+  const acme = app.as(ACME);
+  const { operation, undo_until, changed } = await acme.access.update({
+    id: 1,
+    cells: [
+      { email: ADA, app_id: SALES, granted: false },
+      { email: ADA, app_id: CHURN, granted: true },
+      { email: GRACE, app_id: CHURN, granted: true },
+      { email: IDLE, app_id: SALES, granted: false },
+    ],
+  });
+
+  assert.is(changed, 2);
+  assert.equal(undo_until, new Date(app.clock.now().getTime() + 10 * MINUTE_MS));
+  assert.equal([await appsOf(app, ADA), await appsOf(app, GRACE)], [[CHURN], [SALES, CHURN]]);
+  const entries = await acme.audit.list({ operation });
+  assert.equal(
+    entries.map(({ action, target, details }) => [action, target, details.granted, details.revoked]).sort(),
+    [
+      ['user.change-apps', ADA, [], [SALES]],
+      ['user.change-apps', GRACE, [CHURN], []],
+    ],
+  );
+
+  await acme.users.update({ email: GRACE, apps: [SALES] });
+  const undone = await acme.operations.undo({ id: operation });
+  assert.is(undone.reverted, 1);
+  assert.equal(
+    undone.skipped.map(({ email, app_id }) => [email, app_id]),
+    [[GRACE, CHURN]],
+  );
+  assert.equal([await appsOf(app, ADA), await appsOf(app, GRACE)], [[SALES, CHURN], [SALES]]);
+});
+
+access('changes nothing if a cell is invalid, and names every invalid cell', async ({ app }) => {
+  const problem = await rejectsWith(
+    app.as(ACME).access.update({
+      id: 1,
+      cells: [
+        { email: GRACE, app_id: CHURN, granted: true },
+        { email: EDSGER, app_id: SALES, granted: true },
+        { email: GRACE, app_id: FLEET, granted: true },
+        { email: ACME, app_id: SALES, granted: true },
+        { email: GRACE, app_id: CHURN, granted: false },
+      ],
+    }),
+    'invalid-input',
+  );
+
+  assert.equal(problem.fields, {
+    'cells.1.email': ['No such user.'],
+    'cells.2.app_id': ['No app of this client has this id.'],
+    'cells.3.email': ['Client admins cannot be updated through this endpoint.'],
+    'cells.4': ['Another cell has this user and app.'],
+  });
+  assert.equal(await appsOf(app, GRACE), [SALES]);
+});
+
+access('is changed by client admins and superusers only', async ({ app }) => {
+  const cells = [{ email: GRACE, app_id: CHURN, granted: true }];
+
+  await rejectsWith(app.as(STAFF).access.update({ id: 1, cells }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).access.update({ id: 1, cells }), 'not-found');
+  await rejectsWith(app.as(ACME).access.update({ id: 1, cells: [] }), 'invalid-input');
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
+  await rejectsWith(app.as(STAFF).access.update({ id: 1, cells }), 'forbidden');
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
+});
+
+access('makes new users of a client its members, and undo ends that', async ({ app }) => {
+  const cells = [{ email: EDSGER, app_id: SALES, granted: true }];
+  const { operation } = await app.as(ROOT).access.update({ id: 1, cells });
+  const isMember = async () => (await app.as(ACME).users.list({ search: EDSGER })).length === 1;
+
+  assert.ok(await isMember());
+  await app.as(ROOT).operations.undo({ id: operation });
+  assert.not.ok(await isMember());
+});
+
+access('survives concurrent changes of the same users in other orders', async ({ app }) => {
+  await app.as(ROOT).roles.update({ email: STAFF, is_superuser: true });
+  const emails = [ADA, GRACE, IDLE, STAFF, ROOT];
+  const update = (who: string, order: string[], granted: boolean) =>
+    app.as(who).access.update({ id: 1, cells: order.map((email) => ({ email, app_id: CHURN, granted })) });
+
+  const results = await Promise.allSettled([
+    update(ROOT, emails, true),
+    update(ROOT, [...emails].reverse(), false),
+    update(STAFF, [...emails].reverse(), true),
+    app.as(ROOT).users.bulkUpdate({ emails, action: 'grant-apps', apps: [CHURN] }),
+  ]);
+  await app.as(ROOT).roles.update({ email: STAFF, is_superuser: false });
+
+  assert.equal(
+    results.filter(({ status }) => status === 'rejected'),
+    [],
+  );
+});
+
+access('is available over REST, and its change repeats for an idempotency key', async ({ app }) => {
+  const read = await app.send('GET /jb/clients/1/access/?limit=1&sort=email', { as: ACME });
+  const send = () =>
+    app.send('PATCH /jb/clients/1/access/', {
+      as: ACME,
+      payload: { cells: [{ email: GRACE, app_id: CHURN, granted: true }] },
+      headers: { 'idempotency-key': 'cells-1' },
+    });
+  const first = await send();
+  const second = await send();
+
+  assert.equal([read.json().users[0].email, read.json().next_cursor], [ADA, ADA]);
+  assert.equal([first.statusCode, first.json().changed], [200, 1]);
+  assert.equal(second.json(), first.json());
+});
+
+access.run();
