@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
@@ -138,6 +138,29 @@ apps('a package that cannot be fetched is explained', async ({ app, browser }) =
   await page.getByRole('alert').filter({ hasText: 'The package is invalid' }).waitFor();
 
   assert.equal(await app.as(STAFF).apps.versions({ app_id: 'Qm3vR8pa' }), []);
+});
+
+apps('a fetch is tried again once the package store is back', async ({ app, browser }) => {
+  const away = `${app.packagesDir}-away`;
+  await rename(app.packagesDir, away);
+  await writeFile(app.packagesDir, 'a file where a folder should be');
+  await using visit = await browser.open(/responded with a status of 503/);
+  const { page } = visit;
+  await openAs(page, STAFF, SALES_SCREEN);
+  await page.getByRole('button', { name: 'Fetch' }).click();
+  const alert = page.getByRole('alert').filter({ hasText: 'The package store is unavailable' });
+  await alert.waitFor();
+  await rm(app.packagesDir);
+  await rename(away, app.packagesDir);
+  const before = await app.as(STAFF).apps.versions({ app_id: SALES });
+  app.clock.advance(1_000);
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Fetched. Load it to apply it.').waitFor();
+
+  const after = await app.as(STAFF).apps.versions({ app_id: SALES });
+  assert.is(await alert.count(), 0);
+  assert.is(after[0]?.version, '1.1.0');
+  assert.ok(Number(after[0]?.fetched_at) > Number(before[0]?.fetched_at));
 });
 
 apps('the chart shows the days of the address, and the table has its numbers', async ({ app, browser }) => {

@@ -1,4 +1,5 @@
 import { Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
@@ -6,7 +7,6 @@ import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { FetchForm } from './fetch-form.tsx';
-import { PackageProblem } from './package-problem.tsx';
 import { usePackageChanges } from './use-package-changes.ts';
 import { VersionsTable } from './versions-table.tsx';
 
@@ -26,12 +26,17 @@ export const AppVersions = ({ app, isOperator }: Props) => {
     ),
   );
   const { fetch, load, rollback } = usePackageChanges(app);
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useState<Asked>({ version: '', isRollback: false });
+  const [isAsking, asking] = useDisclosure();
   const apply = ({ version, isRollback }: Asked): void => {
     load.reset();
     rollback.reset();
     if (isRollback) rollback.mutate({ app_slug: slug, app_version: version });
     else load.mutate({ app_slug: slug });
+  };
+  const ask = (wanted: Asked): void => {
+    setAsked(wanted);
+    asking.open();
   };
   const rows = versions.data?.pages.flat() ?? [];
   return (
@@ -40,14 +45,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         Versions
       </Title>
       {isOperator && <FetchForm fetch={fetch} />}
-      <PackageProblem
-        error={load.error ?? rollback.error}
-        onRetry={() =>
-          load.variables
-            ? load.mutate(load.variables)
-            : rollback.variables && rollback.mutate(rollback.variables)
-        }
-      />
+      <ProblemAlert error={load.error ?? rollback.error} />
       <ProblemAlert error={versions.error} />
       {versions.isSuccess && rows.length === 0 && (
         <Text c="dimmed">No version was fetched yet. Staff fetch the first one from the package store.</Text>
@@ -56,18 +54,18 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         <VersionsTable
           versions={rows}
           isBusy={load.isPending || rollback.isPending}
-          onLoad={isOperator ? (version) => setAsked({ version, isRollback: false }) : undefined}
-          onRollback={isOperator ? (version) => setAsked({ version, isRollback: true }) : undefined}
+          onLoad={isOperator ? (version) => ask({ version, isRollback: false }) : undefined}
+          onRollback={isOperator ? (version) => ask({ version, isRollback: true }) : undefined}
           hasMore={versions.hasNextPage && !versions.isFetchingNextPage}
           onMore={() => void versions.fetchNextPage()}
         />
       )}
       <ConfirmModal
-        isOpen={asked !== null}
-        title={asked?.isRollback ? `Roll back to ${asked.version}?` : `Load ${asked?.version}?`}
-        action={asked?.isRollback ? 'Roll back' : 'Load'}
-        onConfirm={() => asked && apply(asked)}
-        onClose={() => setAsked(null)}
+        isOpen={isAsking}
+        title={asked.isRollback ? `Roll back to ${asked.version}?` : `Load ${asked.version}?`}
+        action={asked.isRollback ? 'Roll back' : 'Load'}
+        onConfirm={() => apply(asked)}
+        onClose={asking.close}
       >
         <Text>
           The texts and stacks of {label} become those of this version. Edits to its texts are lost.

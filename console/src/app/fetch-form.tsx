@@ -1,7 +1,7 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
-import { PackageProblem } from './package-problem.tsx';
+import { FetchProblem } from './fetch-problem.tsx';
 import type { usePackageChanges } from './use-package-changes.ts';
 
 type Props = Pick<ReturnType<typeof usePackageChanges>, 'fetch'>;
@@ -28,10 +28,7 @@ export const FetchForm = ({ fetch }: Props) => {
             Fetch
           </Button>
         </Group>
-        <PackageProblem
-          error={fetch.error}
-          onRetry={() => fetch.variables && fetch.mutate(fetch.variables)}
-        />
+        <FetchProblem error={fetch.error} onRetry={() => fetch.variables && fetch.mutate(fetch.variables)} />
       </Stack>
     </form>
   );

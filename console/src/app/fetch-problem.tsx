@@ -4,8 +4,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 
 type Props = { error: unknown; onRetry: () => void };
 
-/** Says why a package could not be fetched or loaded, and what to do about it. Renders nothing without an error. */
-export const PackageProblem = ({ error, onRetry }: Props) => {
+/** Says why a package could not be fetched, and what to do about it. Renders nothing without an error. */
+export const FetchProblem = ({ error, onRetry }: Props) => {
   if (!isProblem(error, 'invalid-package', 'package-store-unavailable', 'not-found')) {
     return <ProblemAlert error={error} />;
   }
