@@ -1,4 +1,4 @@
-import { Stack, Table, Text, Title } from '@mantine/core';
+import { Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 type Props = {
@@ -14,6 +14,7 @@ export const Ranking = ({ title, headings, rows }: Props) => (
     <Title order={2} size="h3">
       {title}
     </Title>
+    {rows === undefined && <Skeleton height={120} />}
     {rows?.length === 0 && <Text c="dimmed">There was no usage in these days.</Text>}
     {rows !== undefined && rows.length > 0 && (
       <Table className="numbers" aria-label={title}>
