@@ -12,7 +12,9 @@ const AHEAD = 30;
 type Order<Sort extends string> = Sort | `-${Sort}`;
 
 export type Column<Row, Sort extends string = never> = {
-  heading: string;
+  /** A control needs an `id`. */
+  heading: ReactNode;
+  id?: string;
   /** The key that sorts by this column. */
   sort?: Sort;
   /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
@@ -59,7 +61,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
         <thead role="rowgroup" className={classes.head}>
           <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
             {columns.map((column) => (
-              <Heading key={column.heading} column={column} sort={props.sort} onSort={props.onSort} />
+              <Heading key={keyOfColumn(column)} column={column} sort={props.sort} onSort={props.onSort} />
             ))}
           </tr>
         </thead>
@@ -70,9 +72,9 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
             const style = { gridTemplateColumns, height: ROW_HEIGHT, top: start };
             return (
               <tr key={keyOf(row)} role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
-                {columns.map(({ heading, cell }) => (
-                  <td key={heading} role="cell">
-                    {cell(row)}
+                {columns.map((column) => (
+                  <td key={keyOfColumn(column)} role="cell">
+                    {column.cell(row)}
                   </td>
                 ))}
               </tr>
@@ -83,6 +85,8 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
     </section>
   );
 };
+
+const keyOfColumn = ({ id, heading }: { id?: string; heading: ReactNode }): string => id ?? String(heading);
 
 type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'onSort'> & {
   column: Column<Row, Sort>;

@@ -1,10 +1,11 @@
-import { Avatar, Badge, Group } from '@mantine/core';
+import { Avatar, Badge, Checkbox, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { nameOf } from './name-of.ts';
 import type { Sort } from './people-filter.ts';
+import type { Selection } from './use-selection.ts';
 
 export type Person = Extract<Outputs['users']['list'], readonly unknown[]>[number];
 
@@ -45,7 +46,33 @@ export const COLUMN_NAMES = Object.fromEntries(
   Object.entries(CHOICES).map(([name, { heading }]) => [name, heading]),
 );
 
-export const columnsOf = (shown: readonly ColumnName[]): Column<Person, Sort>[] => [
+const selectColumn = ({ isSelected, toggle, toggleAll, selected }: Selection): Column<Person, Sort> => ({
+  heading: (
+    <Checkbox
+      aria-label="Select all who match"
+      checked={selected === 'all'}
+      indeterminate={selected !== 'all' && selected.size > 0}
+      onChange={toggleAll}
+    />
+  ),
+  id: 'select',
+  width: '1.5rem',
+  cell: ({ email }) => (
+    <Checkbox
+      aria-label={`Select ${email}`}
+      checked={isSelected(email)}
+      disabled={selected === 'all'}
+      onChange={() => toggle(email)}
+    />
+  ),
+});
+
+/** @param selection null for users who may not change people */
+export const columnsOf = (
+  shown: readonly ColumnName[],
+  selection: Selection | null,
+): Column<Person, Sort>[] => [
+  ...(selection ? [selectColumn(selection)] : []),
   NAME,
   ...shown.map((name) => CHOICES[name]),
 ];

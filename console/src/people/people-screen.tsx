@@ -5,11 +5,14 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { canAdminister, useSession } from '../layout/use-session.ts';
+import { BulkBar } from './bulk-bar.tsx';
 import { ColumnMenu, useColumns } from './column-menu.tsx';
 import { CsvLink } from './csv-link.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { PeopleTable } from './people-table.tsx';
+import { useSelection } from './use-selection.ts';
 
 const PAGE_SIZE = 100;
 const route = getRouteApi('/people');
@@ -19,7 +22,10 @@ export const PeopleScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const columns = useColumns();
+  const selection = useSelection();
+  const isAdmin = canAdminister(useSession().roles);
   const change = (changes: Partial<PeopleFilter>): void => {
+    if (!('sort' in changes)) selection.clear();
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
   const conditions = conditionsOf(filter);
@@ -32,12 +38,15 @@ export const PeopleScreen = () => {
       },
     ),
   );
+  const total = useQuery(
+    trpc.users.count.queryOptions(conditions, { placeholderData: keepPreviousData }),
+  ).data;
   const rows = people.data?.pages.flat() ?? [];
   return (
     <>
       <ScreenHeader
         title="People"
-        lead={<Count conditions={conditions} />}
+        lead={<Count total={total?.count} />}
         actions={
           <>
             <ColumnMenu {...columns} />
@@ -48,6 +57,7 @@ export const PeopleScreen = () => {
       <Group mb="md" gap="sm">
         <PeopleFilters filter={filter} onChange={change} />
       </Group>
+      {isAdmin && <BulkBar selection={selection} filter={conditions} total={total?.count ?? 0} />}
       <ProblemAlert error={people.error} />
       {people.isPending && <Skeleton height={400} />}
       {people.isSuccess && rows.length === 0 && (
@@ -57,6 +67,7 @@ export const PeopleScreen = () => {
         <PeopleTable
           people={rows}
           shown={columns.shown}
+          selection={isAdmin ? selection : null}
           sort={filter.sort}
           onSort={(sort) => change({ sort })}
           hasMore={people.hasNextPage && !people.isFetchingNextPage}
@@ -67,13 +78,8 @@ export const PeopleScreen = () => {
   );
 };
 
-const Count = ({ conditions }: { conditions: ReturnType<typeof conditionsOf> }) => {
-  const { data } = useQuery(
-    trpc.users.count.queryOptions(conditions, { placeholderData: (previous) => previous }),
-  );
-  return (
-    <Text component="span" aria-live="polite">
-      {data ? `${data.count.toLocaleString()} ${data.count === 1 ? 'person' : 'people'}` : '…'}
-    </Text>
-  );
-};
+const Count = ({ total }: { total: number | undefined }) => (
+  <Text component="span" aria-live="polite">
+    {total === undefined ? '…' : `${total.toLocaleString()} ${total === 1 ? 'person' : 'people'}`}
+  </Text>
+);

@@ -1,20 +1,22 @@
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { type ColumnName, columnsOf, type Person } from './people-columns.tsx';
 import type { PeopleFilter } from './people-filter.ts';
+import type { Selection } from './use-selection.ts';
 
 type Props = {
   people: Person[];
   shown: ColumnName[];
+  selection: Selection | null;
   sort: PeopleFilter['sort'];
   onSort: (sort: PeopleFilter['sort']) => void;
   hasMore: boolean;
   onMore: () => void;
 };
 
-export const PeopleTable = ({ people, shown, sort, onSort, hasMore, onMore }: Props) => (
+export const PeopleTable = ({ people, shown, selection, sort, onSort, hasMore, onMore }: Props) => (
   <VirtualTable
     label="People"
-    columns={columnsOf(shown)}
+    columns={columnsOf(shown, selection)}
     rows={people}
     keyOf={({ email }) => email}
     sort={sort}

@@ -1,0 +1,83 @@
+import { Button, Group, Menu, Text } from '@mantine/core';
+import { useState } from 'react';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { AppsModal } from './apps-modal.tsx';
+import { BulkResults } from './bulk-results.tsx';
+import type { conditionsOf } from './people-filter.ts';
+import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
+import type { Selection } from './use-selection.ts';
+
+const ACTIONS = {
+  'grant-apps': 'Grant apps',
+  'revoke-apps': 'Revoke apps',
+  deactivate: 'Deactivate',
+  reactivate: 'Reactivate',
+  'send-password-link': 'Send a password link',
+} satisfies Record<BulkChange['action'], string>;
+
+const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
+  deactivate: 'They are logged out at once and cannot log in until they are reactivated.',
+  reactivate: 'They may log in again.',
+  'send-password-link': 'Each of them gets a mail with a link to set a password.',
+};
+
+type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; total: number };
+
+/** What can be done with the selected people. */
+export const BulkBar = ({ selection, filter, total }: Props) => {
+  const [action, setAction] = useState<BulkChange['action'] | null>(null);
+  const update = useBulkUpdate();
+  const count = selection.selected === 'all' ? total : selection.selected.size;
+  const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
+  const changesApps = action === 'grant-apps' || action === 'revoke-apps';
+
+  const run = (change: BulkChange): void => {
+    setAction(null);
+    update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
+  };
+  const close = (): void => setAction(null);
+  return (
+    <>
+      <ProblemAlert error={update.error} />
+      {!selection.isEmpty && (
+        <Group className="card" py="xs" mb="sm" role="region" aria-label="Selected people">
+          <Text fw={600}>{people} selected</Text>
+          <Menu>
+            <Menu.Target>
+              <Button loading={update.isPending}>Change</Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {Object.entries(ACTIONS).map(([name, label]) => (
+                <Menu.Item key={name} onClick={() => setAction(name as BulkChange['action'])}>
+                  {label}
+                </Menu.Item>
+              ))}
+            </Menu.Dropdown>
+          </Menu>
+          <Button variant="default" onClick={selection.clear}>
+            Clear
+          </Button>
+        </Group>
+      )}
+      {action !== null && changesApps && (
+        <AppsModal
+          title={`${ACTIONS[action]}: ${people}`}
+          label={ACTIONS[action]}
+          onSelect={(apps) => run({ action, apps })}
+          onClose={close}
+        />
+      )}
+      <ConfirmModal
+        isOpen={action !== null && !changesApps}
+        title={`${action ? ACTIONS[action] : ''}: ${people}`}
+        action={action ? ACTIONS[action] : ''}
+        onConfirm={() => action && run({ action })}
+        onClose={close}
+      >
+        {action && CONSEQUENCES[action]}
+      </ConfirmModal>
+      {update.data && <BulkResults outcome={update.data} onClose={update.reset} />}
+    </>
+  );
+};

@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin } from '../support/browser.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, DEMO_PASSWORD, STAFF, type TestApp } from '../support/test-app.ts';
+
+const bulk = browserSuite('changes of many people in the console');
+
+const openPeople = async (page: Page, email: string, filter = ''): Promise<void> => {
+  await page.goto(`/console/people${filter}`);
+  await fillLogin(page, email, DEMO_PASSWORD);
+  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
+};
+const choose = async (page: Page, action: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Change' }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+};
+const usersOf = async (app: TestApp) => app.as(ACME).users.list({ app: 'sales' });
+
+testAppearance(bulk, {
+  'console-bulk': async (page) => {
+    await openPeople(page, ACME);
+    await page.getByRole('checkbox', { name: 'Select all who match' }).check();
+    await page.getByText('4 people selected').waitFor();
+  },
+});
+
+bulk('an admin grants an app to everyone who matches, and undoes it', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const before = await usersOf(app);
+  await openPeople(page, ACME);
+  await page.getByRole('checkbox', { name: 'Select all who match' }).check();
+  await choose(page, 'Grant apps');
+  await page.getByRole('combobox', { name: 'Apps' }).click();
+  await page.getByRole('option', { name: 'Sales' }).click();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Grant apps' }).click();
+  await page.getByText('changed', { exact: false }).waitFor();
+  assert.ok((await usersOf(app)).length > before.length);
+
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/^Undone: \d+ changes\./).waitFor();
+  assert.equal(await usersOf(app), before);
+});
+
+bulk('refusals are listed by person, and the others are changed', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPeople(page, ACME);
+  for (const email of [ACME, 'grace@acme.test'])
+    await page.getByRole('checkbox', { name: `Select ${email}` }).check();
+  await choose(page, 'Deactivate');
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+  await page.getByText('1 changed, 0 unchanged, 1 refused').waitFor();
+
+  await page.getByText(`${ACME}: `).waitFor();
+  assert.is((await app.as(ACME).users.get({ email: 'grace@acme.test' })).is_active, false);
+  assert.is((await app.as(ACME).users.get({ email: ACME })).is_active, true);
+});
+
+bulk('staff select no one', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPeople(page, STAFF);
+
+  assert.is(await page.getByRole('checkbox').count(), 0);
+});
+
+bulk.run();
