@@ -14,6 +14,8 @@ export const UsageChart = ({ days, hasUsers }: Props) => (
     role="img"
     aria-label={`${hasUsers ? 'Actions and users' : 'Actions'} per day. The table below has the numbers.`}
     h={260}
+    // The drawing keeps its former width for a moment after the window became narrower.
+    style={{ overflow: 'hidden' }}
     data={days}
     dataKey="day"
     series={hasUsers ? [ACTIONS, USERS] : [ACTIONS]}
