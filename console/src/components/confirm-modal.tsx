@@ -1,5 +1,6 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
 
 type Props = {
   isOpen: boolean;
@@ -14,13 +15,7 @@ type Props = {
 
 /** Asks before an action that other people notice. The focus is on Cancel. */
 export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClose }: Props) => (
-  <Modal
-    opened={isOpen}
-    onClose={onClose}
-    title={title}
-    centered
-    closeButtonProps={{ 'aria-label': 'Close' }}
-  >
+  <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
       {children}
       <Group justify="flex-end">
@@ -37,5 +32,5 @@ export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClo
         </Button>
       </Group>
     </Stack>
-  </Modal>
+  </Dialog>
 );
