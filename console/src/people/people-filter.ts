@@ -1,4 +1,5 @@
 import type { Inputs } from '../api.ts';
+import { oneOf, textOf } from '../components/search-params.ts';
 
 type Query = Extract<Inputs['users']['list'], object>;
 
@@ -37,14 +38,8 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   ),
 });
 
-export const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
-
-const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
-  allowed.find((one) => one === value);
 
 const DAY_MS = 24 * 3600 * 1000;
 

@@ -1,4 +1,4 @@
-import { textOf } from '../people/people-filter.ts';
+import { textOf } from '../components/search-params.ts';
 
 export const USAGE_WINDOWS = [30, 90, 365] as const;
 type Days = (typeof USAGE_WINDOWS)[number];
