@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { appSearch } from './app/app-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { Shell } from './layout/shell.tsx';
+import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
 import { usageFilter } from './usage/usage-filter.ts';
 
@@ -51,6 +52,17 @@ const screens = [
     getParentRoute: () => root,
     path: '/clients/$id',
     component: lazyRouteComponent(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/mails',
+    validateSearch: mailsFilter,
+    component: lazyRouteComponent(() => import('./mails/mails-screen.tsx'), 'MailsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/mails/$id',
+    component: lazyRouteComponent(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
   }),
 ] as const;
 

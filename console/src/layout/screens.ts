@@ -12,6 +12,7 @@ const SCREENS: Screen[] = [
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
   { to: '/clients', label: 'Clients', isFor: canView },
+  { to: '/mails', label: 'Mails', isFor: canView },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

@@ -1,0 +1,134 @@
+import { Alert, Button, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { canAdminister, useSession } from '../layout/use-session.ts';
+import classes from './mail-screen.module.css';
+import { MailStatus } from './mail-status.tsx';
+
+type Mail = Outputs['mail']['get'];
+
+const route = getRouteApi('/mails/$id');
+
+export const MailScreen = () => {
+  const id = Number(route.useParams().id);
+  // Not repeated in the background: reading a mail whose link is shown is audited.
+  const {
+    data: mail,
+    isFetching,
+    refetch,
+  } = useSuspenseQuery(
+    trpc.mail.get.queryOptions({ id }, { refetchOnWindowFocus: false, refetchOnReconnect: false }),
+  );
+  return (
+    <>
+      <ScreenHeader
+        title={mail.subject}
+        lead={`To ${mail.recipient}`}
+        actions={
+          mail.status !== 'sent' && (
+            <>
+              <Button variant="default" onClick={() => void refetch()} loading={isFetching}>
+                Refresh
+              </Button>
+              <RetryButton key={mail.id} mail={mail} />
+            </>
+          )
+        }
+      />
+      <Reason mail={mail} />
+      <Facts mail={mail} />
+      <Preview mail={mail} />
+    </>
+  );
+};
+
+/** Makes the mail due now, for admins. */
+const RetryButton = ({ mail }: { mail: Mail }) => {
+  const queryClient = useQueryClient();
+  const retry = useMutation(
+    trpc.mail.retry.mutationOptions({
+      onSuccess: (updated) => {
+        queryClient.setQueryData(trpc.mail.get.queryKey({ id: mail.id }), updated);
+        void queryClient.invalidateQueries(trpc.mail.list.pathFilter());
+        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+        notifications.show({ message: 'The mail is due now.' });
+      },
+    }),
+  );
+  if (!canAdminister(useSession().roles)) return null;
+  return (
+    <>
+      <Button onClick={() => retry.mutate({ id: mail.id })} loading={retry.isPending}>
+        Retry now
+      </Button>
+      <ProblemAlert error={retry.error} />
+    </>
+  );
+};
+
+const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) =>
+  reason === null || status === 'sent' ? null : (
+    <Alert
+      mb="md"
+      variant="light"
+      color={status === 'failed' ? 'red' : 'orange'}
+      title={status === 'failed' ? 'This mail failed' : 'The last attempt failed'}
+    >
+      {reason}
+    </Alert>
+  );
+
+const Facts = ({ mail }: { mail: Mail }) => {
+  const nameOfClient = useClientName();
+  const facts = [
+    ['Status', <MailStatus key="status" status={mail.status} />],
+    ['From', `${mail.from.name} <${mail.from.address}>`],
+    ['Client', nameOfClient(mail.client) || 'None'],
+    ['Attempts', mail.attempts],
+    ['Created', <DateText key="created" date={mail.created_at} />],
+    mail.sent_at && ['Sent', <DateText key="sent" date={mail.sent_at} />],
+    mail.failed_at && ['Failed', <DateText key="failed" date={mail.failed_at} />],
+    mail.next_attempt_at && ['Next attempt', <DateText key="next" date={mail.next_attempt_at} />],
+  ].filter((fact) => fact !== null);
+  return (
+    <SimpleGrid component="dl" className={`card ${classes.facts}`} cols={{ base: 2, sm: 3, lg: 4 }} mb="md">
+      {facts.map(([term, value]) => (
+        <div key={String(term)}>
+          <Text component="dt" size="sm" c="dimmed">
+            {term}
+          </Text>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+};
+
+/** The mail as it was or will be sent. The frame runs no scripts and has no access to this page. */
+const Preview = ({ mail: { html, text } }: { mail: Mail }) => (
+  <Stack className="card">
+    <Title order={2} size="h3">
+      Preview
+    </Title>
+    <Tabs defaultValue="html">
+      <Tabs.List>
+        <Tabs.Tab value="html">HTML</Tabs.Tab>
+        <Tabs.Tab value="text">Text</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="html" pt="md">
+        <iframe className={classes.frame} title="HTML of the mail" sandbox="" srcDoc={html} />
+      </Tabs.Panel>
+      <Tabs.Panel value="text" pt="md">
+        <Text component="pre" className={classes.text}>
+          {text}
+        </Text>
+      </Tabs.Panel>
+    </Tabs>
+  </Stack>
+);

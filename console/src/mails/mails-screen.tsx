@@ -1,0 +1,81 @@
+import { Group, Select } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { ClientSelect, useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { oneOf } from '../components/search-params.ts';
+import type { Column } from '../components/virtual-table.tsx';
+import { MailStatus, STATUS_LABELS } from './mail-status.tsx';
+import { MAIL_STATUSES, type MailsFilter } from './mails-filter.ts';
+
+type Mail = Outputs['mail']['list'][number];
+
+const PAGE_SIZE = 100;
+const REFRESH_MS = 5_000;
+const route = getRouteApi('/mails');
+
+/** Invitations and password mails: what is queued, sent and failed. */
+export const MailsScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const nameOfClient = useClientName();
+  const change = (changes: Partial<MailsFilter>): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
+  const mails = useInfiniteQuery(
+    trpc.mail.list.infiniteQueryOptions(
+      { ...filter, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+        refetchInterval: ({ state }) => (state.data?.pages.some(hasWaiting) ? REFRESH_MS : false),
+      },
+    ),
+  );
+  return (
+    <>
+      <ScreenHeader title="Mails" lead="Invitations and password mails, newest first." />
+      <Group mb="md">
+        <Select
+          aria-label="Status"
+          placeholder="All statuses"
+          clearable
+          data={MAIL_STATUSES.map((value) => ({ value, label: STATUS_LABELS[value] }))}
+          value={filter.status ?? null}
+          onChange={(value) => change({ status: oneOf(value, MAIL_STATUSES) })}
+        />
+        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
+      </Group>
+      <PagedTable
+        label="Mails"
+        columns={columnsOf(nameOfClient)}
+        pages={mails}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title="No mails">Change the filter, or invite someone.</EmptyState>}
+      />
+    </>
+  );
+};
+
+const hasWaiting = (mails: Mail[]): boolean =>
+  mails.some(({ status }) => status === 'queued' || status === 'retrying');
+
+const columnsOf = (nameOfClient: (id: number | null) => string): Column<Mail>[] => [
+  {
+    heading: 'Subject',
+    width: '2fr',
+    cell: ({ id, subject }) => (
+      <Link className="text-link" to="/mails/$id" params={{ id: String(id) }}>
+        {subject}
+      </Link>
+    ),
+  },
+  { heading: 'To', width: '2fr', cell: ({ recipient }) => recipient },
+  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
+  { heading: 'Status', width: '8rem', cell: ({ status }) => <MailStatus status={status} /> },
+  { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
+];

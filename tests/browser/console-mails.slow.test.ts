@@ -1,0 +1,93 @@
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { backendOf, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
+import { until } from '../support/poll.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import type { TestApp } from '../support/test-app.ts';
+
+const mails = browserSuite('mails in the console');
+
+const REFUSED = 'refused by the test';
+
+/** Invites two people; the mail server takes one mail and refuses the other. */
+const sendAndRefuse = async (app: TestApp) => {
+  const [taken = '', refused = ''] = await invite(app, 2);
+  await using smtp = await startSmtpServer();
+  smtp.faults.recipient = (address) => (address === refused ? { status: 550, text: REFUSED } : undefined);
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
+  await worker.start();
+  await until('one mail is refused', async () => (await mailTo(app, refused)).failed_at !== null);
+  await until('one mail is sent', async () => (await mailTo(app, taken)).sent_at !== null);
+  await worker.stop();
+  return { taken, refused };
+};
+
+testAppearance(mails, {
+  'console-mails': async (page, app) => {
+    await sendAndRefuse(app);
+    await invite(app, 2);
+    await showing('/console/mails', 'Mails')(page, app);
+  },
+  'console-mail': async (page, app) => {
+    const { refused } = await sendAndRefuse(app);
+    const { id } = await mailTo(app, refused);
+    await showing(`/console/mails/${id}`, "You've been invited to Acme Analytics")(page, app);
+  },
+});
+
+mails('the status filter is part of the address and shows failed mails only', async ({ app, browser }) => {
+  const { taken, refused } = await sendAndRefuse(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/mails');
+  await page.getByRole('row', { name: taken }).waitFor();
+  await page.getByRole('combobox', { name: 'Status' }).click();
+  await page.getByRole('option', { name: 'Failed' }).click();
+  await page.waitForURL('**/console/mails?status=failed');
+  await page.reload();
+
+  await page.getByRole('row', { name: refused }).waitFor();
+  assert.is(await page.getByRole('row', { name: taken }).count(), 0);
+});
+
+mails('a failed mail shows its reason and is due again after a retry', async ({ app, browser }) => {
+  const { refused } = await sendAndRefuse(app);
+  const { id } = await mailTo(app, refused);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/mails/${id}`);
+  await page.getByRole('alert').getByText(REFUSED).waitFor();
+  await page.getByRole('button', { name: 'Retry now' }).click();
+  await page.getByText('The mail is due now.').waitFor();
+
+  assert.is((await mailTo(app, refused)).failed_at, null);
+});
+
+mails('the preview is in a frame without any permission', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/mails/${id}`);
+  const frame = page.locator('iframe');
+  await frame.contentFrame().getByText('You have been invited to Acme Analytics.').waitFor();
+  assert.is(await frame.getAttribute('sandbox'), '');
+  await page.getByRole('tab', { name: 'Text' }).click();
+
+  await page.locator('pre').getByText('You have been invited to Acme Analytics.').waitFor();
+});
+
+mails('staff read mails and cannot retry them', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/mails/${id}`, 'staff@steward.test');
+  await waitForHeading(page, "You've been invited to Acme Analytics");
+
+  assert.is(await page.getByRole('button', { name: 'Retry now' }).count(), 0);
+});
+
+mails.run();
