@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { appSearch } from './app/app-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
+import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { Shell } from './layout/shell.tsx';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
@@ -52,6 +53,17 @@ const screens = [
     getParentRoute: () => root,
     path: '/clients/$id',
     component: lazyRouteComponent(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/invite',
+    component: lazyRouteComponent(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/invitations',
+    validateSearch: invitationsFilter,
+    component: lazyRouteComponent(() => import('./invitations/invitations-screen.tsx'), 'InvitationsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -28,6 +28,7 @@ type Props<Row, Sort extends string> = {
   sort?: Order<Sort> | undefined;
   onSort?: ((sort: Order<Sort>) => void) | undefined;
   rows: readonly Row[];
+  rowHeight?: number;
   keyOf: (row: Row) => string | number;
   /** Whether another page can be requested now. */
   hasMore: boolean;
@@ -39,12 +40,12 @@ type Props<Row, Sort extends string> = {
  * with explicit roles, because browsers drop the roles of table elements that are displayed otherwise.
  */
 export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row, Sort>) => {
-  const { label, columns, rows, keyOf, hasMore, onMore } = props;
+  const { label, columns, rows, rowHeight = ROW_HEIGHT, keyOf, hasMore, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => rowHeight,
     overscan: 10,
   });
   const items = virtualizer.getVirtualItems();
@@ -69,7 +70,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
           {items.map(({ index, start }) => {
             const row = rows[index];
             if (row === undefined) return null;
-            const style = { gridTemplateColumns, height: ROW_HEIGHT, top: start };
+            const style = { gridTemplateColumns, height: rowHeight, top: start };
             return (
               <tr key={keyOf(row)} role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
                 {columns.map((column) => (

@@ -1,5 +1,5 @@
 import type { LinkProps } from '@tanstack/react-router';
-import { canView, type Roles } from './use-session.ts';
+import { canAdminister, canView, type Roles } from './use-session.ts';
 
 type Screen = { to: NonNullable<LinkProps['to']>; label: string; isFor: (roles: Roles) => boolean };
 
@@ -12,6 +12,8 @@ const SCREENS: Screen[] = [
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
   { to: '/clients', label: 'Clients', isFor: canView },
+  { to: '/invite', label: 'Invite', isFor: canAdminister },
+  { to: '/invitations', label: 'Invitations', isFor: canView },
   { to: '/mails', label: 'Mails', isFor: canView },
 ];
 

@@ -1,0 +1,20 @@
+import { Button, CopyButton, Group, TextInput } from '@mantine/core';
+
+type Props = { label: string; value: string };
+
+/** A link or token to copy. Without access to the clipboard, the field can be selected. */
+export const SecretField = ({ label, value }: Props) => (
+  <Group align="flex-end" wrap="nowrap">
+    <TextInput
+      label={label}
+      value={value}
+      readOnly
+      flex={1}
+      data-autofocus
+      onFocus={({ currentTarget }) => currentTarget.select()}
+    />
+    <CopyButton value={value}>
+      {({ copied, copy }) => <Button onClick={copy}>{copied ? 'Copied' : 'Copy'}</Button>}
+    </CopyButton>
+  </Group>
+);

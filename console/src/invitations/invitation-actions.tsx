@@ -1,0 +1,98 @@
+import { Button, Menu, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { SecretField } from '../components/secret-field.tsx';
+
+/** An invitation, as far as its actions need it. */
+export type Target = { id: number; email: string };
+
+/** What admins do with invitations of a list: the menu of each row, and what the screen shows beside the list. */
+export const useInvitationActions = () => {
+  const queryClient = useQueryClient();
+  const [toRevoke, setToRevoke] = useState<Target | null>(null);
+  const reload = (): void => {
+    for (const router of [trpc.invitations, trpc.mail, trpc.audit])
+      void queryClient.invalidateQueries(router.pathFilter());
+  };
+  const resend = useMutation(
+    trpc.invitations.resend.mutationOptions({
+      onSuccess: ({ email }) => {
+        reload();
+        notifications.show({ message: `The invitation of ${email} is queued again.` });
+      },
+    }),
+  );
+  const revoke = useMutation(
+    trpc.invitations.revoke.mutationOptions({
+      onSuccess: ({ email }) => {
+        reload();
+        notifications.show({ message: `The invitation of ${email} was revoked.` });
+      },
+    }),
+  );
+  const copy = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
+
+  const menuOf = (target: Target) => (
+    <ActionsMenu
+      target={target}
+      onResend={() => resend.mutate({ id: target.id })}
+      onCopy={() => copy.mutate({ id: target.id })}
+      onRevoke={() => setToRevoke(target)}
+    />
+  );
+  const panels = (
+    <>
+      <ProblemAlert error={resend.error ?? copy.error ?? revoke.error} />
+      <ConfirmModal
+        isOpen={toRevoke !== null}
+        title="Revoke the invitation?"
+        action="Revoke"
+        onConfirm={() => toRevoke && revoke.mutate({ id: toRevoke.id })}
+        onClose={() => setToRevoke(null)}
+      >
+        The link that was mailed to {toRevoke?.email} stops working. You can invite this address again.
+      </ConfirmModal>
+      <LinkModal link={copy.data} onClose={copy.reset} />
+    </>
+  );
+  return { menuOf, panels };
+};
+
+type MenuProps = { target: Target; onResend: () => void; onCopy: () => void; onRevoke: () => void };
+
+const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
+  <Menu position="bottom-end">
+    <Menu.Target>
+      <Button variant="default" size="compact-sm" aria-label={`Actions for ${target.email}`}>
+        Actions
+      </Button>
+    </Menu.Target>
+    <Menu.Dropdown>
+      <Menu.Item onClick={onResend}>Resend</Menu.Item>
+      <Menu.Item onClick={onCopy}>Show the link</Menu.Item>
+      <Menu.Item onClick={onRevoke}>Revoke…</Menu.Item>
+    </Menu.Dropdown>
+  </Menu>
+);
+
+type LinkProps = { link: { url: string; expires_at: Date } | undefined; onClose: () => void };
+
+const LinkModal = ({ link, onClose }: LinkProps) => (
+  <Dialog isOpen={link !== undefined} onClose={onClose} title="Link of the invitation" size="lg">
+    {link && (
+      <Stack>
+        <Text>
+          Give it to the invitee only: who opens it can create the account. It expires{' '}
+          <DateText date={link.expires_at} />.
+        </Text>
+        <SecretField label="Link" value={link.url} />
+      </Stack>
+    )}
+  </Dialog>
+);

@@ -1,0 +1,15 @@
+import { StatusBadge } from '../components/status-badge.tsx';
+
+export const STATUS_LABELS = {
+  pending: 'Pending',
+  accepted: 'Accepted',
+  expired: 'Expired',
+  revoked: 'Revoked',
+  all: 'All',
+} as const;
+
+const COLORS = { pending: 'gray', accepted: 'green', expired: 'yellow', revoked: 'red' } as const;
+
+export const InvitationStatus = ({ status }: { status: keyof typeof COLORS }) => (
+  <StatusBadge color={COLORS[status]} label={STATUS_LABELS[status]} />
+);

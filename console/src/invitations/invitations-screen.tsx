@@ -1,0 +1,106 @@
+import { Button, Group, Select } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { ClientSelect, useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { DebouncedInput } from '../components/debounced-input.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { oneOf } from '../components/search-params.ts';
+import type { Column } from '../components/virtual-table.tsx';
+import { canAdminister, useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
+import { useInvitationActions } from './invitation-actions.tsx';
+import { InvitationStatus, STATUS_LABELS } from './invitation-status.tsx';
+import { type InvitationsFilter, STATUS_FILTERS } from './invitations-filter.ts';
+
+type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
+
+const PAGE_SIZE = 100;
+const route = getRouteApi('/invitations');
+
+/** Pending and past invitations. */
+export const InvitationsScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const nameOfClient = useClientName();
+  const isAdmin = canAdminister(useSession().roles);
+  const { menuOf, panels } = useInvitationActions();
+  const change = (changes: Partial<InvitationsFilter>): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
+  const invitations = useInfiniteQuery(
+    trpc.invitations.search.infiniteQueryOptions(
+      { ...filter, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  return (
+    <>
+      <ScreenHeader
+        title="Invitations"
+        actions={
+          isAdmin && <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
+        }
+      />
+      <Group mb="md">
+        <DebouncedInput
+          label="Search by email address"
+          width={280}
+          value={filter.search}
+          onChange={(search) => change({ search })}
+        />
+        <Select
+          aria-label="Status"
+          allowDeselect={false}
+          data={STATUS_FILTERS.map((value) => ({ value, label: STATUS_LABELS[value] }))}
+          value={filter.status ?? 'pending'}
+          onChange={(value) => change({ status: oneOf(value, STATUS_FILTERS) })}
+        />
+        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
+      </Group>
+      {panels}
+      <PagedTable
+        label="Invitations"
+        columns={columnsOf(nameOfClient, isAdmin ? menuOf : undefined)}
+        pages={invitations}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title="No invitations">Change the filter, or invite someone.</EmptyState>}
+      />
+    </>
+  );
+};
+
+const columnsOf = (
+  nameOfClient: (id: number) => string,
+  menuOf: ((invitation: Invitation) => ReactNode) | undefined,
+): Column<Invitation>[] => [
+  { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
+  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
+  { heading: 'Status', width: '7rem', cell: ({ status }) => <InvitationStatus status={status} /> },
+  { heading: 'Mails sent', width: '6rem', cell: ({ invitation_email_count: count }) => count },
+  { heading: 'Invited by', width: '1fr', cell: ({ user }) => nameOf(user) },
+  { heading: 'Invited', width: '1fr', cell: ({ date_invited: date }) => <DateText date={date} /> },
+  { heading: 'Expires', width: '1fr', cell: expiryOf },
+  ...(menuOf
+    ? [
+        {
+          heading: 'Actions',
+          width: '6rem',
+          cell: (invitation: Invitation) => (isOpen(invitation) ? menuOf(invitation) : null),
+        },
+      ]
+    : []),
+];
+
+/** Expired invitations can be resent, which renews them. */
+const isOpen = ({ status }: Invitation): boolean => status === 'pending' || status === 'expired';
+
+const expiryOf = (invitation: Invitation) =>
+  isOpen(invitation) ? <DateText date={invitation.expires_at} /> : '';

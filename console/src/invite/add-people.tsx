@@ -1,0 +1,126 @@
+import '@mantine/dropzone/styles.css';
+import { Alert, Button, Group, SimpleGrid, Stack, Switch, Text, Textarea, Title } from '@mantine/core';
+import { Dropzone } from '@mantine/dropzone';
+import { useState } from 'react';
+import { AppChoice, type AppOption } from './app-choice.tsx';
+import type { InviteRow, NewRow } from './invite-rows.ts';
+import { parseAddresses } from './parse-addresses.ts';
+
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const CSV_FILES = {
+  'text/csv': ['.csv'],
+  'text/plain': ['.csv', '.txt'],
+  'application/vnd.ms-excel': ['.csv'],
+};
+
+type Defaults = Pick<InviteRow, 'apps' | 'isDemo'>;
+type Props = {
+  apps: readonly AppOption[];
+  defaults: Defaults;
+  onDefaults: (defaults: Defaults) => void;
+  onAdd: (rows: NewRow[]) => void;
+  /** Applies the apps and the demo flag to everyone in the list; absent while it is empty. */
+  onApply: (() => void) | undefined;
+};
+
+/** Adds people by address or from a file, with the apps and the flag that apply to them. */
+export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onApply }: Props) => (
+  <Stack className="card" mb="md">
+    <Title order={2} size="h3">
+      Who
+    </Title>
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <AddressForm onAdd={(emails) => onAdd(emails.map((email) => ({ ...defaults, email, errors: {} })))} />
+      <CsvFile apps={apps} defaults={defaults} onAdd={onAdd} />
+    </SimpleGrid>
+    <Group align="flex-end">
+      <Stack gap={4} w={280}>
+        <Text size="sm" fw={500}>
+          Apps
+        </Text>
+        <AppChoice
+          label="Apps of everyone you add"
+          options={apps}
+          value={defaults.apps}
+          onChange={(value) => onDefaults({ ...defaults, apps: value })}
+        />
+      </Stack>
+      <Switch
+        label="Demo users"
+        checked={defaults.isDemo}
+        onChange={({ currentTarget }) => onDefaults({ ...defaults, isDemo: currentTarget.checked })}
+        mb={8}
+      />
+      {onApply && (
+        <Button variant="default" onClick={onApply}>
+          Apply to everyone in the list
+        </Button>
+      )}
+    </Group>
+  </Stack>
+);
+
+const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
+  const [text, setText] = useState('');
+  const emails = parseAddresses(text);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAdd(emails);
+        setText('');
+      }}
+    >
+      <Textarea
+        label="Email addresses"
+        description="One or many, as you have them: Ada Lovelace <ada@example.com>, grace@example.com"
+        rows={4}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button type="submit" mt="sm" variant="default" disabled={emails.length === 0}>
+        Add to the list
+      </Button>
+    </form>
+  );
+};
+
+const CsvFile = ({ apps, defaults, onAdd }: Pick<Props, 'apps' | 'defaults' | 'onAdd'>) => {
+  const [problem, setProblem] = useState<string | null>(null);
+  const read = async (file: File): Promise<void> => {
+    const { parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
+    try {
+      const { rows, ignored } = parseCsv(await file.text(), apps, defaults);
+      setProblem(ignored.length > 0 ? `These columns are left out: ${ignored.join(', ')}.` : null);
+      onAdd(rows);
+    } catch (error) {
+      if (!(error instanceof UnreadableCsv)) throw error;
+      setProblem(error.message);
+    }
+  };
+  return (
+    <Stack gap="sm">
+      <Dropzone
+        accept={CSV_FILES}
+        maxSize={MAX_FILE_BYTES}
+        multiple={false}
+        onDrop={([file]) => file && void read(file)}
+        onReject={() => setProblem('Drop one CSV file of at most 4 MiB.')}
+        aria-label="Choose a CSV file"
+        inputProps={{ 'aria-label': 'CSV file' }}
+      >
+        <Stack align="center" gap={4} py="lg">
+          <Text fw={600}>Drop a CSV file here, or click to choose one</Text>
+          <Text size="sm" c="dimmed" ta="center">
+            Its first line names the columns: email, apps (slugs or ids), is_demo_user.
+          </Text>
+        </Stack>
+      </Dropzone>
+      {problem !== null && (
+        <Alert color="orange" variant="light" role="alert">
+          {problem}
+        </Alert>
+      )}
+    </Stack>
+  );
+};

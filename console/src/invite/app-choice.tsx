@@ -1,0 +1,50 @@
+import { Button, Checkbox, Popover, Stack, Text } from '@mantine/core';
+
+export type AppOption = { id: string; slug: string; label: string };
+
+type Props = {
+  /** Says whose apps they are. */
+  label: string;
+  options: readonly AppOption[];
+  value: string[];
+  onChange: (apps: string[]) => void;
+  isInvalid?: boolean;
+};
+
+/** Chooses apps in little space: a button that names them, and a list to check. Also lists names that are no app. */
+export const AppChoice = ({ label, options, value, onChange, isInvalid = false }: Props) => {
+  const labels = new Map(options.map((option) => [option.id, option.label]));
+  const unknown = value.filter((id) => !labels.has(id));
+  const names = value.map((id) => labels.get(id) ?? id).join(', ');
+  return (
+    <Popover position="bottom-start" trapFocus withinPortal>
+      <Popover.Target>
+        <Button
+          variant="default"
+          fullWidth
+          fw={400}
+          justify="flex-start"
+          aria-label={`${label}: ${names || 'No apps'}`}
+          {...(isInvalid && { bd: '1px solid var(--mantine-color-error)' })}
+        >
+          <Text span size="sm" truncate {...(value.length === 0 && { c: 'dimmed' })}>
+            {names || 'No apps'}
+          </Text>
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Checkbox.Group value={value} onChange={onChange} aria-label={label}>
+          <Stack gap="xs">
+            {options.length + unknown.length === 0 && <Text size="sm">This client has no apps.</Text>}
+            {options.map(({ id, label: name }) => (
+              <Checkbox key={id} value={id} label={name} />
+            ))}
+            {unknown.map((id) => (
+              <Checkbox key={id} value={id} label={`${id} (unknown)`} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      </Popover.Dropdown>
+    </Popover>
+  );
+};

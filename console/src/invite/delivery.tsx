@@ -1,0 +1,72 @@
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Outputs } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { useInvitationActions } from '../invitations/invitation-actions.tsx';
+import { MailStatus, STATUS_LABELS } from '../mails/mail-status.tsx';
+import { MAIL_STATUSES } from '../mails/mails-filter.ts';
+import { InvitationState } from './invitation-state.tsx';
+import { type Mail, useDelivery } from './use-delivery.ts';
+
+export type SentInvitations = Extract<Outputs['invitations']['create'], readonly unknown[]>;
+type Sent = SentInvitations[number];
+
+type Props = { sent: SentInvitations; client: number; onMore: () => void };
+
+const noMore = (): void => {};
+
+/** What became of each invitation that was just sent. */
+export const Delivery = ({ sent, client, onMore }: Props) => {
+  const { byAddress, error } = useDelivery(client, new Set(sent.map(({ email }) => email)), timeOf(sent));
+  const { menuOf, panels } = useInvitationActions();
+  const counts = MAIL_STATUSES.map((status) => {
+    const count = [...byAddress.values()].filter((mail) => mail.status === status).length;
+    return count > 0 && `${count} ${STATUS_LABELS[status].toLowerCase()}`;
+  });
+  const columns: Column<Sent>[] = [
+    { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
+    { heading: 'Mail', width: '8rem', cell: ({ email }) => <MailState mail={byAddress.get(email)} /> },
+    { heading: 'Invitation', width: '8rem', cell: ({ id }) => <InvitationState id={id} /> },
+    {
+      heading: 'Reason',
+      width: '3fr',
+      cell: ({ email }) => {
+        const mail = byAddress.get(email);
+        return mail?.status === 'sent' ? '' : <span title={mail?.last_error ?? ''}>{mail?.last_error}</span>;
+      },
+    },
+    { heading: 'Actions', width: '6rem', cell: menuOf },
+  ];
+  return (
+    <>
+      <ScreenHeader
+        title="Invitations sent"
+        lead={<span role="status">{counts.filter(Boolean).join(', ')}</span>}
+        actions={<Button onClick={onMore}>Invite more people</Button>}
+      />
+      <ProblemAlert error={error} />
+      {panels}
+      <VirtualTable
+        label="Invitations sent"
+        columns={columns}
+        rows={sent}
+        keyOf={({ id }) => id}
+        hasMore={false}
+        onMore={noMore}
+      />
+    </>
+  );
+};
+
+/** The latest of the invitations. Renewed ones keep their earlier time. */
+const timeOf = (sent: SentInvitations): Date =>
+  new Date(Math.max(...sent.map(({ date_invited: date }) => date.getTime())));
+
+const MailState = ({ mail }: { mail: Mail | undefined }) =>
+  mail && (
+    <Link className="text-link" to="/mails/$id" params={{ id: String(mail.id) }}>
+      <MailStatus status={mail.status} />
+    </Link>
+  );

@@ -1,0 +1,136 @@
+import { Alert, Button, Group, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { AddPeople } from './add-people.tsx';
+import type { SentInvitations } from './delivery.tsx';
+import { InviteGrid } from './invite-grid.tsx';
+import {
+  addRows,
+  hasErrors,
+  type InviteRow,
+  markDuplicates,
+  markErrors,
+  withErrorsFirst,
+} from './invite-rows.ts';
+
+const MAX_ROWS = 1_000;
+
+type Props = { client: number; onSent: (sent: SentInvitations) => void };
+
+/** The list of people to invite. All of them are invited, or none. */
+export const InviteForm = ({ client, onSent }: Props) => {
+  const queryClient = useQueryClient();
+  const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
+  const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
+  // A repeat of the same list has the same key, so that a lost response does not invite anyone twice.
+  const [{ rows, idempotencyKey }, setList] = useState(() => listOf([]));
+  const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
+    setList((list) => listOf(next(list.rows)));
+  // Without errors of fields, such as after a lost response, the list and its key stay.
+  const showErrors = (error: unknown): void => {
+    if (Object.keys(fieldErrors(error)).length > 0)
+      change((current) => withErrorsFirst(markErrors(current, error)));
+  };
+
+  const send = useMutation(
+    trpc.invitations.create.mutationOptions({
+      trpc: { context: { idempotencyKey } },
+      onSuccess: (invitations) => {
+        for (const router of [trpc.invitations, trpc.mail, trpc.audit])
+          void queryClient.invalidateQueries(router.pathFilter());
+        notifications.show({ message: `${peopleOf(invitations.length)} invited.` });
+        onSent(invitations);
+      },
+      onError: showErrors,
+    }),
+  );
+  const check = useMutation(
+    trpc.invitations.create.mutationOptions({
+      onSuccess: () => notifications.show({ message: 'All of them can be invited.' }),
+      onError: showErrors,
+    }),
+  );
+  const submit = (mutation: typeof send, isDryRun: boolean): void => {
+    const checked = markDuplicates(rows);
+    if (checked.some(hasErrors)) change(() => withErrorsFirst(checked));
+    else mutation.mutate({ items: rows.map((row) => itemOf(row, client)), dry_run: isDryRun });
+  };
+
+  const faulty = rows.filter(hasErrors).length;
+  const isBlocked = rows.length === 0 || faulty > 0 || rows.length > MAX_ROWS;
+  return (
+    <>
+      <AddPeople
+        apps={apps}
+        defaults={defaults}
+        onDefaults={setDefaults}
+        onAdd={(added) => change((current) => withErrorsFirst(addRows(current, added)))}
+        onApply={
+          rows.length > 0
+            ? () => change((current) => current.map((row) => ({ ...row, ...defaults })))
+            : undefined
+        }
+      />
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h3">
+          {peopleOf(rows.length)}
+        </Title>
+        <Group>
+          <Button
+            variant="default"
+            disabled={isBlocked}
+            loading={check.isPending}
+            onClick={() => submit(check, true)}
+          >
+            Check only
+          </Button>
+          <Button disabled={isBlocked} loading={send.isPending} onClick={() => submit(send, false)}>
+            Send {rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}
+          </Button>
+        </Group>
+      </Group>
+      <Faults faulty={faulty} surplus={rows.length - MAX_ROWS} error={send.error ?? check.error} />
+      {rows.length === 0 ? (
+        <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>
+      ) : (
+        <InviteGrid rows={rows} apps={apps} onChange={change} />
+      )}
+    </>
+  );
+};
+
+const listOf = (rows: InviteRow[]) => ({ rows, idempotencyKey: newIdempotencyKey() });
+
+const itemOf = ({ email, apps, isDemo }: InviteRow, client: number) => ({
+  email: email.trim(),
+  client,
+  initial_apps: apps,
+  is_demo_user: isDemo,
+});
+
+const peopleOf = (count: number): string => (count === 1 ? '1 person' : `${count} people`);
+
+type FaultsProps = { faulty: number; surplus: number; error: unknown };
+
+const Faults = ({ faulty, surplus, error }: FaultsProps) => {
+  if (surplus > 0)
+    return (
+      <Alert color="red" variant="light" role="alert" mb="md">
+        At most {MAX_ROWS} people can be invited at once. Remove {surplus}.
+      </Alert>
+    );
+  if (faulty > 0)
+    return (
+      <Alert color="red" variant="light" role="alert" mb="md">
+        {faulty === 1 ? '1 row has' : `${faulty} rows have`} errors; see the top of the list. No one was
+        invited.
+      </Alert>
+    );
+  return <ProblemAlert error={error} />;
+};

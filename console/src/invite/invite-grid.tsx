@@ -1,0 +1,87 @@
+import { Button, Checkbox, Text, TextInput } from '@mantine/core';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { AppChoice, type AppOption } from './app-choice.tsx';
+import { changeRow, hasErrors, type InviteRow } from './invite-rows.ts';
+
+type Change = (rows: (rows: InviteRow[]) => InviteRow[]) => void;
+type Props = { rows: InviteRow[]; apps: readonly AppOption[]; onChange: Change };
+
+const noMore = (): void => {};
+
+/** The people to invite; every cell can be edited. */
+export const InviteGrid = ({ rows, apps, onChange }: Props) => (
+  <VirtualTable
+    label="People to invite"
+    columns={columnsOf(apps, onChange)}
+    rows={rows}
+    rowHeight={56}
+    keyOf={({ key }) => key}
+    hasMore={false}
+    onMore={noMore}
+  />
+);
+
+const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteRow>[] => [
+  {
+    heading: 'Email address',
+    width: '2fr',
+    cell: ({ key, email, errors }) => (
+      <TextInput
+        aria-label={`Email address ${key}`}
+        value={email}
+        error={errors.email !== undefined}
+        onChange={({ currentTarget: { value } }) =>
+          onChange((rows) => changeRow(rows, key, { email: value }))
+        }
+      />
+    ),
+  },
+  {
+    heading: 'Apps',
+    width: '2fr',
+    cell: ({ key, email, apps: chosen, errors }) => (
+      <AppChoice
+        label={`Apps of ${email}`}
+        options={apps}
+        value={chosen}
+        isInvalid={errors.initial_apps !== undefined}
+        onChange={(value) => onChange((rows) => changeRow(rows, key, { apps: value }))}
+      />
+    ),
+  },
+  {
+    heading: 'Demo',
+    width: '3rem',
+    cell: ({ key, email, isDemo }) => (
+      <Checkbox
+        aria-label={`${email} is a demo user`}
+        checked={isDemo}
+        onChange={({ currentTarget: { checked } }) =>
+          onChange((rows) => changeRow(rows, key, { isDemo: checked }))
+        }
+      />
+    ),
+  },
+  { heading: 'Errors', width: '2.5fr', cell: (row) => <Errors row={row} /> },
+  {
+    heading: 'Remove',
+    width: '5.5rem',
+    cell: ({ key, email }) => (
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Remove ${email}`}
+        onClick={() => onChange((rows) => rows.filter((row) => row.key !== key))}
+      >
+        Remove
+      </Button>
+    ),
+  },
+];
+
+const Errors = ({ row }: { row: InviteRow }) =>
+  hasErrors(row) && (
+    <Text size="sm" lineClamp={2} c="var(--mantine-color-error)" style={{ whiteSpace: 'normal' }}>
+      {Object.values(row.errors).join(' ')}
+    </Text>
+  );

@@ -1,0 +1,40 @@
+import { Select } from '@mantine/core';
+import { useState } from 'react';
+import { useClients } from '../components/client-select.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useSession } from '../layout/use-session.ts';
+import { Delivery, type SentInvitations } from './delivery.tsx';
+import { InviteForm } from './invite-form.tsx';
+
+/** Invites people: first the list, then what became of each invitation. */
+export const InviteScreen = () => {
+  const { roles } = useSession();
+  const clients = useClients().filter(({ id }) => roles.is_superuser || roles.admin_of.includes(id));
+  const [clientId, setClientId] = useState(clients[0]?.id);
+  const [sent, setSent] = useState<SentInvitations | null>(null);
+  if (clientId === undefined)
+    return <EmptyState title="No client">Invitations belong to a client. You administer none.</EmptyState>;
+  if (sent) return <Delivery sent={sent} client={clientId} onMore={() => setSent(null)} />;
+  return (
+    <>
+      <ScreenHeader
+        title="Invite people"
+        lead="Each person gets a mail with a link to create their account."
+        actions={
+          clients.length > 1 && (
+            <Select
+              label="Client"
+              allowDeselect={false}
+              searchable
+              data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
+              value={String(clientId)}
+              onChange={(id) => setClientId(Number(id))}
+            />
+          )
+        }
+      />
+      <InviteForm key={clientId} client={clientId} onSent={setSent} />
+    </>
+  );
+};

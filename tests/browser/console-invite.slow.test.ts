@@ -1,0 +1,220 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
+import { until } from '../support/poll.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const invitations = browserSuite('invitations in the console');
+
+/** What Chromium says about a refusal that a test causes. */
+const REFUSED = /responded with a status of 4/;
+const CHURN = 'Qm3vR8pa';
+
+const addFile = (page: Page, content: string) =>
+  page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(content) });
+const addAddresses = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel('Email addresses').fill(text);
+  await page.getByRole('button', { name: 'Add to the list' }).click();
+};
+const send = (page: Page, count: string) => page.getByRole('button', { name: `Send ${count}` });
+const pendingOf = async (app: TestApp, search: string) =>
+  (await app.as(ACME).invitations.search({ search, limit: 200 })) as {
+    email: string;
+    initial_apps: string[];
+  }[];
+const mailsTo = (app: TestApp, recipient: string) =>
+  app.db().selectFrom('outbox_mails').selectAll().where('recipient', 'like', recipient).execute();
+
+testAppearance(invitations, {
+  'console-invite': async (page, app) => {
+    await showing('/console/invite', 'Invite people')(page, app);
+    await addFile(page, 'email,apps\none@look.test,sales churn\ntwo@look.test,\nthree@look.test,nothing\n');
+    await page.getByText('This client has no app nothing.').waitFor();
+  },
+  'console-invite-several-clients': showing('/console/invite', 'Invite people', ROOT),
+  'console-invitations': async (page, app) => {
+    await invite(app, 3);
+    await showing('/console/invitations', 'Invitations')(page, app);
+  },
+});
+
+/** 195 valid rows and five with errors. */
+const csvOf200 = (): string => {
+  const valid = Array.from({ length: 195 }, (_, index) => `person-${index}@bulk.test,sales,Given ${index}`);
+  const invalid = [
+    'no-address,sales,A',
+    'also@no@where.test,sales,B',
+    'ada@acme.test,sales,C',
+    'fine@bulk.test,unknown-app,D',
+    ',churn,E',
+  ];
+  return ['email;apps;first_name', ...valid.slice(0, 100), ...invalid, ...valid.slice(100)]
+    .join('\n')
+    .replaceAll(',', ';');
+};
+
+/** Replaces an address of the list of people to invite. */
+const fixAddress = async (page: Page, wrong: string, fixed: string): Promise<void> => {
+  const row = page.getByRole('row').filter({ has: page.getByRole('button', { name: `Remove ${wrong}` }) });
+  await row.getByRole('textbox').fill(fixed);
+};
+
+invitations('200 people of a CSV file are invited after five errors were fixed', async ({ app, browser }) => {
+  await emptyOutbox(app);
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(page, csvOf200());
+  await page.getByText('These columns are left out: first_name.').waitFor();
+  await page.getByText('1 row has errors').waitFor();
+  assert.ok(await send(page, '200 invitations').isDisabled());
+  await page.getByRole('button', { name: 'Apps of fine@bulk.test: unknown-app' }).click();
+  await page.getByRole('checkbox', { name: 'unknown-app (unknown)' }).click();
+  await page.keyboard.press('Escape');
+  await send(page, '200 invitations').click();
+  await page.getByText('4 rows have errors').waitFor();
+  assert.is((await pendingOf(app, 'bulk.test')).length, 0);
+  assert.ok(await send(page, '200 invitations').isDisabled());
+  await page.getByText('An active user of this client already has this address.').waitFor();
+  await fixAddress(page, 'no-address', 'first@bulk.test');
+  await fixAddress(page, 'also@no@where.test', 'second@bulk.test');
+  await fixAddress(page, 'ada@acme.test', 'third@bulk.test');
+  await page
+    .getByRole('textbox', { name: /^Email address \d+$/ })
+    .nth(3)
+    .fill('fourth@bulk.test');
+  await send(page, '200 invitations').click();
+  await waitForHeading(page, 'Invitations sent');
+  await page.getByText('200 queued').waitFor();
+
+  assert.is((await pendingOf(app, 'bulk.test')).length, 200);
+  assert.is((await mailsTo(app, '%@bulk.test')).length, 200);
+  const [person] = await pendingOf(app, 'person-7@bulk.test');
+  assert.equal(person?.initial_apps, [SALES]);
+});
+
+invitations('pasted addresses are invited with apps and as demo users', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await page.getByRole('button', { name: 'Apps of everyone you add' }).click();
+  await page.getByRole('checkbox', { name: 'Churn' }).click();
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Demo users').click();
+  await addAddresses(page, '"Doe, Jane" <jane@paste.test>; joe@paste.test,\nJANE@paste.test kim@paste.test');
+  await send(page, '3 invitations').click();
+  await waitForHeading(page, 'Invitations sent');
+
+  const emails = (await pendingOf(app, 'paste.test')).map(({ email }) => email).toSorted();
+  assert.equal(emails, ['jane@paste.test', 'joe@paste.test', 'kim@paste.test']);
+  const rows = await app
+    .db()
+    .selectFrom('invitations')
+    .selectAll()
+    .where('email', 'like', '%@paste.test')
+    .execute();
+  assert.ok(rows.every(({ is_demo_user }) => is_demo_user));
+  assert.equal((await pendingOf(app, 'kim'))[0]?.initial_apps, [CHURN]);
+});
+
+invitations('a check invites no one', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addAddresses(page, 'check@only.test');
+  await page.getByRole('button', { name: 'Check only' }).click();
+  await page.getByText('All of them can be invited.').waitFor();
+
+  assert.is((await pendingOf(app, 'only.test')).length, 0);
+});
+
+invitations('a repeat after a lost response sends nothing twice', async ({ app, browser }) => {
+  await using visit = await browser.open(/Failed to load resource/);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addAddresses(page, 'once@lost.test');
+  await page.route('**/invitations.create*', async (route) => {
+    const { pathname: url } = new URL(route.request().url());
+    const headers = { ...(await route.request().allHeaders()), host: 'localhost:8000' };
+    const payload = route.request().postData() ?? '';
+    assert.is((await app.server.inject({ method: 'POST', url, headers, payload })).statusCode, 200);
+    await route.abort('aborted');
+  });
+  await send(page, '1 invitation').click();
+  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
+  assert.is((await mailsTo(app, 'once@lost.test')).length, 1);
+  await page.unroute('**/invitations.create*');
+  await send(page, '1 invitation').click();
+  await waitForHeading(page, 'Invitations sent');
+
+  assert.is((await mailsTo(app, 'once@lost.test')).length, 1);
+});
+
+invitations('the delivery of each invitation is shown as it goes on', async ({ app, browser }) => {
+  await emptyOutbox(app);
+  await using smtp = await startSmtpServer();
+  smtp.faults.recipient = (address) =>
+    address === 'bad@delivery.test' ? { status: 550, text: 'no such mailbox' } : undefined;
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addAddresses(page, 'good@delivery.test, bad@delivery.test');
+  await send(page, '2 invitations').click();
+  await page.getByText('2 queued').waitFor();
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
+  await worker.start();
+  await page.getByText('1 sent, 1 failed').waitFor();
+  await worker.stop();
+
+  const row = page.getByRole('row').filter({ hasText: 'bad@delivery.test' });
+  assert.match(await row.innerText(), 'no such mailbox');
+  await row.getByRole('button', { name: 'Actions for' }).click();
+  await page.getByRole('menuitem', { name: 'Resend' }).click();
+  await page.getByText('1 queued, 1 sent').waitFor();
+  assert.is((await mailsTo(app, 'bad@delivery.test')).length, 2);
+});
+
+invitations(
+  'an invitation is found by its address, revoked, and then listed as revoked',
+  async ({ app, browser }) => {
+    const [email = ''] = await invite(app, 2);
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/invitations');
+    await page.getByRole('searchbox').fill(email);
+    await page.waitForURL('**/console/invitations?search=*');
+    await page.getByRole('button', { name: `Actions for ${email}` }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the invitation?' });
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No invitations').waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).click();
+    await page.getByRole('option', { name: 'Revoked' }).click();
+
+    await page.getByRole('row').filter({ hasText: email }).waitFor();
+    await until('it is revoked', async () => (await pendingOf(app, email)).length === 0);
+  },
+);
+
+invitations('the link is shown to an admin while no mail server is configured', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/invitations?search=${email}`);
+  await page.getByRole('button', { name: `Actions for ${email}` }).click();
+  await page.getByRole('menuitem', { name: 'Show the link' }).click();
+  const link = await page.getByRole('textbox', { name: 'Link' }).inputValue();
+  await page.goto(link);
+
+  await page.getByText(email).first().waitFor();
+  assert.ok(await mailTo(app, email));
+});
+
+invitations.run();
