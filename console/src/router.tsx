@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { appSearch } from './app/app-search.ts';
+import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { Shell } from './layout/shell.tsx';
@@ -75,6 +76,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/mails/$id',
     component: lazyRouteComponent(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/audit',
+    validateSearch: auditFilter,
+    component: lazyRouteComponent(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
   }),
 ] as const;
 

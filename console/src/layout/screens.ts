@@ -15,6 +15,7 @@ const SCREENS: Screen[] = [
   { to: '/invite', label: 'Invite', isFor: canAdminister },
   { to: '/invitations', label: 'Invitations', isFor: canView },
   { to: '/mails', label: 'Mails', isFor: canView },
+  { to: '/audit', label: 'Audit trail', isFor: canAdminister },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

@@ -1,6 +1,8 @@
-import { Stack, Text, Timeline, Title } from '@mantine/core';
+import { Group, Stack, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { Changes } from '../components/changes.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
@@ -11,9 +13,14 @@ export const PersonHistory = ({ email }: { email: string }) => {
   const entries = useQuery(trpc.audit.list.queryOptions({ target: email, limit: SHOWN }));
   return (
     <Stack className="card" mt="md">
-      <Title order={2} size="h3">
-        History
-      </Title>
+      <Group justify="space-between">
+        <Title order={2} size="h3">
+          History
+        </Title>
+        <Link className="text-link" to="/audit" search={{ target: email }}>
+          Open in the audit trail
+        </Link>
+      </Group>
       <ProblemAlert error={entries.error} />
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
       <Timeline bulletSize={14}>
@@ -29,17 +36,3 @@ export const PersonHistory = ({ email }: { email: string }) => {
     </Stack>
   );
 };
-
-/** Old and new values, as the audit trail records them by field. */
-const Changes = ({ details }: { details: Record<string, unknown> }) =>
-  Object.entries(details).map(([field, value]) => (
-    <Text key={field} size="sm">
-      {field}: {describe(value)}
-    </Text>
-  ));
-
-const describe = (value: unknown): string =>
-  isChange(value) ? `${JSON.stringify(value.from)} → ${JSON.stringify(value.to)}` : JSON.stringify(value);
-
-const isChange = (value: unknown): value is { from: unknown; to: unknown } =>
-  typeof value === 'object' && value !== null && 'from' in value && 'to' in value;

@@ -1,0 +1,61 @@
+import type { Inputs } from '../api.ts';
+
+export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action']>;
+
+/** What each action says in a list: the actor is the subject. */
+const LABELS: Record<Action, string> = {
+  'app.fetch-package': 'Fetched a package',
+  'app.load-package': 'Loaded an app version',
+  'app.rollback-package': 'Rolled back an app',
+  'app.update': 'Changed an app',
+  'client.add-admin': 'Added a client admin',
+  'client.create': 'Created a client',
+  'client.remove-admin': 'Removed a client admin',
+  'client.update': 'Changed a client',
+  'invitation.accept': 'Accepted an invitation',
+  'invitation.copy-link': 'Copied an invitation link',
+  'invitation.create': 'Invited a person',
+  'invitation.renew': 'Invited a person again',
+  'invitation.resend': 'Resent an invitation',
+  'invitation.revoke': 'Revoked an invitation',
+  'invitation.update': 'Changed an invitation',
+  'login.expired': 'Login with an expired password',
+  'login.fail': 'Login failed',
+  'login.session': 'Logged in with a browser',
+  'login.token': 'Logged in for a token',
+  'mail.read-link': 'Read the link of a mail',
+  'mail.retry': 'Retried a mail',
+  'password.change': 'Changed their password',
+  'password.request-reset': 'Requested a password reset',
+  'password.reset': 'Reset their password',
+  'request.refused': 'Request refused',
+  'saved-filter.create': 'Created a saved filter',
+  'saved-filter.delete': 'Deleted a saved filter',
+  'saved-filter.update': 'Changed a saved filter',
+  'session.confirm': 'Confirmed their password',
+  'session.end': 'Ended a session',
+  'site.create': 'Created a site',
+  'token.create': 'Created a token',
+  'token.revoke': 'Revoked a token',
+  'user.change-apps': 'Changed apps of a user',
+  'user.create': 'Created a user',
+  'user.deactivate': 'Deactivated a user',
+  'user.erase': 'Erased a user',
+  'user.export': 'Exported data of a user',
+  'user.import': 'Imported a user',
+  'user.make-superuser': 'Made a superuser',
+  'user.revoke-sessions': 'Revoked sessions of a user',
+  'user.update': 'Changed a user',
+  'user.update-roles': 'Changed roles of a user',
+};
+
+const labels = new Map<string, string>(Object.entries(LABELS));
+
+export const isAction = (value: unknown): value is Action => typeof value === 'string' && labels.has(value);
+
+/** Entries of a newer service may have further actions. */
+export const labelOf = (action: string): string => labels.get(action) ?? action;
+
+export const ACTION_OPTIONS = Object.entries(LABELS)
+  .map(([value, label]) => ({ value, label }))
+  .toSorted((a, b) => a.label.localeCompare(b.label));

@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+
+export type Entry = Outputs['audit']['list'][number];
+
+const PERSON_ACTIONS =
+  /^((user|login|password|session|token|saved-filter|request)\.|client\.(add|remove)-admin$)/;
+
+/** Who acted; the service, or a caller who was not logged in. */
+export const ActorLink = ({ entry: { actor } }: { entry: Entry }) =>
+  actor === '' ? 'Not logged in' : <PersonLink email={actor} />;
+
+/** What was changed, with a link to its screen. */
+export const TargetLink = ({ entry: { action, target, details, clients } }: { entry: Entry }) => {
+  if (PERSON_ACTIONS.test(action) && target.includes('@')) return <PersonLink email={target} />;
+  if (action.startsWith('invitation.'))
+    return (
+      <Link className="text-link" to="/invitations" search={{ search: target, status: 'all' }}>
+        {target}
+      </Link>
+    );
+  if (action.startsWith('mail.') && typeof details.id === 'number')
+    return (
+      <Link className="text-link" to="/mails/$id" params={{ id: String(details.id) }}>
+        {target}
+      </Link>
+    );
+  const [client] = clients;
+  if (action.startsWith('client.') && client !== undefined)
+    return (
+      <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
+        {target}
+      </Link>
+    );
+  return action.startsWith('app.') ? <AppLink slug={target} /> : target;
+};
+
+const AppLink = ({ slug }: { slug: string }) => {
+  const apps = useQuery(trpc.apps.list.queryOptions({}));
+  const id = apps.data?.find((app) => app.slug === slug)?.id;
+  return id === undefined ? (
+    slug
+  ) : (
+    <Link className="text-link" to="/apps/$id" params={{ id }}>
+      {slug}
+    </Link>
+  );
+};
+
+const PersonLink = ({ email }: { email: string }) => (
+  <Link className="text-link" to="/people/$email" params={{ email }}>
+    {email}
+  </Link>
+);

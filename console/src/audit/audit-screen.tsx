@@ -1,0 +1,95 @@
+import { Anchor, Button, Group } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { linesOf } from '../components/changes.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { queryOf } from '../components/search-params.ts';
+import type { Column } from '../components/virtual-table.tsx';
+import { labelOf } from './audit-actions.ts';
+import { type AuditFilter, withTimes } from './audit-filter.ts';
+import { AuditFilters } from './audit-filters.tsx';
+import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
+import { EntryModal } from './entry-modal.tsx';
+
+const PAGE_SIZE = 100;
+/** The largest page of the REST endpoint. */
+const MAX_CSV_ROWS = 10_000;
+const route = getRouteApi('/audit');
+
+/** Who changed what, newest first. */
+export const AuditScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const [opened, setOpened] = useState<Entry | null>(null);
+  const change = (changes: Partial<AuditFilter>): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
+  const entries = useInfiniteQuery(
+    trpc.audit.list.infiniteQueryOptions(
+      { ...withTimes(filter), limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  return (
+    <>
+      <ScreenHeader
+        title="Audit trail"
+        lead="Who changed what, newest first."
+        actions={<CsvLink filter={filter} />}
+      />
+      <Group mb="md">
+        <AuditFilters filter={filter} onChange={change} />
+      </Group>
+      <PagedTable
+        label="Audit trail"
+        columns={columnsOf(setOpened)}
+        pages={entries}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title="No entries match">Remove a part of the filter.</EmptyState>}
+      />
+      <EntryModal entry={opened} onClose={() => setOpened(null)} />
+    </>
+  );
+};
+
+const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
+  { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  { heading: 'Actor', width: '1.5fr', cell: (entry) => <ActorLink entry={entry} /> },
+  { heading: 'Action', width: '1.5fr', cell: ({ action }) => labelOf(action) },
+  { heading: 'Target', width: '1.5fr', cell: (entry) => <TargetLink entry={entry} /> },
+  { heading: 'Change', width: '2fr', cell: ({ details }) => linesOf(details).join(', ') },
+  {
+    heading: 'Details',
+    width: '6rem',
+    cell: (entry) => (
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={() => open(entry)}
+        aria-label={`Details of: ${labelOf(entry.action)}, ${entry.target}`}
+      >
+        Details
+      </Button>
+    ),
+  },
+];
+
+/** Matching entries, not only those that were loaded. */
+const CsvLink = ({ filter }: { filter: AuditFilter }) => {
+  const { from, to, ...others } = withTimes(filter);
+  const times = { from: from?.toISOString(), to: to?.toISOString() };
+  const query = queryOf({ ...others, ...times, page_size: MAX_CSV_ROWS, format: 'csv' });
+  return (
+    <Anchor href={`/api/v1/jb/audit/?${query}`} download="audit.csv" title="The newest 10,000 entries">
+      Download CSV
+    </Anchor>
+  );
+};

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+
+const audit = browserSuite('the audit trail in the console');
+
+const rename = (app: TestApp, email: string, name: string) =>
+  app.as(ACME).users.update({ email, first_name: name });
+
+testAppearance(audit, {
+  'console-audit': async (page, app) => {
+    await rename(app, 'ada@acme.test', 'Augusta');
+    await showing('/console/audit', 'Audit trail', ROOT)(page, app);
+  },
+  'console-audit-entry': async (page, app) => {
+    await rename(app, 'ada@acme.test', 'Ada');
+    await showing('/console/audit?action=user.update', 'Audit trail')(page, app);
+    await page.getByRole('button', { name: 'Details of: Changed a user' }).first().click();
+    await page.getByRole('table', { name: 'Before and after' }).waitFor();
+  },
+});
+
+audit('filters are part of the address', async ({ app, browser }) => {
+  await rename(app, 'ada@acme.test', 'Countess');
+  await rename(app, 'grace@acme.test', 'Admiral');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?from=2026-11-20&to=2026-11-22');
+  await page.getByRole('searchbox', { name: 'Target' }).fill('grace@acme.test');
+  await page.waitForURL('**target=grace**');
+  await page.getByRole('combobox', { name: 'Action' }).click();
+  await page.getByRole('option', { name: 'Changed a user', exact: true }).click();
+  await page.waitForURL('**action=user.update**');
+  await page.reload();
+
+  await page.getByText('first_name: "Grace" → "Admiral"').waitFor();
+  assert.is(await page.getByText('Countess').count(), 0);
+  assert.is(await page.getByLabel('From').inputValue(), '2026-11-20');
+});
+
+audit('days outside of the range are left out', async ({ app, browser }) => {
+  await rename(app, 'ada@acme.test', 'Lady');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?to=2026-11-19');
+
+  await page.getByText('No entries match').waitFor();
+});
+
+audit('an entry shows what was changed and leads to the person', async ({ app, browser }) => {
+  await rename(app, 'idle@acme.test', 'Idris');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?target=idle@acme.test');
+  await page.getByRole('button', { name: 'Details of: Changed a user, idle@acme.test' }).click();
+  const row = page.getByRole('table', { name: 'Before and after' }).getByRole('row', { name: 'first_name' });
+  await row.waitFor();
+  assert.match(await row.innerText(), /Ida\s+Idris/);
+  await page.getByRole('dialog').getByRole('link', { name: 'idle@acme.test' }).click();
+
+  await waitForHeading(page, 'Idris Idle');
+});
+
+audit('the history of a person leads to their entries', async ({ app, browser }) => {
+  await rename(app, 'grace@acme.test', 'Rear Admiral');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people/grace@acme.test');
+  await page.getByRole('link', { name: 'Open in the audit trail' }).click();
+  await page.waitForURL('**/console/audit?target=grace*');
+
+  await page.getByText('→ "Rear Admiral"').waitFor();
+});
+
+audit('the CSV file has the entries that match the filter', async ({ app, browser }) => {
+  await rename(app, 'ada@acme.test', 'Lovelace');
+  await rename(app, 'idle@acme.test', 'Idle');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?target=ada@acme.test&action=user.update');
+  const link = page.getByRole('link', { name: 'Download CSV' });
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  const csv = await readFile(await download.path(), 'utf8');
+
+  assert.match(csv, 'Lovelace');
+  assert.not.match(csv, 'idle@acme.test');
+});
+
+audit.run();
