@@ -83,6 +83,11 @@ const screens = [
     validateSearch: auditFilter,
     component: lazyRouteComponent(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/account',
+    component: lazyRouteComponent(() => import('./account/account-screen.tsx'), 'AccountScreen'),
+  }),
 ] as const;
 
 export const router = createRouter({

@@ -16,6 +16,7 @@ const SCREENS: Screen[] = [
   { to: '/invitations', label: 'Invitations', isFor: canView },
   { to: '/mails', label: 'Mails', isFor: canView },
   { to: '/audit', label: 'Audit trail', isFor: canAdminister },
+  { to: '/account', label: 'Account', isFor: everyone },
 ];
 
 export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));

@@ -1,4 +1,5 @@
 import { Avatar, Button, Menu, useMantineColorScheme } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { steward } from '../api.ts';
 import { useSession } from './use-session.ts';
 
@@ -19,6 +20,7 @@ export const UserMenu = () => {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{user.email}</Menu.Label>
+        <Menu.Item renderRoot={(props) => <Link {...props} to="/account" />}>Account</Menu.Item>
         <Menu.Item component="a" href="/">
           Apps and sessions
         </Menu.Item>

@@ -1,0 +1,18 @@
+import { Stack } from '@mantine/core';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useSession } from '../layout/use-session.ts';
+import { PasswordForm } from './password-form.tsx';
+import { Sessions } from './sessions.tsx';
+import { Tokens } from './tokens.tsx';
+
+/** The user's own password, sessions and API tokens. */
+export const AccountScreen = () => (
+  <>
+    <ScreenHeader title="Account" lead={useSession().user.email} />
+    <Stack>
+      <PasswordForm />
+      <Sessions />
+      <Tokens />
+    </Stack>
+  </>
+);

@@ -1,0 +1,89 @@
+import { Button, List, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { trpc } from '../api.ts';
+import { joined } from '../components/form-fields.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+const TYPING_MS = 250;
+
+/** Changes the password; the rules are checked while the new one is typed. */
+export const PasswordForm = () => {
+  const queryClient = useQueryClient();
+  const form = useForm({ initialValues: { password: '', new_password: '' } });
+  const { mutate: check, data: checked } = useMutation(trpc.passwords.check.mutationOptions());
+  const checkSoon = useDebouncedCallback((password: string) => check({ password }), TYPING_MS);
+  useEffect(() => check({ password: '' }), [check]);
+  form.watch('new_password', ({ value }) => checkSoon(value));
+  const change = useMutation(
+    trpc.passwords.change.mutationOptions({
+      onSuccess: () => {
+        form.reset();
+        void queryClient.invalidateQueries(trpc.sessions.list.pathFilter());
+        void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
+        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+        notifications.show({ message: 'Password changed. Your other sessions and tokens are revoked.' });
+      },
+      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+    }),
+  );
+  const { password, new_password } = form.getValues();
+  return (
+    <form
+      className="card"
+      aria-labelledby="password"
+      onSubmit={form.onSubmit((values) => change.mutate(values))}
+    >
+      <Stack maw="32rem">
+        <Title order={2} size="h3" id="password">
+          Password
+        </Title>
+        <ProblemAlert error={change.error} />
+        <PasswordInput
+          label="Current password"
+          autoComplete="current-password"
+          {...form.getInputProps('password')}
+        />
+        <PasswordInput
+          label="New password"
+          autoComplete="new-password"
+          aria-describedby="password-rules"
+          {...form.getInputProps('new_password')}
+        />
+        <Rules rules={checked?.rules ?? []} isEmpty={new_password === ''} />
+        <Button
+          type="submit"
+          loading={change.isPending}
+          disabled={password === '' || new_password === '' || checked?.passed === false}
+          style={{ alignSelf: 'flex-start' }}
+        >
+          Change password
+        </Button>
+      </Stack>
+    </form>
+  );
+};
+
+type Rule = { rule: string; message: string; passed: boolean };
+
+const Rules = ({ rules, isEmpty }: { rules: Rule[]; isEmpty: boolean }) => (
+  <List id="password-rules" aria-live="polite" size="sm" listStyleType="none" spacing={4}>
+    {rules.map(({ rule, message, passed }) => (
+      <List.Item key={rule}>
+        {isEmpty ? (
+          <Text span size="sm" c="dimmed">
+            • {message}
+          </Text>
+        ) : (
+          <Text span size="sm" {...(!passed && { c: 'var(--mantine-color-error)' })}>
+            {passed ? '✓' : '✗'} {message}
+          </Text>
+        )}
+      </List.Item>
+    ))}
+  </List>
+);

@@ -1,0 +1,72 @@
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { trpc } from '../api.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { joined } from '../components/form-fields.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { SecretField } from '../components/secret-field.tsx';
+
+/** Creates a named token and shows it once. */
+export const TokenForm = () => {
+  const queryClient = useQueryClient();
+  const [name, setName] = useState('');
+  const { onError, prompt } = usePasswordConfirmation();
+  const create = useMutation(
+    trpc.tokens.createNamed.mutationOptions({
+      onSuccess: () => {
+        setName('');
+        void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
+        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+      },
+      onError: (error, input) => onError(error, () => create.mutate(input)),
+    }),
+  );
+  const invalid = joined(fieldErrors(create.error)).name;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate({ name: name.trim() });
+  };
+  return (
+    <>
+      <form onSubmit={submit}>
+        <Stack gap="xs" maw="32rem">
+          <Group align="flex-end">
+            <TextInput
+              label="Name of a new token"
+              placeholder="Nightly export"
+              flex={1}
+              maxLength={100}
+              value={name}
+              onChange={({ currentTarget }) => setName(currentTarget.value)}
+              error={invalid}
+            />
+            <Button type="submit" disabled={name.trim() === ''} loading={create.isPending}>
+              Create token
+            </Button>
+          </Group>
+          {invalid === undefined && <ProblemAlert error={withoutConfirmation(create.error)} />}
+        </Stack>
+      </form>
+      {prompt}
+      <Dialog
+        isOpen={create.data !== undefined}
+        onClose={create.reset}
+        title={`Token ${create.data?.name ?? ''}`}
+        size="lg"
+        isSticky
+      >
+        {create.data && (
+          <Stack>
+            <Alert color="orange" variant="light">
+              Copy the token now. It is not shown again.
+            </Alert>
+            <SecretField label="Token" value={create.data.token} />
+          </Stack>
+        )}
+      </Dialog>
+    </>
+  );
+};
