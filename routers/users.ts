@@ -113,12 +113,18 @@ export const usersRouter = router({
   ...dataRightsProcedures,
 });
 
+const UserRolesView = z.object({ is_staff: z.boolean(), is_superuser: z.boolean() });
+
 export const rolesRouter = router({
+  get: superuserProcedure
+    .meta(rolesRoute('GET', '/jb/users/{email}/roles/', EXTENSION))
+    .input(ByEmail)
+    .output(UserRolesView)
+    .query(({ ctx, input }) => ctx.services.roles.get(ctx.actor, input.email)),
+
   update: superuserProcedure
     .meta(rolesRoute('PATCH', '/jb/users/{email}/roles/', EXTENSION))
-    .input(
-      z.object({ email: EmailKey, is_staff: z.boolean().optional(), is_superuser: z.boolean().optional() }),
-    )
+    .input(UserRolesView.partial().extend({ email: EmailKey }))
     .output(UserView)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
       userView(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),

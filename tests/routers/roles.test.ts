@@ -33,6 +33,14 @@ roles('grants and revokes staff and superuser', async ({ app }) => {
   await app.as(GRACE).roles.update({ email: ROOT, is_superuser: true });
 });
 
+roles('shows the roles of a user to superusers only', async ({ app }) => {
+  assert.equal(await app.as(ROOT).roles.get({ email: STAFF }), { is_staff: true, is_superuser: false });
+  assert.equal(await app.as(ROOT).roles.get({ email: ROOT }), { is_staff: false, is_superuser: true });
+
+  await rejectsWith(app.as(ROOT).roles.get({ email: 'unknown@acme.test' }), 'not-found');
+  for (const who of [ACME, STAFF, ADA]) await rejectsWith(app.as(who).roles.get({ email: ADA }), 'forbidden');
+});
+
 roles('keeps one superuser if two revoke each other concurrently', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_superuser: true });
 

@@ -1,20 +1,28 @@
 import { Avatar, Badge, Group, SimpleGrid } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister, useSession } from '../layout/use-session.ts';
+import { canAdminister, canView, useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
+import { UsageByDay } from '../usage/usage-by-day.tsx';
+import { PersonAccess } from './person-access.tsx';
 import { PersonApps } from './person-apps.tsx';
 import { PersonHistory } from './person-history.tsx';
+import { PersonRoles } from './person-roles.tsx';
 import { ProfileForm } from './profile-form.tsx';
 
 const route = getRouteApi('/people/$email');
 
+const WINDOWS = [30, 90, 365] as const;
+
 export const PersonScreen = () => {
   const { email } = route.useParams();
   const person = useSuspenseQuery(trpc.users.get.queryOptions({ email })).data;
-  const isAdmin = canAdminister(useSession().roles);
+  const { roles, user } = useSession();
+  const isAdmin = canAdminister(roles);
+  const [days, setDays] = useState<(typeof WINDOWS)[number]>(30);
   return (
     <>
       <ScreenHeader
@@ -30,7 +38,10 @@ export const PersonScreen = () => {
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <ProfileForm key={person.email} person={person} isReadOnly={!isAdmin} />
         <PersonApps key={`apps of ${person.email}`} person={person} isReadOnly={!isAdmin} />
+        {isAdmin && <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />}
+        {roles.is_superuser && <PersonRoles email={email} />}
       </SimpleGrid>
+      {canView(roles) && <UsageByDay subject={{ email }} days={days} windows={WINDOWS} onDays={setDays} />}
       {isAdmin && <PersonHistory email={person.email} />}
     </>
   );

@@ -1,6 +1,7 @@
 import { tables } from '../../db/kysely.ts';
-import { Problem } from '../../lib/problems.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
@@ -11,6 +12,15 @@ export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boole
 
 /** Grants and revokes roles. Routers admit only superusers. */
 export const createRoles = ({ em, clock, audit }: Unit) => ({
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
+    tables(em)
+      .selectFrom('users')
+      .select(['is_staff', 'is_superuser'])
+      .where('email', '=', email)
+      .where(userVisibleTo(actor))
+      .executeTakeFirstOrThrow(() => notFound('user')),
+
   /**
    * Grants or revokes staff and superuser.
    * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required` to grant

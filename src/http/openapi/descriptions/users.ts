@@ -63,6 +63,7 @@ export const operations: DescriptionsOf<'operations'> = {
 };
 
 export const roles: DescriptionsOf<'roles'> = {
+  get: ['Read the staff and superuser roles', '', ['not-found']],
   update: [
     'Grant or revoke the staff and superuser roles',
     RECENT_PASSWORD,

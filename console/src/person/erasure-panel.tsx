@@ -1,0 +1,84 @@
+import { Button, List, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+/** Erases a person after showing what would be replaced, and after their address was typed. */
+export const ErasurePanel = ({ email }: { email: string }) => {
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button color="red" variant="subtle" onClick={open}>
+        Erase this person
+      </Button>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={`Erase ${email}`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <ErasureForm email={email} />
+      </Modal>
+    </>
+  );
+};
+
+const ErasureForm = ({ email }: { email: string }) => {
+  const [typed, setTyped] = useState('');
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const preview = useQuery(trpc.users.previewErasure.queryOptions({ email }, { staleTime: 0 }));
+  const erase = useMutation(
+    trpc.users.erase.mutationOptions({
+      onSuccess: async ({ pseudonym }) => {
+        notifications.show({ message: `Erased. The pseudonym is ${pseudonym}.` });
+        await navigate({ to: '/people', search: {} });
+        queryClient.clear();
+      },
+    }),
+  );
+  return (
+    <Stack>
+      <ProblemAlert error={preview.error ?? erase.error} />
+      {preview.data && <Replaced preview={preview.data} />}
+      <TextInput
+        label="Type the email address to confirm"
+        value={typed}
+        onChange={({ currentTarget: { value } }) => setTyped(value)}
+      />
+      <Button
+        color="red"
+        loading={erase.isPending}
+        disabled={!preview.data || typed.trim().toLowerCase() !== email}
+        onClick={() =>
+          preview.data &&
+          erase.mutate({ email, confirmation: preview.data.confirmation, confirm_email: typed.trim() })
+        }
+      >
+        Erase
+      </Button>
+    </Stack>
+  );
+};
+
+const Replaced = ({ preview }: { preview: Outputs['users']['previewErasure'] }) => {
+  const { confirmation: _code, expires_at: _until, ...counts } = preview;
+  return (
+    <>
+      <Text>This replaces the person by a pseudonym everywhere. It cannot be undone.</Text>
+      <List size="sm">
+        {Object.entries(counts)
+          .filter(([, count]) => count > 0)
+          .map(([name, count]) => (
+            <List.Item key={name}>
+              {name.replaceAll('_', ' ')}: {count.toLocaleString()}
+            </List.Item>
+          ))}
+      </List>
+    </>
+  );
+};

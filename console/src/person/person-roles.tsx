@@ -1,0 +1,47 @@
+import { Stack, Switch, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+const ROLES = [
+  ['is_staff', 'Staff', 'Sees all clients, and fetches and loads apps.'],
+  ['is_superuser', 'Superuser', 'Sees and changes everything.'],
+] as const;
+
+/** The roles that only superusers grant. */
+export const PersonRoles = ({ email }: { email: string }) => {
+  const queryClient = useQueryClient();
+  const roles = useQuery(trpc.roles.get.queryOptions({ email }));
+  const update = useMutation(
+    trpc.roles.update.mutationOptions({
+      onSuccess: () => notifications.show({ message: 'Saved.' }),
+      onSettled: () =>
+        Promise.all([
+          queryClient.invalidateQueries(trpc.roles.pathFilter()),
+          queryClient.invalidateQueries(trpc.audit.pathFilter()),
+        ]),
+    }),
+  );
+  return (
+    <Stack className="card">
+      <Title order={2} size="h3">
+        Roles
+      </Title>
+      <ProblemAlert error={roles.error ?? update.error} />
+      {ROLES.map(([role, label, description]) => (
+        <Switch
+          key={role}
+          label={label}
+          description={description}
+          disabled={!roles.data || update.isPending}
+          checked={roles.data?.[role] ?? false}
+          onChange={({ currentTarget: { checked } }) => update.mutate({ email, [role]: checked })}
+        />
+      ))}
+      <Text size="sm" c="dimmed">
+        Client admins are appointed on the screen of their client.
+      </Text>
+    </Stack>
+  );
+};
