@@ -18,6 +18,10 @@ export const InvitationSchema = defineEntity({
       name: 'invitations_pending_email',
       expression: `create index invitations_pending_email on invitations (email) where status = 'pending'`,
     },
+    {
+      name: 'invitations_pending_expiry',
+      expression: `create index invitations_pending_expiry on invitations (expires_at) where status = 'pending'`,
+    },
     { properties: ['inviter', 'id'] },
     { properties: ['client', 'id'] },
   ],

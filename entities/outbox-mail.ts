@@ -25,6 +25,10 @@ export const OutboxMail = defineEntity({
       expression: `create index outbox_mails_invited on outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
     },
     {
+      name: 'outbox_mails_failed',
+      expression: 'create index outbox_mails_failed on outbox_mails (id) where failed_at is not null',
+    },
+    {
       name: 'outbox_mails_password',
       expression: `create index outbox_mails_password on outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset')`,
     },

@@ -28,6 +28,11 @@ export const UserSchema = defineEntity({
     },
     { properties: ['dateJoined', 'id'] },
     {
+      name: 'users_password_age',
+      expression:
+        'create index users_password_age on users (last_password_set, id) where is_active and password_hash is not null',
+    },
+    {
       name: 'users_with_role',
       expression: 'create index users_with_role on users (id) where is_superuser or is_staff',
     },

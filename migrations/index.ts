@@ -10,6 +10,7 @@ import { MailTraceContext } from './0008-mail-trace-context.ts';
 import { Backups } from './0009-backups.ts';
 import { UserSorting } from './0010-user-sorting.ts';
 import { Operations } from './0011-operations.ts';
+import { Attention } from './0012-attention.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -51,5 +52,10 @@ export const migrations: Entry[] = [
     name: '0011-operations',
     class: Operations,
     locks: { outbox_mails: 'SHARE', users: 'SHARE ROW EXCLUSIVE' },
+  },
+  {
+    name: '0012-attention',
+    class: Attention,
+    locks: { invitations: 'SHARE', outbox_mails: 'SHARE', users: 'SHARE' },
   },
 ];

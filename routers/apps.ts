@@ -22,16 +22,24 @@ const route = routesOf('Apps');
 
 const Html = Text(100_000);
 
+const appFilter = {
+  in_maintenance: z.boolean().optional(),
+  /** Whether nobody used the app in the last 30 days, as far as the caller may see its usage. */
+  is_unused: z.boolean().optional(),
+};
+
 export const appsRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/apps/'))
-    .input(z.object(pagingFields(AppKey)).prefault({}))
+    .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
     .output(listOf(AppView))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
       const format = streamFormat(ctx, input);
-      if (format) return apps.stream(ctx.actor, input.cursor, appEncoder(format));
-      return (await apps.list(ctx.actor, toPageRequest(ctx, input))).map(appView);
+      if (format) return apps.stream(ctx.actor, input, appEncoder(format));
+      const { in_maintenance, is_unused } = input;
+      const part = { ...toPageRequest(ctx, input), in_maintenance, is_unused };
+      return (await apps.list(ctx.actor, part)).map(appView);
     }),
 
   get: protectedProcedure

@@ -1,5 +1,6 @@
 import { accessRouter } from './access.ts';
 import { appPackagesRouter, appsRouter } from './apps.ts';
+import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
 import { clientsRouter } from './clients.ts';
 import { invitationsRouter } from './invitations.ts';
@@ -33,6 +34,7 @@ export const appRouter = router({
   mail: mailRouter,
   operations: operationsRouter,
   access: accessRouter,
+  attention: attentionRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Id, IdCursor, IdKey, Instant, NewPassword, PersonName } from './schemas/fields.ts';
+import { Id, IdCursor, IdKey, Instant, InstantKey, NewPassword, PersonName } from './schemas/fields.ts';
 import {
   AcceptedView,
   InvitationDetailsView,
@@ -32,6 +32,8 @@ export const invitationLifecycle = {
           status: InvitationStatusFilter,
           client: Id.optional(),
           search: Search.optional(),
+          /** Exclusive. */
+          expires_before: InstantKey.optional(),
           ...limitedPagingFields(IdCursor),
         })
         .prefault({}),

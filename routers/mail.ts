@@ -37,7 +37,7 @@ export const MailDetailsView = View('MailDetails', {
   html: z.string(),
 });
 
-const mailView = (mail: MailRow): z.input<typeof MailView> => ({
+export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
   ...mail,
   client: mail.client_id,
   subject: subjectOf(mail),

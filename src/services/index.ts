@@ -3,6 +3,7 @@ import { createResourceLocks } from './access/resource-locks.ts';
 import { createAppDetails } from './apps/app-details.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
+import { createAttention } from './attention/attention.ts';
 import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
@@ -78,6 +79,7 @@ const factories = {
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,
+  attention: createAttention,
   bulkUpdates: createBulkUpdates,
   accessMatrix: createAccessMatrix,
   accessUpdates: createAccessUpdates,

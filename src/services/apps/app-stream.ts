@@ -5,6 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { usageWindows } from '../usage/usage-windows.ts';
+import { type AppFilterValues, appMatches } from './app-filter.ts';
 import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
 
 type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
@@ -14,8 +15,7 @@ type Options = {
   em: Db;
   actor: Actor;
   after: AppCursor | undefined;
-  /** `YYYY-MM-DD` in UTC */
-  today: string;
+  values: AppFilterValues;
   encoder: AppEncoder;
   /** Receives the ids of apps whose usage windows end before today: these must be recounted before the list is read. */
   stale: string[];
@@ -27,11 +27,11 @@ const KEY_COLUMNS = 3;
 const FIRST: AppCursor = { createdAt: new Date(0), id: '' };
 
 /** Opens the list of apps, ordered by age. */
-export const openAppList = ({ em, actor, after = FIRST, today, encoder, stale }: Options): OpenList => ({
+export const openAppList = ({ em, actor, after = FIRST, values, encoder, stale }: Options): OpenList => ({
   ...encoder,
   statement: (row, limit) => {
     const cursor = row ? { createdAt: String(row[0]), id: String(row[1]) } : after;
-    return appPage(encoder.columns, limit).bound(em, actor, { ...cursor, today });
+    return appPage(encoder.columns, limit).bound(em, actor, { ...cursor, ...values });
   },
   encode: (row) => {
     if (row[2] === 't') stale.push(String(row[1]));
@@ -40,16 +40,21 @@ export const openAppList = ({ em, actor, after = FIRST, today, encoder, stale }:
   isOutdated: () => stale.length > 0,
 });
 
-type Values = AppCursor & Pick<Options, 'today'>;
+type Values = AppCursor & AppFilterValues;
 
 const preparePage = (columns: readonly AppColumn[], limit: PageSize) =>
-  preparedForViewer((db, viewer, { createdAt, id, today }: Values) =>
+  preparedForViewer((db, viewer, values: Values) =>
     appRowsIn(db, viewer)
       .clearSelect()
       .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-      .select(['apps.created_at', 'apps.id as key', sql`usage_windows.day < ${today}::date`.as('is_stale')])
+      .select([
+        'apps.created_at',
+        'apps.id as key',
+        sql`usage_windows.day < ${values.today}::date`.as('is_stale'),
+      ])
       .select(columns.map((name) => columnOf(name, viewer).as(`view_${name}`)))
-      .where(isAfterApp({ createdAt, id }))
+      .where(isAfterApp({ createdAt: values.createdAt, id: values.id }))
+      .where(appMatches(viewer, values))
       .limit(sql.lit(limit)),
   );
 

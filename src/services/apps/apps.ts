@@ -12,6 +12,7 @@ import { readClient } from '../clients/clients.ts';
 import { MANIFEST_COLUMNS } from '../packages/loadable-app.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
+import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';
 import { type AppRow, appCursorOf, appRow, appRows, appsAfter, type ItemPageRequest } from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
 
@@ -20,6 +21,8 @@ const CHANGEABLE = [...MANIFEST_COLUMNS, 'in_maintenance', 'maintenance_message'
 export type AppChanges = {
   [Column in (typeof CHANGEABLE)[number]]?: Selectable<Database['apps']>[Column] | undefined;
 };
+
+type StreamFilter = AppFilter & { cursor?: string | undefined };
 
 export const createApps = ({ em, clock, audit, readRows }: Unit) => {
   /** The apps with their usage, after moving windows of former days to the current day. */
@@ -44,8 +47,9 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, part: ItemPageRequest) => {
-      const rows = await appsAfter(em, actor, part.cursor);
+    list: async (actor: Actor, part: ItemPageRequest & AppFilter) => {
+      const isMatch = appMatches(actor, appFilterValues(part, dayOf(clock.now())));
+      const rows = (await appsAfter(em, actor, part.cursor)).where(isMatch);
       await reportCount(rows, part);
       return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', part));
     },
@@ -54,14 +58,16 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
      * Streams the whole list.
      * @throws Problem as `list`
      */
-    stream: (actor: Actor, cursor: string | undefined, encoder: AppEncoder): Promise<ListStream> => {
+    stream: (actor: Actor, filter: StreamFilter, encoder: AppEncoder): Promise<ListStream> => {
+      const { cursor } = filter;
       let stale: string[] = [];
       const open = async (reader: Actor) => {
         if (stale.length > 0) await refreshStaleWindows(em, stale, clock.now());
         stale = [];
         const today = dayOf(clock.now());
         const after = cursor === undefined ? undefined : await appCursorOf(em, reader, cursor);
-        return openAppList({ em, actor: reader, after, today, encoder, stale });
+        const values = appFilterValues(filter, today);
+        return openAppList({ em, actor: reader, after, values, encoder, stale });
       };
       return openListStream({ em, readRows, actor, open });
     },

@@ -15,6 +15,9 @@ import type { Unit } from '../unit.ts';
 import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
 import { hasStatus, invitationRows, statusAt, withInviters } from './invitation-rows.ts';
 
+/** Exclusive. */
+type ExpiryFilter = { expires_before?: Date | undefined };
+
 type DetailedRow = InferResult<ReturnType<typeof detailedRows>>[number];
 export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
 
@@ -36,13 +39,15 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
     get: (actor: Actor, id: number) => readDetails(em, actor, id),
 
     /** Newest first. */
-    search: async (actor: Actor, { status, client, search, cursor }: InvitationSearch, part: PageRequest) => {
+    search: async (actor: Actor, filter: InvitationSearch & ExpiryFilter, part: PageRequest) => {
+      const { status, client, search, expires_before: expiresBefore, cursor } = filter;
       const now = clock.now();
       let rows = afterCursor(detailedRows(em, actor, now), 'id', cursor, 'desc').where(
         hasStatus(status, now),
       );
       if (client !== undefined) rows = rows.where('client_id', '=', client);
       if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
+      if (expiresBefore !== undefined) rows = rows.where('expires_at', '<', expiresBefore);
       return withInviters(em, actor, await readPage(rows, 'id', part));
     },
 

@@ -64,6 +64,8 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
         .where(concerns(actor, canViewAll(actor)))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
+      // Implied by the status, and the condition of an index.
+      if (filter.status === 'failed') rows = rows.where('mail.failed_at', 'is not', null);
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);

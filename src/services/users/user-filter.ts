@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { hasWords } from '../../db/search.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, hasAdminRole, type Viewer } from '../access/visibility.ts';
-import { sortUsers, type UserSort } from './user-order.ts';
+import { LAST_LOGIN_KEY, sortUsers, type UserSort } from './user-order.ts';
 import { userRows } from './user-rows.ts';
 
 /** A user may have several of the first three roles; members have none of them. */
@@ -46,14 +46,21 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
   if (filter.is_active !== undefined) conditions.push(sql`users.is_active = ${filter.is_active}`);
   if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));
   if (filter.role !== undefined) conditions.push(hasRole(viewer, filter.role, filter.client));
-  if (filter.last_login_before !== undefined)
+  if (filter.last_login_before !== undefined) {
     conditions.push(sql`users.last_login < ${filter.last_login_before}`);
+    // Implied, but by this the order by last login skips those who never logged in.
+    if (filter.sort === 'last_login') conditions.push(sql`${LAST_LOGIN_KEY} > '-infinity'`);
+  }
   if (filter.last_login_after !== undefined)
     conditions.push(sql`users.last_login >= ${filter.last_login_after}`);
   if (filter.never_logged_in !== undefined)
-    conditions.push(sql`(users.last_login is null) = ${filter.never_logged_in}`);
-  if (filter.password_expired !== undefined)
-    conditions.push(sql`${hasExpiredPassword(viewer, now)} = ${filter.password_expired}`);
+    conditions.push(
+      filter.never_logged_in ? sql`users.last_login is null` : sql`users.last_login is not null`,
+    );
+  if (filter.password_expired !== undefined) {
+    const hasExpired = hasExpiredPassword(viewer, now);
+    conditions.push(filter.password_expired ? hasExpired : sql`not ${hasExpired}`);
+  }
   return conditions;
 };
 
@@ -64,9 +71,16 @@ const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): Ra
   return role === 'client-admin' ? isAdmin : sql`not (users.is_superuser or users.is_staff or ${isAdmin})`;
 };
 
-/** As the login decides, but only by the clients that the viewer may see. */
-export const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => sql`
-  (users.is_active and users.password_hash is not null and exists (
+/**
+ * As the login decides, but only by the clients that the viewer may see. The shortest expiry of any of them bounds the age of
+ * the password, so that the index `users_password_age` finds the few candidates.
+ */
+const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => sql`
+  (users.is_active and users.password_hash is not null
+    and users.last_password_set < ${now}::timestamptz - interval '24 hours' * (
+      select min(c.password_expiration_days) from clients c
+      where c.password_expiration_days > 0 and ${clientVisibleTo(viewer, sql`c.id`)})
+    and exists (
     select from memberships m join clients c on c.id = m.client_id
     where m.user_id = users.id and c.password_expiration_days > 0 and ${clientVisibleTo(viewer, sql`c.id`)}
       and users.last_password_set < ${now}::timestamptz - c.password_expiration_days * interval '24 hours'))`;

@@ -6,17 +6,16 @@ import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import type { userRows } from './user-rows.ts';
 
+/** Users who never logged in have the earliest time, because an index cannot continue after a null. */
+export const LAST_LOGIN_KEY = sql<Date>`coalesce(users.last_login, '-infinity'::timestamptz)`;
+
 type Key = { column: RawBuilder<unknown>; type: RawBuilder<unknown> };
 
 /** Each has an index on these expressions and the id; the unique email alone has its constraint's. */
 const KEYS = {
   email: { column: sql`users.email`, type: sql`varchar` },
   name: { column: sql`lower(users.last_name || ' ' || users.first_name)`, type: sql`text` },
-  // Users who never logged in have the earliest time, because an index cannot continue after a null.
-  last_login: {
-    column: sql`coalesce(users.last_login, '-infinity'::timestamptz)`,
-    type: sql`timestamptz`,
-  },
+  last_login: { column: LAST_LOGIN_KEY, type: sql`timestamptz` },
   date_joined: { column: sql`users.date_joined`, type: sql`timestamptz` },
 } satisfies Record<string, Key>;
 

@@ -111,6 +111,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
   const { operation } = await app.as(ROOT).users.bulkUpdate(body);
   return [
     { line: 'GET /jb/users/count/?role=member', as: ROOT },
+    { line: 'GET /jb/attention/', as: ACME },
     { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
     { line: 'POST /jb/users/bulk/', as: ROOT, body },
     { line: 'GET /jb/clients/1/access/?sort=name', as: ACME },

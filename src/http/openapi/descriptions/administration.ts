@@ -33,6 +33,13 @@ export const audit: DescriptionsOf<'audit'> = {
   ],
 };
 
+export const attention: DescriptionsOf<'attention'> = {
+  get: [
+    'Get what needs your attention',
+    'Failed mails, invitations that expire within three days, apps that nobody used in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
+  ],
+};
+
 export const mail: DescriptionsOf<'mail'> = {
   list: ['List mails', 'Newest first. `cursor` is the id of the last mail of the previous page.'],
   get: ['Get a mail with its content'],

@@ -1,6 +1,6 @@
 import type { AppRouter } from '../../../../routers/index.ts';
 import type { ProblemCode } from '../../../lib/problems.ts';
-import { audit, branding, clients, environment, mail, sites } from './administration.ts';
+import { attention, audit, branding, clients, environment, mail, sites } from './administration.ts';
 import { appPackages, apps, savedFilters, usage } from './apps.ts';
 import { passwords, sessions, tokens } from './auth.ts';
 import { access, invitations, operations, roles, users } from './users.ts';
@@ -23,7 +23,7 @@ type AllDescriptions = { [R in keyof Procedures]: DescriptionsOf<R> };
 
 const DESCRIPTIONS: Record<string, Record<string, Description>> = {
   ...{ tokens, sessions, passwords, users, roles, invitations, sites, clients, branding, environment },
-  ...{ apps, appPackages, usage, savedFilters, audit, mail, operations, access },
+  ...{ apps, appPackages, usage, savedFilters, audit, mail, operations, access, attention },
 } satisfies AllDescriptions;
 
 /** @param procedure its tRPC path, such as `users.get` */

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { Attention } from '../src/services/attention/attention.ts';
+import { MailView, mailView } from './mail.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { Instant, NoInput, View } from './schemas/fields.ts';
+import { adminProcedure, router } from './trpc.ts';
+
+const route = routesOf('Users');
+
+/** `count` items match `filter`, which is input of the list procedure; `items` has up to five of them. */
+const Section = <T extends z.ZodType, F extends z.ZodRawShape>(item: T, filter: F) =>
+  z.object({ count: z.int(), items: z.array(item), filter: z.object(filter) });
+
+const AttentionUser = View('AttentionUser', {
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  last_login: Instant.nullable(),
+});
+
+const AttentionApp = View('AttentionApp', {
+  id: z.string(),
+  client: z.int(),
+  slug: z.string(),
+  label: z.string(),
+  maintenance_message: z.string(),
+});
+
+const AttentionInvitation = View('AttentionInvitation', {
+  id: z.int(),
+  client: z.int(),
+  email: z.string(),
+  expires_at: Instant,
+});
+
+/** Set for admins of one client only. */
+const OnlyClient = z.int().optional();
+
+const AttentionView = View('Attention', {
+  /** Filter of `mail.list`. */
+  failed_mails: Section(MailView, { status: z.literal('failed') }),
+  /** Filter of `invitations.search`: pending ones that expire within three days. */
+  expiring_invitations: Section(AttentionInvitation, {
+    status: z.literal('pending'),
+    expires_before: Instant,
+  }),
+  /** Filter of `apps.list`: apps that nobody used in the last 30 days. */
+  unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
+  apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
+  /** Filter of `users.list`: active users whose last login was more than 90 days ago, the longest absent first. */
+  idle_users: Section(AttentionUser, {
+    is_active: z.boolean(),
+    last_login_before: Instant,
+    client: OnlyClient,
+  }),
+  expired_passwords: Section(AttentionUser, { password_expired: z.boolean(), client: OnlyClient }),
+});
+
+const withClient = <T extends { client_id: number }>(row: T) => ({ ...row, client: row.client_id });
+
+const mapItems = <T, F, V>(
+  { items, ...section }: { items: T[]; count: number; filter: F },
+  view: (item: T) => V,
+) => ({
+  ...section,
+  items: items.map(view),
+});
+
+const attentionView = (attention: Attention): z.input<typeof AttentionView> => ({
+  ...attention,
+  failed_mails: mapItems(attention.failed_mails, mailView),
+  expiring_invitations: mapItems(attention.expiring_invitations, withClient),
+  unused_apps: mapItems(attention.unused_apps, withClient),
+  apps_in_maintenance: mapItems(attention.apps_in_maintenance, withClient),
+});
+
+export const attentionRouter = router({
+  /** What the caller should look at, each with its number and the filter that lists all of it. */
+  get: adminProcedure
+    .meta(route('GET', '/jb/attention/', EXTENSION))
+    .input(NoInput)
+    .output(AttentionView)
+    .query(async ({ ctx }) => attentionView(await ctx.services.attention.read(ctx.actor))),
+});

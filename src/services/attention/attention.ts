@@ -1,0 +1,62 @@
+import type { PageRequest } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { type Actor, canViewAll, soleAdminClient } from '../access/actor.ts';
+import { createApps } from '../apps/apps.ts';
+import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
+import { createMails } from '../mail/mails.ts';
+import type { Unit } from '../unit.ts';
+import { createUsers } from '../users/users.ts';
+
+const EXPIRING_DAYS = 3;
+const IDLE_DAYS = 90;
+/** Items of each kind; the filter lists the rest. */
+const SHOWN_ITEMS = 5;
+
+/** What administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
+export const createAttention = (unit: Unit) => ({
+  read: async (actor: Actor) => {
+    const now = unit.clock.now().getTime();
+    const failed = { status: 'failed' as const };
+    const expiring = { status: 'pending' as const, expires_before: new Date(now + EXPIRING_DAYS * DAY_MS) };
+    const within = scopeOf(actor);
+    const idle = { is_active: true, last_login_before: new Date(now - IDLE_DAYS * DAY_MS), ...within };
+    const expired = { password_expired: true, ...within };
+    const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
+    const [users, apps] = [createUsers(unit), createApps(unit)];
+    const mails = createMails(unit);
+    const invitations = createInvitationLifecycle(unit);
+    return allOf({
+      failed_mails: section(failed, (part) => mails.list(actor, failed, part)),
+      expiring_invitations: section(expiring, (part) => invitations.search(actor, expiring, part)),
+      unused_apps: section(unused, (part) => apps.list(actor, { ...part, ...unused })),
+      apps_in_maintenance: section(inMaintenance, (part) => apps.list(actor, { ...part, ...inMaintenance })),
+      idle_users: section(idle, (part) => users.list(actor, { ...idle, sort: 'last_login' }, part)),
+      expired_passwords: section(expired, (part) => users.list(actor, expired, part)),
+    });
+  },
+});
+
+/** The members of one client are found faster than the users whom its admin may see, and are the same. */
+const scopeOf = (actor: Actor): { client?: number } => {
+  const client = canViewAll(actor) ? undefined : soleAdminClient(actor);
+  return client === undefined ? {} : { client };
+};
+
+/** The number of items that match a filter, and the first of them. */
+const section = async <F, T>(filter: F, list: (part: PageRequest) => Promise<T[]>) => {
+  let count = 0;
+  const tellCount = (found: number) => {
+    count = found;
+  };
+  const items = await list({ page: { number: 1, size: SHOWN_ITEMS, tellCount } });
+  return { count, items, filter };
+};
+
+const allOf = async <T extends Record<string, Promise<unknown>>>(sections: T) => {
+  const found = await Promise.all(
+    Object.entries(sections).map(async ([name, section]) => [name, await section] as const),
+  );
+  return Object.fromEntries(found) as { [K in keyof T]: Awaited<T[K]> }; // the same keys
+};
+
+export type Attention = Awaited<ReturnType<ReturnType<typeof createAttention>['read']>>;
