@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { accessFilter } from './access/access-filter.ts';
 import { appSearch } from './app/app-search.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
@@ -87,6 +88,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/account',
     component: lazyRouteComponent(() => import('./account/account-screen.tsx'), 'AccountScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/access',
+    validateSearch: accessFilter,
+    component: lazyRouteComponent(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;
 

@@ -9,6 +9,7 @@ const everyone = (): boolean => true;
 const SCREENS: Screen[] = [
   { to: '/', label: 'Home', isFor: everyone },
   { to: '/people', label: 'People', isFor: canView },
+  { to: '/access', label: 'Access', isFor: canAdminister },
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
   { to: '/clients', label: 'Clients', isFor: canView },

@@ -1,0 +1,103 @@
+import { Checkbox } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type KeyboardEvent, useRef } from 'react';
+import type { Outputs } from '../api.ts';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { nameOf } from '../people/name-of.ts';
+import { moveFocus } from './move-focus.ts';
+import type { AccessUser, Cells } from './use-cells.ts';
+
+type App = Outputs['access']['matrix']['apps'][number];
+
+type Props = {
+  users: readonly AccessUser[];
+  apps: readonly App[];
+  cells: Cells;
+  hasMore: boolean;
+  onMore: () => void;
+};
+
+/** Arrow keys move between the cells, Shift with a click sets a range of a column, headings set all people shown. */
+export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => {
+  const last = useRef<{ row: number; appId: string; granted: boolean } | null>(null);
+  const rowOf = new Map(users.map((user, row) => [user, row]));
+
+  /** A range takes the state of the cell where it begins. */
+  const toggle = (user: AccessUser, appId: string, isRange: boolean): void => {
+    const row = rowOf.get(user) ?? 0;
+    const start = isRange && last.current?.appId === appId ? last.current : null;
+    const granted = start?.granted ?? !cells.isGranted(user, appId);
+    const first = Math.min(start?.row ?? row, row);
+    const end = Math.max(start?.row ?? row, row) + 1;
+    cells.set(users.slice(first, end), [appId], granted);
+    last.current = { row, appId, granted };
+  };
+  const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
+    id,
+    heading: <AllPeople label={label} users={users} appId={id} cells={cells} />,
+    width: 'minmax(7rem, 1fr)',
+    cell: (user) => (
+      <Checkbox
+        aria-label={`${label} for ${user.email}`}
+        data-cell={`${rowOf.get(user)} ${column}`}
+        disabled={!user.is_changeable}
+        checked={cells.isGranted(user, id)}
+        onChange={({ nativeEvent }) =>
+          toggle(user, id, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
+        }
+      />
+    ),
+  });
+  const person: Column<AccessUser> = {
+    heading: 'Person',
+    width: '16rem',
+    cell: (user) => (
+      <Link className="text-link" to="/people/$email" params={{ email: user.email }}>
+        {nameOf(user)}
+      </Link>
+    ),
+  };
+  const appIds = apps.map(({ id }) => id);
+  const allApps: Column<AccessUser> = {
+    heading: 'All apps',
+    width: '6rem',
+    cell: (user) => (
+      <Checkbox
+        aria-label={`All apps for ${user.email}`}
+        disabled={!user.is_changeable}
+        checked={appIds.every((id) => cells.isGranted(user, id))}
+        onChange={({ currentTarget: { checked } }) => cells.set([user], appIds, checked)}
+      />
+    ),
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: only moves the focus between the checkboxes inside
+    <div onKeyDown={(event: KeyboardEvent) => moveFocus(event)}>
+      <VirtualTable
+        label="Access"
+        columns={[person, allApps, ...apps.map(appColumn)]}
+        rows={users}
+        keyOf={({ email }) => email}
+        hasMore={hasMore}
+        onMore={onMore}
+      />
+    </div>
+  );
+};
+
+type AllPeopleProps = { label: string; users: readonly AccessUser[]; appId: string; cells: Cells };
+
+const AllPeople = ({ label, users, appId, cells }: AllPeopleProps) => {
+  const changeable = users.filter(({ is_changeable }) => is_changeable);
+  const granted = changeable.filter((user) => cells.isGranted(user, appId)).length;
+  return (
+    <Checkbox
+      size="xs"
+      label={label}
+      aria-label={`${label} for all people shown`}
+      checked={granted > 0 && granted === changeable.length}
+      indeterminate={granted > 0 && granted < changeable.length}
+      onChange={({ currentTarget: { checked } }) => cells.set(users, [appId], checked)}
+    />
+  );
+};

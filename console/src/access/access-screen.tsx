@@ -1,0 +1,93 @@
+import { Group, Select, Skeleton, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useSession } from '../layout/use-session.ts';
+import type { AccessFilter } from './access-filter.ts';
+import { AccessMatrix } from './access-matrix.tsx';
+import { SaveBar } from './save-bar.tsx';
+import { useCells } from './use-cells.ts';
+
+const PAGE_SIZE = 500;
+const TYPING_MS = 150;
+const route = getRouteApi('/access');
+
+/** Who may open which app of a client: people as rows, apps as columns. */
+export const AccessScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const { is_superuser, admin_of } = useSession().roles;
+  const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
+  const clients = all.filter(({ id }) => is_superuser || admin_of.includes(id));
+  const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
+  const cells = useCells();
+  const matrix = useInfiniteQuery(
+    trpc.access.matrix.infiniteQueryOptions(
+      { id: client?.id ?? 0, search: filter.search, sort: 'name', limit: PAGE_SIZE },
+      {
+        enabled: client !== undefined,
+        getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  const change = (changes: AccessFilter): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
+  const search = useDebouncedCallback(
+    (text: string) => change({ search: text.trim() || undefined }),
+    TYPING_MS,
+  );
+
+  if (!client)
+    return <EmptyState title="You administer no client">Ask a superuser to appoint you.</EmptyState>;
+  const users = matrix.data?.pages.flatMap((page) => page.users) ?? [];
+  const apps = matrix.data?.pages[0]?.apps ?? [];
+  return (
+    <>
+      <ScreenHeader title="Access" lead={`Who may open which app of ${client.name}`} />
+      <Group mb="md">
+        {clients.length > 1 && (
+          <Select
+            aria-label="Client"
+            allowDeselect={false}
+            searchable
+            data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
+            value={String(client.id)}
+            onChange={(id) => {
+              cells.clear();
+              change({ client: Number(id) });
+            }}
+          />
+        )}
+        <TextInput
+          type="search"
+          aria-label="Search people"
+          placeholder="Name or email address"
+          w={260}
+          defaultValue={filter.search}
+          onChange={({ currentTarget: { value } }) => search(value)}
+        />
+      </Group>
+      <SaveBar clientId={client.id} cells={cells} />
+      <ProblemAlert error={matrix.error} />
+      {matrix.isPending && <Skeleton height={400} />}
+      {matrix.isSuccess && users.length === 0 && (
+        <EmptyState title="No one matches">Change the search, or invite someone.</EmptyState>
+      )}
+      {users.length > 0 && (
+        <AccessMatrix
+          users={users}
+          apps={apps}
+          cells={cells}
+          hasMore={matrix.hasNextPage && !matrix.isFetchingNextPage}
+          onMore={() => void matrix.fetchNextPage()}
+        />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,35 @@
+import { useState } from 'react';
+import type { Outputs } from '../api.ts';
+
+export type AccessUser = Outputs['access']['matrix']['users'][number];
+export type Cell = { email: string; app_id: string; granted: boolean };
+
+const keyOf = (email: string, appId: string): string => `${appId} ${email}`;
+
+export type Cells = ReturnType<typeof useCells>;
+
+/** The cells that were changed and are not saved yet. */
+export const useCells = () => {
+  const [changes, setChanges] = useState<ReadonlyMap<string, Cell>>(new Map());
+
+  const isGranted = ({ email, apps }: AccessUser, appId: string): boolean =>
+    changes.get(keyOf(email, appId))?.granted ?? apps.includes(appId);
+
+  return {
+    changes: [...changes.values()],
+    isGranted,
+    clear: (): void => setChanges(new Map()),
+    /** Sets all combinations. A cell that is as it was saved is no longer changed. */
+    set: (users: readonly AccessUser[], appIds: readonly string[], granted: boolean): void => {
+      const next = new Map(changes);
+      for (const { email, apps, is_changeable } of users) {
+        if (!is_changeable) continue;
+        for (const appId of appIds) {
+          if (apps.includes(appId) === granted) next.delete(keyOf(email, appId));
+          else next.set(keyOf(email, appId), { email, app_id: appId, granted });
+        }
+      }
+      setChanges(next);
+    },
+  };
+};

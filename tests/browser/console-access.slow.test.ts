@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+
+const access = browserSuite('access matrix in the console');
+
+const openMatrix = async (page: Page): Promise<void> => {
+  await page.goto('/console/access');
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+  await waitForHeading(page, 'Access');
+  await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).waitFor();
+};
+const grantsOf = async (app: TestApp) => {
+  const { apps, users } = await app.as(ACME).access.matrix({ id: 1 });
+  const label = new Map(apps.map((one) => [one.id, one.label]));
+  return users.flatMap(({ email, apps: ids }) => ids.map((id) => `${label.get(id)} for ${email}`)).toSorted();
+};
+
+testAppearance(access, { 'console-access': openMatrix });
+
+access('one save changes several cells, and undo restores them', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const before = await grantsOf(app);
+  await openMatrix(page);
+  await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).click();
+  await page.getByRole('checkbox', { name: `Sales for ${ADA}` }).click();
+  await page.getByText('2 changes').waitFor();
+  assert.equal(await grantsOf(app), before, 'nothing is saved yet');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved 2.').waitFor();
+  const changed = await grantsOf(app);
+  assert.ok(changed.includes(`Churn for ${GRACE}`));
+  assert.not.ok(changed.includes(`Sales for ${ADA}`));
+
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Saved 2.').waitFor({ state: 'detached' });
+  assert.equal(await grantsOf(app), before);
+  assert.ok(await page.getByRole('checkbox', { name: `Sales for ${ADA}` }).isChecked());
+});
+
+access('a heading grants an app to all people shown, and Discard takes it back', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const cells = page.getByRole('checkbox', { name: /^Churn for .*@/, disabled: false });
+  await page.getByRole('checkbox', { name: 'Churn for all people shown' }).click();
+  await page.getByText(/^\d changes$/).waitFor();
+  for (const cell of await cells.all()) assert.ok(await cell.isChecked());
+
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.not.ok(await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).isChecked());
+});
+
+access('arrow keys and the space bar change cells without a mouse', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const end = page.locator('[data-cell="2 1"]');
+  const was = await end.isChecked();
+  await page.locator('[data-cell="1 0"]').focus();
+  await page.keyboard.press('ArrowUp'); // the row of the admin, which stays locked
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Space');
+
+  await page.getByText('1 change', { exact: true }).waitFor();
+  assert.is(await end.isChecked(), !was);
+});
+
+access('a click with Shift sets the people in between like the first one', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const cells = [1, 2, 3].map((row) => page.locator(`[data-cell="${row} 1"]`));
+  const granted = !(await cells[0]?.isChecked());
+  await cells[0]?.click();
+  await cells[2]?.click({ modifiers: ['Shift'] });
+
+  assert.equal(await Promise.all(cells.map((cell) => cell.isChecked())), [granted, granted, granted]);
+});
+
+access.run();
