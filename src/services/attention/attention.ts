@@ -5,6 +5,7 @@ import { createApps } from '../apps/apps.ts';
 import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
 import { createMails } from '../mail/mails.ts';
 import type { Unit } from '../unit.ts';
+import type { Listing } from '../users/user-listing.ts';
 import { createUsers } from '../users/users.ts';
 
 const EXPIRING_DAYS = 3;
@@ -23,6 +24,12 @@ export const createAttention = (unit: Unit) => ({
     const expired = { password_expired: true, ...within };
     const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
     const [users, apps] = [createUsers(unit), createApps(unit)];
+    // A numbered page would check the conditions of all users again.
+    const sectionOfUsers = async <F extends Listing>(filter: F, sort?: Listing['sort']) => ({
+      count: await users.count(actor, filter),
+      items: await users.list(actor, { ...filter, sort }, { limit: SHOWN_ITEMS }),
+      filter,
+    });
     const mails = createMails(unit);
     const invitations = createInvitationLifecycle(unit);
     return allOf({
@@ -30,8 +37,8 @@ export const createAttention = (unit: Unit) => ({
       expiring_invitations: section(expiring, (part) => invitations.search(actor, expiring, part)),
       unused_apps: section(unused, (part) => apps.list(actor, { ...part, ...unused })),
       apps_in_maintenance: section(inMaintenance, (part) => apps.list(actor, { ...part, ...inMaintenance })),
-      idle_users: section(idle, (part) => users.list(actor, { ...idle, sort: 'last_login' }, part)),
-      expired_passwords: section(expired, (part) => users.list(actor, expired, part)),
+      idle_users: sectionOfUsers(idle, 'last_login'),
+      expired_passwords: sectionOfUsers(expired),
     });
   },
 });
