@@ -30,6 +30,7 @@ const BODIES: Record<string, unknown> = {
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },
   'usage.record': { email: EDSGER, action: 'X' },
   'roles.setClientAdmin': { is_admin: true },
+  'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };
 
@@ -38,6 +39,31 @@ const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown 
   { line: 'GET /jb/users/?app=ID', of: ['fleet', 'nothing'] },
   { line: 'GET /jb/users/?limit=5&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/users/?page=1&search=ID', of: [EDSGER, 'unknown@globex.test'] },
+  { line: 'GET /jb/users/?client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/users/count/?client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/users/count/?app=ID', of: ['fleet', 'nothing'] },
+  { line: 'GET /jb/users/?limit=5&sort=name&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
+  { line: 'GET /jb/clients/1/access/?cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
+  {
+    line: 'PATCH /jb/clients/1/access/',
+    of: [EDSGER, 'unknown@globex.test'],
+    body: { cells: [{ email: 'ID', app_id: 'zylTKNVx', granted: true }] },
+  },
+  {
+    line: 'PATCH /jb/clients/1/access/',
+    of: FLEET,
+    body: { cells: [{ email: ADA, app_id: 'ID', granted: true }] },
+  },
+  {
+    line: 'POST /jb/users/bulk/',
+    of: FLEET,
+    body: { emails: [ADA], action: 'grant-apps', apps: ['ID'] },
+  },
+  {
+    line: 'POST /jb/users/bulk/',
+    of: ['2', MISSING_ID],
+    body: { filter: { client: 'ID' }, action: 'reactivate' },
+  },
   { line: 'GET /jb/clients/1/users/?limit=5&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/clients/1/apps/?limit=5&cursor=ID', of: FLEET },
   { line: 'GET /jb/apps/?limit=5&cursor=ID', of: FLEET },
@@ -114,8 +140,10 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
         .where('email', '=', GLOBEX)
         .executeTakeFirstOrThrow()
     ).id;
+  const { operation } = await app.as(GLOBEX).users.bulkUpdate({ emails: [EDSGER], action: 'reactivate' });
   return {
     ...KNOWN,
+    'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
     'mails id': [String(theirs?.id), MISSING_ID],
     'tokens id': [String(await idIn('api_tokens')), MISSING_ID],
