@@ -3,6 +3,7 @@ import {
   createTheme,
   defaultVariantColorsResolver,
   type MantineColorsTuple,
+  Notification,
 } from '@mantine/core';
 
 /** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
@@ -39,6 +40,9 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  components: {
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
+  },
 });
 
 /** The palette of the service's pages. */
