@@ -5,11 +5,13 @@ import { backendOf, invite, mailTo, openWorker } from '../support/mail-fixtures.
 import { until } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { ACME, type TestApp } from '../support/test-app.ts';
 
 const mails = browserSuite('mails in the console');
 
 const REFUSED = 'refused by the test';
+/** What Chromium says about a refusal that a test causes. */
+const REFUSAL = /responded with a status of 4/;
 
 /** Invites two people; the mail server takes one mail and refuses the other. */
 const sendAndRefuse = async (app: TestApp) => {
@@ -77,6 +79,18 @@ mails('the preview is in a frame without any permission', async ({ app, browser 
   await page.getByRole('tab', { name: 'Text' }).click();
 
   await page.locator('pre').getByText('You have been invited to Acme Analytics.').waitFor();
+});
+
+mails('a mail of a revoked invitation is not sent any more, and says so', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  const { id, invitation_id } = await mailTo(app, email);
+  await app.as(ACME).invitations.revoke({ id: invitation_id ?? 0 });
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await openConsole(page, `/console/mails/${id}`);
+  await page.getByRole('button', { name: 'Retry now' }).click();
+
+  await page.getByText('The invitation has been revoked.').waitFor();
 });
 
 mails('staff read mails and cannot retry them', async ({ app, browser }) => {

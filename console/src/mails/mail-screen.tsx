@@ -1,10 +1,12 @@
 import { Alert, Button, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
+import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister, useSession } from '../layout/use-session.ts';
@@ -61,13 +63,15 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
       },
     }),
   );
+  // Why this mail is not sent any more, such as a revoked invitation.
+  const refusal = joined(fieldErrors(retry.error)).id;
   if (!canAdminister(useSession().roles)) return null;
   return (
     <>
       <Button onClick={() => retry.mutate({ id: mail.id })} loading={retry.isPending}>
         Retry now
       </Button>
-      <ProblemAlert error={retry.error} />
+      {refusal === undefined ? <ProblemAlert error={retry.error} /> : <Alert color="red">{refusal}</Alert>}
     </>
   );
 };
