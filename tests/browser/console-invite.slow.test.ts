@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { loseResponses, openConsole, showing } from '../support/console.ts';
 import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
@@ -39,6 +39,13 @@ testAppearance(invitations, {
     await page.getByText('This client has no app nothing.').waitFor();
   },
   'console-invite-several-clients': showing('/console/invite', 'Invite people', ROOT),
+  'console-invite-sent': async (page, app) => {
+    await showing('/console/invite', 'Invite people')(page, app);
+    await addAddresses(page, 'look@sent.test, again@sent.test');
+    await send(page, '2 invitations').click();
+    await page.getByText('2 queued').waitFor();
+    await page.getByText('Pending').first().waitFor();
+  },
   'console-invitations': async (page, app) => {
     await invite(app, 3);
     await showing('/console/invitations', 'Invitations')(page, app);
@@ -90,6 +97,7 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
     .getByRole('textbox', { name: /^Email address \d+$/ })
     .nth(3)
     .fill('fourth@bulk.test');
+  assert.is(await page.getByRole('alert').count(), 1, 'only that of the columns');
   await send(page, '200 invitations').click();
   await waitForHeading(page, 'Invitations sent');
   await page.getByText('200 queued').waitFor();
@@ -140,17 +148,11 @@ invitations('a repeat after a lost response sends nothing twice', async ({ app, 
   const { page } = visit;
   await openConsole(page, '/console/invite');
   await addAddresses(page, 'once@lost.test');
-  await page.route('**/invitations.create*', async (route) => {
-    const { pathname: url } = new URL(route.request().url());
-    const headers = { ...(await route.request().allHeaders()), host: 'localhost:8000' };
-    const payload = route.request().postData() ?? '';
-    assert.is((await app.server.inject({ method: 'POST', url, headers, payload })).statusCode, 200);
-    await route.abort('aborted');
-  });
+  const restore = await loseResponses(page, app, 'invitations.create');
   await send(page, '1 invitation').click();
   await page.getByText('The service cannot be reached. Check your connection.').waitFor();
   assert.is((await mailsTo(app, 'once@lost.test')).length, 1);
-  await page.unroute('**/invitations.create*');
+  await restore();
   await send(page, '1 invitation').click();
   await waitForHeading(page, 'Invitations sent');
 

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
 import { fillLogin, waitForHeading } from './browser.ts';
 import type { Steps } from './screenshots.ts';
-import { ACME, DEMO_PASSWORD } from './test-app.ts';
+import { ACME, DEMO_PASSWORD, type TestApp } from './test-app.ts';
 
 /** Opens a screen of the console as this user. */
 export const openConsole = async (page: Page, path: string, email = ACME): Promise<void> => {
@@ -17,3 +18,17 @@ export const showing =
     await waitForHeading(page, heading);
     await page.waitForLoadState('networkidle');
   };
+
+/** Lets calls of this procedure succeed without a response, until the result is called. */
+export const loseResponses = async (page: Page, app: TestApp, procedure: string) => {
+  const calls = `**/trpc/${procedure}*`;
+  await page.route(calls, async (route) => {
+    const { pathname, search } = new URL(route.request().url());
+    const headers = { ...(await route.request().allHeaders()), host: 'localhost:8000' };
+    const payload = route.request().postData() ?? '';
+    const response = await app.server.inject({ method: 'POST', url: pathname + search, headers, payload });
+    assert.is(response.statusCode, 200);
+    await route.abort('aborted');
+  });
+  return () => page.unroute(calls);
+};

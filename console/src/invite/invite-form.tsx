@@ -34,8 +34,7 @@ export const InviteForm = ({ client, onSent }: Props) => {
     setList((list) => listOf(next(list.rows)));
   // Without errors of fields, such as after a lost response, the list and its key stay.
   const showErrors = (error: unknown): void => {
-    if (Object.keys(fieldErrors(error)).length > 0)
-      change((current) => withErrorsFirst(markErrors(current, error)));
+    if (hasFieldErrors(error)) change((current) => withErrorsFirst(markErrors(current, error)));
   };
 
   const send = useMutation(
@@ -105,6 +104,8 @@ export const InviteForm = ({ client, onSent }: Props) => {
   );
 };
 
+const hasFieldErrors = (error: unknown): boolean => Object.keys(fieldErrors(error)).length > 0;
+
 const listOf = (rows: InviteRow[]) => ({ rows, idempotencyKey: newIdempotencyKey() });
 
 const itemOf = ({ email, apps, isDemo }: InviteRow, client: number) => ({
@@ -128,9 +129,10 @@ const Faults = ({ faulty, surplus, error }: FaultsProps) => {
   if (faulty > 0)
     return (
       <Alert color="red" variant="light" role="alert" mb="md">
-        {faulty === 1 ? '1 row has' : `${faulty} rows have`} errors; see the top of the list. No one was
-        invited.
+        {faulty === 1 ? '1 row has' : `${faulty} rows have`} errors; see the top of the list. No one is
+        invited until they are fixed.
       </Alert>
     );
-  return <ProblemAlert error={error} />;
+  // Errors of fields are shown in the rows, and go with them.
+  return <ProblemAlert error={hasFieldErrors(error) ? null : error} />;
 };
