@@ -12,6 +12,8 @@ export const AuditFilters = ({ filter, onChange }: Props) => (
       aria-label="Action"
       placeholder="All actions"
       clearable
+      flex="1 1 8rem"
+      maw={320}
       searchable
       data={ACTION_OPTIONS}
       value={filter.action ?? null}

@@ -61,14 +61,14 @@ export const AuditScreen = () => {
 };
 
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
-  { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
-  { heading: 'Actor', width: '1.5fr', cell: (entry) => <ActorLink entry={entry} /> },
-  { heading: 'Action', width: '1.5fr', cell: ({ action }) => labelOf(action) },
-  { heading: 'Target', width: '1.5fr', cell: (entry) => <TargetLink entry={entry} /> },
-  { heading: 'Change', width: '2fr', cell: ({ details }) => linesOf(details).join(', ') },
+  { heading: 'Time', width: '8.5rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  { heading: 'Actor', width: '2fr', cell: (entry) => <ActorLink entry={entry} /> },
+  { heading: 'Action', width: '1.7fr', cell: ({ action }) => labelOf(action) },
+  { heading: 'Target', width: '2fr', cell: (entry) => <TargetLink entry={entry} /> },
+  { heading: 'Change', width: '1.8fr', cell: ({ details }) => linesOf(details).join(', ') },
   {
     heading: 'Details',
-    width: '6rem',
+    width: '5rem',
     cell: (entry) => (
       <Button
         variant="default"

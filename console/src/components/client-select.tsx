@@ -16,6 +16,8 @@ export const ClientSelect = ({ value, onChange }: Props) => {
       aria-label="Client"
       placeholder="All clients"
       clearable
+      flex="1 1 8rem"
+      maw={320}
       searchable
       data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
       value={value === undefined ? null : String(value)}

@@ -8,11 +8,10 @@ type Props = {
   label: string;
   value: string | undefined;
   onChange: (value: string | undefined) => void;
-  width?: number;
 };
 
 /** A filter that reports its text when the user pauses typing; undefined if it is empty. */
-export const DebouncedInput = ({ label, value, onChange, width }: Props) => {
+export const DebouncedInput = ({ label, value, onChange }: Props) => {
   const [text, setText] = useState(value ?? '');
   const [known, setKnown] = useState(value);
   const [reported, setReported] = useState(value);
@@ -31,7 +30,8 @@ export const DebouncedInput = ({ label, value, onChange, width }: Props) => {
       type="search"
       aria-label={label}
       placeholder={label}
-      {...(width !== undefined && { w: width })}
+      flex="1 1 8rem"
+      maw={320}
       value={text}
       onChange={({ currentTarget }) => {
         setText(currentTarget.value);

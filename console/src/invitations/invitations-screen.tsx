@@ -52,7 +52,6 @@ export const InvitationsScreen = () => {
       <Group mb="md">
         <DebouncedInput
           label="Search by email address"
-          width={280}
           value={filter.search}
           onChange={(search) => change({ search })}
         />
