@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { loseResponses, openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const account = browserSuite('the own account in the console');
 
@@ -21,6 +21,13 @@ const namesOfTokens = async (app: TestApp, email: string) =>
   (await app.as(email).tokens.list()).map(({ name }) => name);
 const logIn = (app: TestApp, email: string, password: string) =>
   app.send('POST /session/', { payload: { username: email, password } });
+
+/** Enters the password that the prompt asks for. */
+const confirmPassword = async (page: Page): Promise<void> => {
+  const prompt = page.getByRole('dialog', { name: 'Confirm your password' });
+  await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+};
 
 testAppearance(account, {
   'console-account': async (page, app) => {
@@ -105,11 +112,52 @@ account('a token needs the password again 16 minutes after the login', async ({ 
   await prompt.getByRole('button', { name: 'Confirm' }).click();
   await prompt.getByText(WRONG_PASSWORD).waitFor();
   assert.not((await namesOfTokens(app, ADA)).includes('Late'));
-  await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
-  await prompt.getByRole('button', { name: 'Confirm' }).click();
+  await confirmPassword(page);
   await page.getByRole('textbox', { name: 'Token', exact: true }).waitFor();
 
   assert.ok((await namesOfTokens(app, ADA)).includes('Late'));
+});
+
+account('a repeat after a lost response shows the same token', async ({ app, browser }) => {
+  await using visit = await browser.open(/Failed to load resource/);
+  const { page } = visit;
+  await openConsole(page, '/console/account', ADA);
+  const restore = await loseResponses(page, app, 'tokens.createNamed');
+  await createToken(page, 'Once');
+  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
+  await restore();
+  await page.getByRole('button', { name: 'Create token' }).click();
+  await page.getByRole('textbox', { name: 'Token', exact: true }).waitFor();
+
+  assert.is((await namesOfTokens(app, ADA)).filter((name) => name === 'Once').length, 1);
+});
+
+account('a role is granted after the password was confirmed', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/people/edsger@globex.test', ROOT);
+  await waitForHeading(page, 'Edsger Dijkstra');
+  app.clock.advance(16 * MINUTE_MS);
+  await page.getByRole('switch', { name: 'Staff' }).click();
+  await confirmPassword(page);
+  await page.getByText('Saved.').waitFor();
+
+  assert.is((await app.as(ROOT).roles.get({ email: 'edsger@globex.test' })).is_staff, true);
+});
+
+account('a person is erased after the password was confirmed', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/people/idle@acme.test', ROOT);
+  await waitForHeading(page, 'Ida Idle');
+  app.clock.advance(16 * MINUTE_MS);
+  await page.getByRole('button', { name: 'Erase this person' }).click();
+  await confirmPassword(page);
+  await page.getByLabel('Type the email address').fill('idle@acme.test');
+  await page.getByRole('button', { name: 'Erase', exact: true }).click();
+  await waitForHeading(page, 'People');
+
+  assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
 });
 
 account.run();

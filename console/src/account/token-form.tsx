@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react';
 import { trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
+import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
@@ -12,12 +13,14 @@ import { SecretField } from '../components/secret-field.tsx';
 /** Creates a named token and shows it once. */
 export const TokenForm = () => {
   const queryClient = useQueryClient();
-  const [name, setName] = useState('');
+  // A repeat of the same name, after a lost response, shows the token that was created.
+  const [{ name, idempotencyKey }, setRequest] = useState(() => requestOf(''));
   const { onError, prompt } = usePasswordConfirmation();
   const create = useMutation(
     trpc.tokens.createNamed.mutationOptions({
+      trpc: { context: { idempotencyKey } },
       onSuccess: () => {
-        setName('');
+        setRequest(requestOf(''));
         void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -40,7 +43,7 @@ export const TokenForm = () => {
               flex={1}
               maxLength={100}
               value={name}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
+              onChange={({ currentTarget }) => setRequest(requestOf(currentTarget.value))}
               error={invalid}
             />
             <Button type="submit" disabled={name.trim() === ''} loading={create.isPending}>
@@ -70,3 +73,5 @@ export const TokenForm = () => {
     </>
   );
 };
+
+const requestOf = (name: string) => ({ name, idempotencyKey: newIdempotencyKey() });

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -19,6 +20,7 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
     trpc.users.list.queryOptions({ client: id, role: 'client-admin', limit: MAX_SHOWN }),
   );
   const form = useForm({ initialValues: { email: '' } });
+  const { onError, prompt } = usePasswordConfirmation();
   const change = useMutation(
     trpc.roles.setClientAdmin.mutationOptions({
       onSuccess: async (user, { is_admin }) => {
@@ -27,12 +29,13 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
         const now = is_admin ? 'now administers' : 'no longer administers';
         notifications.show({ message: `${user.email} ${now} this client.` });
       },
+      onError: (error, input) => onError(error, () => change.mutate(input)),
     }),
   );
   const admins = members.data?.filter(({ clientadmin_of }) => clientadmin_of.includes(id)) ?? [];
   return (
     <Stack className="card">
-      <ProblemAlert error={members.error ?? change.error} />
+      <ProblemAlert error={members.error ?? withoutConfirmation(change.error)} />
       {members.isSuccess && admins.length === 0 && <Text c="dimmed">No one administers this client.</Text>}
       {admins.map((person) => (
         <Group key={person.email} justify="space-between">
@@ -65,6 +68,7 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
           </Group>
         </form>
       )}
+      {prompt}
     </Stack>
   );
 };

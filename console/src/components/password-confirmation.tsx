@@ -1,7 +1,7 @@
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useCallback, useState } from 'react';
 import { trpc } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { joined } from './form-fields.ts';
@@ -19,9 +19,9 @@ export const withoutConfirmation = (error: unknown): unknown => (isConfirmationN
  */
 export const usePasswordConfirmation = () => {
   const [repeat, setRepeat] = useState<(() => void) | null>(null);
-  const onError = (error: unknown, action: () => void): void => {
+  const onError = useCallback((error: unknown, action: () => void): void => {
     if (isConfirmationNeeded(error)) setRepeat(() => action);
-  };
+  }, []);
   const prompt = repeat && (
     <PasswordPrompt
       onClose={() => setRepeat(null)}

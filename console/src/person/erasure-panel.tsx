@@ -3,8 +3,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
 /** Erases a person after showing what would be replaced, and after their address was typed. */
@@ -32,6 +33,9 @@ const ErasureForm = ({ email }: { email: string }) => {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const preview = useQuery(trpc.users.previewErasure.queryOptions({ email }, { staleTime: 0 }));
+  const { onError, prompt } = usePasswordConfirmation();
+  const { error: previewError, refetch } = preview;
+  useEffect(() => onError(previewError, () => void refetch()), [previewError, onError, refetch]);
   const erase = useMutation(
     trpc.users.erase.mutationOptions({
       onSuccess: async ({ pseudonym }) => {
@@ -39,11 +43,12 @@ const ErasureForm = ({ email }: { email: string }) => {
         await navigate({ to: '/people', search: {} });
         queryClient.clear();
       },
+      onError: (error, input) => onError(error, () => erase.mutate(input)),
     }),
   );
   return (
     <Stack>
-      <ProblemAlert error={preview.error ?? erase.error} />
+      <ProblemAlert error={withoutConfirmation(previewError ?? erase.error)} />
       {preview.data && <Replaced preview={preview.data} />}
       <TextInput
         label="Type the email address to confirm"
@@ -61,6 +66,7 @@ const ErasureForm = ({ email }: { email: string }) => {
       >
         Erase
       </Button>
+      {prompt}
     </Stack>
   );
 };

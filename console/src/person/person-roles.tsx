@@ -2,6 +2,7 @@ import { Stack, Switch, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
 const ROLES = [
@@ -13,9 +14,11 @@ const ROLES = [
 export const PersonRoles = ({ email }: { email: string }) => {
   const queryClient = useQueryClient();
   const roles = useQuery(trpc.roles.get.queryOptions({ email }));
+  const { onError, prompt } = usePasswordConfirmation();
   const update = useMutation(
     trpc.roles.update.mutationOptions({
       onSuccess: () => notifications.show({ message: 'Saved.' }),
+      onError: (error, input) => onError(error, () => update.mutate(input)),
       onSettled: () =>
         Promise.all([
           queryClient.invalidateQueries(trpc.roles.pathFilter()),
@@ -28,7 +31,7 @@ export const PersonRoles = ({ email }: { email: string }) => {
       <Title order={2} size="h3">
         Roles
       </Title>
-      <ProblemAlert error={roles.error ?? update.error} />
+      <ProblemAlert error={roles.error ?? withoutConfirmation(update.error)} />
       {ROLES.map(([role, label, description]) => (
         <Switch
           key={role}
@@ -42,6 +45,7 @@ export const PersonRoles = ({ email }: { email: string }) => {
       <Text size="sm" c="dimmed">
         Client admins are appointed on the screen of their client.
       </Text>
+      {prompt}
     </Stack>
   );
 };
