@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { type Steps, testAppearance } from '../support/screenshots.ts';
 import { ACME, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
+import { CHURN } from '../support/usage.ts';
 
 const people = browserSuite('people in the console');
 
@@ -50,6 +51,18 @@ people('the filter is part of the address', async ({ browser }) => {
 
   await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
   assert.is(await page.getByRole('row').count(), 2);
+});
+
+people('the home screen leads to the app in maintenance', async ({ app, browser }) => {
+  await app.send(`PATCH /jb/apps/${CHURN}/`, { as: ACME, payload: { in_maintenance: true } });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/');
+  const topic = page.getByRole('region', { name: 'apps in maintenance' });
+  await topic.getByRole('heading', { name: '1' }).waitFor();
+  await topic.getByRole('link', { name: 'Churn' }).click();
+
+  await waitForHeading(page, 'Churn');
 });
 
 people('the list is sorted by a click on a heading, and filtered by the last login', async ({ browser }) => {

@@ -3,18 +3,27 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { useSession } from '../layout/use-session.ts';
+import { canAdminister, useSession } from '../layout/use-session.ts';
+import { AttentionCards } from './attention.tsx';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
 export const HomeScreen = () => {
-  const { user } = useSession();
+  const { user, roles } = useSession();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
   const granted = apps.filter(({ id }) => user.apps.includes(id));
   return (
     <>
       <ScreenHeader title={`Hello ${user.first_name}`} lead={`You are logged in as ${user.email}.`} />
-      <Title order={2} mb="sm">
+      {canAdminister(roles) && (
+        <>
+          <Title order={2} mb="sm">
+            For your attention
+          </Title>
+          <AttentionCards />
+        </>
+      )}
+      <Title order={2} mt="lg" mb="sm">
         Your apps
       </Title>
       {granted.length === 0 ? (
