@@ -9,7 +9,6 @@ const route = routesOf('Clients');
 
 const MAX_PAGE_USERS = 2_000;
 const MAX_CELLS = 5_000;
-const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
 const AccessMatrixView = View('AccessMatrix', {
   /** The columns: all apps of the client, oldest first. */
@@ -52,7 +51,7 @@ export const accessRouter = router({
 
   /** Changes all cells or none. */
   update: adminProcedure
-    .meta(route('PATCH', '/jb/clients/{id}/access/', { maxBodyBytes: MAX_BODY_BYTES, ...EXTENSION }))
+    .meta(route('PATCH', '/jb/clients/{id}/access/', EXTENSION))
     .input(
       z.object({
         id: IdKey,

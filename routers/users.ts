@@ -13,8 +13,6 @@ import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerP
 const route = routesOf('Users');
 const rolesRoute = routesOf('Roles');
 
-const MAX_BULK_BYTES = 2 * 1024 * 1024;
-
 const ByEmail = z.object({ email: EmailKey });
 
 export const usersRouter = router({
@@ -95,13 +93,7 @@ export const usersRouter = router({
 
   /** Makes one change to up to 1,000 users, each by the rules of `update`. */
   bulkUpdate: adminProcedure
-    .meta(
-      route('POST', '/jb/users/bulk/', {
-        handlesIdempotency: true,
-        maxBodyBytes: MAX_BULK_BYTES,
-        ...EXTENSION,
-      }),
-    )
+    .meta(route('POST', '/jb/users/bulk/', { handlesIdempotency: true, ...EXTENSION }))
     .input(BulkInput)
     .output(BulkResultView)
     .mutation(async ({ ctx, input }) => {

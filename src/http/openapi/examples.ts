@@ -96,6 +96,9 @@ const RESET_TOKEN = '7.vGZ2t0y5bJq1xk8';
 const guest = { email: GUEST, extra: { team: 'north' } };
 const newGuest = { ...guest, initial_apps: [APP] };
 
+const OPERATION = '3b241101-e2bb-4255-8caf-4136c566a962';
+const rowProblem = { code: 'changed-since', detail: 'It was changed again after the operation.' };
+
 /** Values of single components, and the optional fields that their examples include. */
 const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   TokensCreateNamedInput: { name: 'Nightly export' },
@@ -112,6 +115,24 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   ClientInvitation: guest,
   UsersCreateInput: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: [APP] },
   UsersUpdateInput: { first_name: 'Augusta', apps: [APP] },
+  UsersBulkUpdateInput: { emails: [ADA], action: 'grant-apps', apps: [APP] },
+  RowProblem: rowProblem,
+  BulkRow: { status: 'ok', problem: null },
+  BulkResult: {
+    operation: OPERATION,
+    results: [{ email: ADA, status: 'ok', problem: null }],
+    next_cursor: null,
+  },
+  SkippedChange: { app_id: APP, problem: rowProblem },
+  Undo: { operation: OPERATION, skipped: [], is_finished: true },
+  AccessMatrix: {
+    apps: [{ id: APP, slug: 'sales', label: 'Sales', in_maintenance: false }],
+    next_cursor: null,
+  },
+  AccessApp: { id: APP },
+  AttentionApp: { id: APP },
+  AccessChange: { operation: OPERATION },
+  AccessUpdateInput: { cells: [{ email: ADA, app_id: APP, granted: true }] },
   RolesUpdateInput: { is_staff: true },
   RolesSetClientAdminInput: { is_admin: true },
   Invitation: { ...guest, is_demo_user: 'false' },
@@ -146,6 +167,7 @@ type Schema = {
   $ref?: string;
   type?: string | string[];
   format?: string;
+  const?: unknown;
   enum?: unknown[];
   anyOf?: Schema[];
   items?: Schema;
@@ -156,6 +178,7 @@ type Schema = {
 /** Returns the components, each with an example of its required fields. */
 export const withExamples = (components: Record<string, JsonSchema>): Record<string, JsonSchema> => {
   const exampleOf = (schema: Schema, field = ''): unknown => {
+    if (schema.const !== undefined) return schema.const;
     if (field in FIELD_EXAMPLES) return FIELD_EXAMPLES[field];
     const { $ref, anyOf, enum: values, items, properties = {}, required } = schema;
     if ($ref !== undefined) return componentExample($ref.slice(COMPONENTS_PREFIX.length));
