@@ -39,6 +39,8 @@ export type Context = {
   isDownload?: boolean | undefined;
   /** Base URL of the service, without a trailing slash. */
   baseUrl: string;
+  /** URL template of an app, with `{slug}` or `{id}`. */
+  appUrl: string;
   /** The requested host with its port, which identifies a site. */
   host: string;
 };

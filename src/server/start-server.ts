@@ -83,6 +83,7 @@ const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Prom
   });
   if (!isFilled) return printLine('The database is not empty: the demo workspace was not added.');
   printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
+  printLine(`The console is at ${config.baseUrl}/console/`);
 };
 
 /** Loaded only for an empty database: packing needs libraries for YAML and tar. */

@@ -108,6 +108,7 @@ export const startTestApp = async (
         precondition: () => null,
         setPagination: () => {},
         baseUrl: config.baseUrl,
+        appUrl: config.appUrl,
         host: 'localhost:8000',
       }),
 

@@ -9,7 +9,7 @@ import { AttentionCards } from './attention.tsx';
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
 export const HomeScreen = () => {
-  const { user, roles } = useSession();
+  const { user, roles, app_url } = useSession();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
   const granted = apps.filter(({ id }) => user.apps.includes(id));
   return (
@@ -31,7 +31,7 @@ export const HomeScreen = () => {
       ) : (
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
           {granted.map((app) => (
-            <AppCard key={app.id} app={app} />
+            <AppCard key={app.id} app={app} urlTemplate={app_url} />
           ))}
         </SimpleGrid>
       )}
@@ -39,8 +39,10 @@ export const HomeScreen = () => {
   );
 };
 
-const AppCard = ({ app }: { app: App }) => (
-  <Card withBorder>
+type AppCardProps = { app: App; urlTemplate: string };
+
+const AppCard = ({ app, urlTemplate }: AppCardProps) => (
+  <Card withBorder component="a" href={urlTemplate.replaceAll('{slug}', app.slug).replaceAll('{id}', app.id)}>
     <Title order={3} size="h4">
       {app.label}
     </Title>

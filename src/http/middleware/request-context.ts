@@ -95,6 +95,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
       request.state.page = page;
     },
     baseUrl: deps.baseUrl,
+    appUrl: deps.appUrl,
     host: request.host.toLowerCase(),
   };
   return context;

@@ -44,7 +44,8 @@ ${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></
 </section>
 <section class="card" aria-labelledby="account">
 <h2 id="account">Your account</h2>
-<div class="actions"><a class="button quiet" href="/password/change/">Change your password</a>
+<div class="actions"><a class="button quiet" href="/console/">Open the console</a>
+<a class="button quiet" href="/password/change/">Change your password</a>
 ${logoutForm(context, { isQuiet: true })}</div>
 </section>`;
   return context.sendPage({ title: 'Home', content, isWide: true, problem });
