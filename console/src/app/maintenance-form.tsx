@@ -3,10 +3,10 @@ import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { FormButtons } from '../components/form-buttons.tsx';
 import { changed } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { FormButtons } from './form-buttons.tsx';
 import { useAppUpdate } from './use-app-update.ts';
 
 type Props = { app: App; isReadOnly: boolean };
@@ -52,7 +52,7 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
           <FormButtons
             save="Save maintenance"
             isDirty={form.isDirty()}
-            isPending={update.isPending}
+            isSaving={update.isPending}
             onDiscard={form.reset}
           />
         )}

@@ -1,10 +1,10 @@
 import { SimpleGrid, Stack, Switch, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import type { App } from '../apps/app-of.ts';
+import { FormButtons } from '../components/form-buttons.tsx';
 import { changed } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { FormButtons } from './form-buttons.tsx';
 import { useAppUpdate } from './use-app-update.ts';
 
 type Texts = Pick<App, 'label' | 'description' | 'help_html' | 'footer_html' | 'show_help' | 'show_footer'>;
@@ -42,7 +42,7 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
           <FormButtons
             save="Save texts"
             isDirty={form.isDirty()}
-            isPending={update.isPending}
+            isSaving={update.isPending}
             onDiscard={form.reset}
           />
         )}

@@ -1,12 +1,18 @@
 import { Button, Group } from '@mantine/core';
 
-type Props = { isDirty: boolean; isSaving: boolean; onDiscard: () => void };
+type Props = {
+  /** Label of the button. */
+  save?: string;
+  isDirty: boolean;
+  isSaving: boolean;
+  onDiscard: () => void;
+};
 
 /** Saves or discards the changes of a form. */
-export const FormButtons = ({ isDirty, isSaving, onDiscard }: Props) => (
+export const FormButtons = ({ save = 'Save', isDirty, isSaving, onDiscard }: Props) => (
   <Group>
     <Button type="submit" loading={isSaving} disabled={!isDirty}>
-      Save
+      {save}
     </Button>
     <Button variant="default" onClick={onDiscard} disabled={!isDirty}>
       Discard
