@@ -22,7 +22,7 @@ tests.after(({ folder }) => folder[Symbol.asyncDispose]());
 tests('has what runs and what is read, and nothing else', ({ files }) => {
   const strays = files.filter(
     (file) =>
-      !/^package\/(package\.json|LICENSE|(README|CHANGELOG)\.md|deploy\/.+|docs\/.+|dist\/.+\.(js|css|json))$/.test(
+      !/^package\/(package\.json|LICENSE|(README|CHANGELOG)\.md|deploy\/.+|docs\/.+|dist\/.+\.(js|css|json)|dist\/console\/dist\/.+\.(html|br|gz))$/.test(
         file,
       ) && !file.startsWith('package/dist/src/cli/apps-new-template/'),
   );
@@ -30,7 +30,7 @@ tests('has what runs and what is read, and nothing else', ({ files }) => {
   assert.ok(files.length > 100);
   assert.equal(strays, []);
   assert.equal(
-    Object.keys(manifest.scripts).filter((name) => /install|^prepare$/.test(name)),
+    Object.keys(manifest.scripts).filter((name) => /install/.test(name)),
     [],
   );
 });
@@ -57,9 +57,14 @@ tests('serves from an empty folder', async ({ app, folder }) => {
   const cli = join(app, 'node_modules/.bin/steward');
   await using service = await startService('demo', { DATA_DIR: folder.join('data') }, [], { cli });
   const page = await (await fetch(`${service.address}/login/`)).text();
+  const headers = { cookie: 'steward_session=any' };
+  const consolePage = await (await fetch(`${service.address}/console/people`, { headers })).text();
+  const [script = ''] = /\/console\/assets\/[^"]+\.js/.exec(consolePage) ?? [];
+  const asset = await fetch(service.address + script);
   const ending = await service.kill('SIGTERM');
 
   assert.match(page, '--paper');
+  assert.is(asset.status, 200, consolePage);
   assert.is(ending.code, 0, ending.stderr);
 });
 

@@ -8,9 +8,9 @@ export const LoginForm = () => {
   const login = useMutation({
     mutationFn: (form: FormData) =>
       steward.loginWithSession({ email: String(form.get('email')), password: String(form.get('password')) }),
-    onSuccess: (user) => {
+    onSuccess: async () => {
       loginFlag.set();
-      queryClient.setQueryData(trpc.sessions.current.queryKey(), { user });
+      await queryClient.fetchQuery(trpc.sessions.current.queryOptions());
     },
   });
   return (
