@@ -1,11 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { type Steps, testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
+import { browserSuite } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, ROOT, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const apps = browserSuite('apps in the console');
@@ -13,18 +13,6 @@ const apps = browserSuite('apps in the console');
 const SALES_SCREEN = `/console/apps/${SALES}`;
 /** What Chromium says about a refusal that a test causes. */
 const REFUSED = /responded with a status of 4/;
-
-const openAs = async (page: Page, email: string, path: string): Promise<void> => {
-  await page.goto(path);
-  await fillLogin(page, email, DEMO_PASSWORD);
-};
-const showing =
-  (path: string, heading: string): Steps =>
-  async (page) => {
-    await openAs(page, ROOT, path);
-    await waitForHeading(page, heading);
-    await page.waitForLoadState('networkidle');
-  };
 
 apps.before(async ({ app }) => {
   await publishDemoPackages(app.store);
@@ -39,14 +27,14 @@ apps.before(async ({ app }) => {
 });
 
 testAppearance(apps, {
-  'console-apps': showing('/console/apps', 'Apps'),
-  'console-app': showing(SALES_SCREEN, 'Sales'),
+  'console-apps': showing('/console/apps', 'Apps', ROOT),
+  'console-app': showing(SALES_SCREEN, 'Sales', ROOT),
 });
 
 apps('the list counts the people with access, and leads to them', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, '/console/apps');
+  await openConsole(page, '/console/apps', ACME);
   const row = page.getByRole('row').filter({ hasText: 'Sales' });
   await row.getByRole('link', { name: '2', exact: true }).click();
   await page.waitForURL('**/console/people?app=sales');
@@ -58,7 +46,7 @@ apps('the list counts the people with access, and leads to them', async ({ brows
 apps('an admin changes the help of an app, and sees it in a sandboxed preview', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, SALES_SCREEN);
+  await openConsole(page, SALES_SCREEN, ACME);
   await page.getByLabel('Help (HTML)').fill('<h4>Ask Grace</h4>');
   const preview = page.getByTitle('Preview of the help');
   await preview.contentFrame().getByRole('heading', { name: 'Ask Grace' }).waitFor();
@@ -74,7 +62,7 @@ apps('an admin changes the help of an app, and sees it in a sandboxed preview', 
 apps('an empty label is refused at its field', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
-  await openAs(page, ACME, SALES_SCREEN);
+  await openConsole(page, SALES_SCREEN, ACME);
   const label = page.getByLabel('Label');
   await label.fill('');
   await page.getByRole('button', { name: 'Save texts' }).click();
@@ -87,7 +75,7 @@ apps('an empty label is refused at its field', async ({ app, browser }) => {
 apps('maintenance starts after a question, with its message', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, '/console/apps/Qm3vR8pa');
+  await openConsole(page, '/console/apps/Qm3vR8pa', ACME);
   await page.getByRole('switch', { name: 'In maintenance' }).check();
   await page.getByLabel('Message (HTML)').fill('Back at noon.');
   await page.getByRole('button', { name: 'Save maintenance' }).click();
@@ -109,7 +97,7 @@ apps('staff load a version and roll back to another one', async ({ app, browser 
   await app.as(STAFF).appPackages.load({ app_slug: 'sales' });
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, STAFF, SALES_SCREEN);
+  await openConsole(page, SALES_SCREEN, STAFF);
   await page.getByRole('button', { name: 'Fetch' }).click();
   await page.getByText('Fetched. Load it to apply it.').waitFor();
   await page.getByRole('button', { name: 'Load 1.1.0' }).click();
@@ -128,7 +116,7 @@ apps('a package that cannot be fetched is explained', async ({ app, browser }) =
   await writeFile(join(app.packagesDir, 'churn-1.0.0.tgz.sha256'), `${'0'.repeat(64)}  churn-1.0.0.tgz\n`);
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
-  await openAs(page, STAFF, '/console/apps/Qm3vR8pa');
+  await openConsole(page, '/console/apps/Qm3vR8pa', STAFF);
   await page.getByLabel('Version in the package store').fill('9.9.9');
   await page.getByRole('button', { name: 'Fetch' }).click();
   await page.getByRole('alert').filter({ hasText: 'No such version' }).waitFor();
@@ -145,7 +133,7 @@ apps('a fetch is tried again once the package store is back', async ({ app, brow
   await writeFile(app.packagesDir, 'a file where a folder should be');
   await using visit = await browser.open(/responded with a status of 503/);
   const { page } = visit;
-  await openAs(page, STAFF, SALES_SCREEN);
+  await openConsole(page, SALES_SCREEN, STAFF);
   await page.getByRole('button', { name: 'Fetch' }).click();
   const alert = page.getByRole('alert').filter({ hasText: 'The package store is unavailable' });
   await alert.waitFor();
@@ -165,7 +153,7 @@ apps('a fetch is tried again once the package store is back', async ({ app, brow
 apps('the chart shows the days of the address, and the table has its numbers', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, SALES_SCREEN);
+  await openConsole(page, SALES_SCREEN, ACME);
   await page.getByText('60 days', { exact: true }).click();
   await page.waitForURL('**?days=60');
   await page.getByRole('img', { name: /^Actions and users per day/ }).waitFor();
@@ -179,10 +167,10 @@ apps('the chart shows the days of the address, and the table has its numbers', a
 
 apps('a client admin may not fetch packages, and a member changes nothing', async ({ browser }) => {
   await using admin = await browser.open();
-  await openAs(admin.page, ACME, SALES_SCREEN);
+  await openConsole(admin.page, SALES_SCREEN, ACME);
   await admin.page.getByRole('heading', { name: 'Versions' }).waitFor();
   await using member = await browser.open();
-  await openAs(member.page, ADA, SALES_SCREEN);
+  await openConsole(member.page, SALES_SCREEN, ADA);
   await member.page.getByRole('heading', { name: 'Stacks' }).waitFor();
 
   assert.is(await admin.page.getByRole('button', { name: 'Fetch' }).count(), 0);

@@ -1,33 +1,21 @@
 import { sql } from 'kysely';
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { type Steps, testAppearance } from '../support/screenshots.ts';
-import { ACME, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ROOT } from '../support/test-app.ts';
 
 const clients = browserSuite('clients in the console');
 
-const openAs = async (page: Page, email: string, path: string): Promise<void> => {
-  await page.goto(path);
-  await fillLogin(page, email, DEMO_PASSWORD);
-};
-const showing =
-  (path: string, heading: string): Steps =>
-  async (page) => {
-    await openAs(page, ROOT, path);
-    await waitForHeading(page, heading);
-    await page.waitForLoadState('networkidle');
-  };
-
 testAppearance(clients, {
-  'console-clients': showing('/console/clients', 'Clients'),
-  'console-client': showing('/console/clients/1', 'Acme Analytics'),
+  'console-clients': showing('/console/clients', 'Clients', ROOT),
+  'console-client': showing('/console/clients/1', 'Acme Analytics', ROOT),
 });
 
 clients('a client admin changes texts, and the preview shows them before', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, '/console/clients/1');
+  await openConsole(page, '/console/clients/1', ACME);
   await page.getByLabel('Title of the login page').fill('Welcome aboard');
   await page
     .getByRole('region', { name: 'Preview of the login page' })
@@ -43,7 +31,7 @@ clients('a client admin changes texts, and the preview shows them before', async
 clients('an invalid value is reported at its field, and nothing is saved', async ({ app, browser }) => {
   await using visit = await browser.open(/status of 400/);
   const { page } = visit;
-  await openAs(page, ACME, '/console/clients/1');
+  await openConsole(page, '/console/clients/1', ACME);
   const before = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
   await page.getByLabel('Support address').fill('nobody');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -58,7 +46,7 @@ clients('the expiry of passwords says who would be affected', async ({ app, brow
     where email = 'ada@acme.test'`.execute(app.db());
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, '/console/clients/1');
+  await openConsole(page, '/console/clients/1', ACME);
   await page.getByRole('tab', { name: 'Passwords' }).click();
   await page.getByLabel('Passwords expire after').fill('1');
 
@@ -69,7 +57,7 @@ clients('the expiry of passwords says who would be affected', async ({ app, brow
 clients('a superuser creates a client and appoints an admin', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ROOT, '/console/clients');
+  await openConsole(page, '/console/clients', ROOT);
   await page.getByRole('button', { name: 'New client' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Initech');
   await page.getByRole('textbox', { name: 'Domain' }).fill('initech.example.com');

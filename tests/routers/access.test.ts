@@ -1,23 +1,15 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { restoreGrants } from '../support/demo-grants.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-
-const SALES = 'zylTKNVx';
-const CHURN = 'Qm3vR8pa';
-const FLEET = 'Hb7cW2ke';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const access = appSuite('access matrix');
 
 access.before.each(async ({ app }) => {
-  const root = app.as(ROOT);
-  for (const [email, apps] of [
-    [ADA, [SALES, CHURN]],
-    [GRACE, [SALES]],
-    [EDSGER, [FLEET]],
-  ] as const)
-    await root.users.update({ email, apps: [...apps] });
+  await restoreGrants(app);
 });
 
 const appsOf = async (app: TestApp, email: string) => (await app.as(ROOT).users.get({ email })).apps;

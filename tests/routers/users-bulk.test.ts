@@ -1,24 +1,17 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { restoreGrants } from '../support/demo-grants.ts';
 import { outboxOf } from '../support/mail-fixtures.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-
-const SALES = 'zylTKNVx';
-const CHURN = 'Qm3vR8pa';
-const FLEET = 'Hb7cW2ke';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const bulk = appSuite('users.bulkUpdate');
 
 bulk.before.each(async ({ app }) => {
   const root = app.as(ROOT);
-  for (const [email, apps] of [
-    [ADA, [SALES, CHURN]],
-    [GRACE, [SALES]],
-    [EDSGER, [FLEET]],
-  ] as const)
-    await root.users.update({ email, apps: [...apps], is_active: true });
+  await restoreGrants(app);
   await root.users.update({ email: IDLE, apps: [], is_active: false });
   await app.db().deleteFrom('outbox_mails').execute();
 });
@@ -206,7 +199,7 @@ bulk('limits the password mails to one address', async ({ app }) => {
   assert.equal(statuses(await send()), [[GRACE, 'ok']]);
 });
 
-bulk('stops when the actor is deactivated meanwhile', async ({ app }) => {
+bulk('stops when the actor is deactivated between two users', async ({ app }) => {
   const { identity, bulkUpdates } = app.openServices();
   const actor = await identity.findByToken(await app.tokenOf(ACME));
   if (!actor) return assert.unreachable();

@@ -39,7 +39,7 @@ const VersionCell = ({ version: { version, is_current, is_staged, sha256 } }: { 
   </Group>
 );
 
-/** Client admins are not told who fetched it. */
+/** Client admins do not see who fetched it. */
 const FetchCell = ({ version: { fetched_at, fetched_by } }: { version: Version }) => (
   <span title={fetched_by}>
     <DateText date={fetched_at} />

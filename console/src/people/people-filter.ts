@@ -8,7 +8,7 @@ export type PeopleFilter = Pick<
   Query,
   'search' | 'is_active' | 'app' | 'client' | 'role' | 'never_logged_in' | 'password_expired' | 'sort'
 > & {
-  /** People whose last login is at least this long ago. */
+  /** People who have not logged in for this many days. */
   idle_days?: number | undefined;
 };
 
