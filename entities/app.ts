@@ -28,6 +28,8 @@ export const App = defineEntity({
     footerHtml: p.text().default(''),
     showHelp: p.boolean().default(false),
     showFooter: p.boolean().default(false),
+    /** Where the app is opened; empty if the platform has no address for it. */
+    launchUrl: p.string().length(2048).default(''),
     inMaintenance: p.boolean().default(false),
     maintenanceMessage: p.text().default(''),
     packageInfo: p.json<PackageInfo>().columnType('json').defaultRaw(`'{}'`),

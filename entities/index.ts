@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
+import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { ApiToken } from './api-token.ts';
 import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
@@ -17,6 +18,7 @@ import { RateLimit } from './rate-limit.ts';
 import { SavedFilter } from './saved-filter.ts';
 import { Session } from './session.ts';
 import { Site } from './site.ts';
+import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageEntry } from './usage-entry.ts';
 import { UsageAppDay, UsageDay, UsageStackDay, UsageWindow } from './usage-totals.ts';
 import { UserSchema } from './user.ts';
@@ -51,6 +53,12 @@ export const entities = [
   Erasure,
   Operation,
   OperationChange,
+  AccessView,
+  AccessViewUse,
+  EmbedSession,
+  LaunchCode,
+  SigningKey,
+  TicketRevocation,
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */

@@ -11,6 +11,7 @@ import { Backups } from './0009-backups.ts';
 import { UserSorting } from './0010-user-sorting.ts';
 import { Operations } from './0011-operations.ts';
 import { Attention } from './0012-attention.ts';
+import { Gate } from './0013-gate.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -57,5 +58,10 @@ export const migrations: Entry[] = [
     name: '0012-attention',
     class: Attention,
     locks: { invitations: 'SHARE', outbox_mails: 'SHARE', users: 'SHARE' },
+  },
+  {
+    name: '0013-gate',
+    class: Gate,
+    locks: { apps: 'ACCESS EXCLUSIVE', clients: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
 ];

@@ -47,12 +47,16 @@ export const userAppsManagedBy = ({ isSuperuser }: Manager): Condition => sql`
   (not exists (select from memberships m where m.user_id = users.id and m.is_admin)
     and ${isSuperuser ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
 
-/** Rows of `apps` that the viewer may see: those of clients that they administer, and those granted to them. */
+/**
+ * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
+ * to them.
+ */
 export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${isOneOf(sql`apps.client_id`, viewer.adminOf)} or exists (
-        select from app_grants g where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
+        select from app_grants g join clients c on c.id = apps.client_id and c.is_open
+        where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
 
 /** Rows of `sites` that the viewer may see: those of clients whose members they are. */
 export const siteVisibleTo = (viewer: Viewer): Condition =>

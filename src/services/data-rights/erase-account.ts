@@ -126,11 +126,20 @@ const replaceUser = (tx: SqlEntityManager, { user_id: id, pseudonym }: RunningEr
     .where('id', '=', id)
     .execute();
 
+/** Tables whose rows belong to one user, in `user_id`. */
+const OWNED_TABLES = [
+  'saved_filters',
+  'app_grants',
+  'memberships',
+  'idempotent_responses',
+  'launch_codes',
+  'access_views',
+] as const;
+
 const deleteAccess = async (tx: SqlEntityManager, { id, email }: LockedPerson): Promise<void> => {
   const db = tables(tx);
   await revokeCredentials(tx, id);
-  for (const table of ['saved_filters', 'app_grants', 'memberships', 'idempotent_responses'] as const)
-    await db.deleteFrom(table).where('user_id', '=', id).execute();
+  for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
   const keys = ['login', 'reset'].map((prefix) => `${prefix}-account:${hashKey(email)}`);
   await db.deleteFrom('rate_limits').where('key', 'in', keys).execute();
 };

@@ -1,0 +1,84 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
+import { instant, jsonObject } from './columns.ts';
+import { User } from './user.ts';
+
+/** A link that opens an app without a login, for one user or for anyone who has it. */
+export const AccessView = defineEntity({
+  name: 'AccessView',
+  tableName: 'access_views',
+  indexes: [
+    { properties: ['app', 'id'] },
+    {
+      name: 'access_views_one_time',
+      expression: 'create index access_views_one_time on access_views (expires_at) where is_one_time',
+    },
+  ],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    key: p.string().length(64).unique(),
+    app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
+    isActive: p.boolean().default(true),
+    /** Made to open an app once, soon: not listed, and deleted after it has expired. */
+    isOneTime: p.boolean().default(false),
+    /** 0 means any number. */
+    allowedUses: p.integer().default(1).check('allowed_uses >= 0'),
+    uses: p.integer().default(0).check('allowed_uses = 0 or uses <= allowed_uses'),
+    expiresAt: instant().nullable(),
+    /** Null means those of the user. */
+    dataPermissions: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    selections: jsonObject(),
+    stackSlug: p.string().length(64).nullable(),
+    /** For the callers, who filter by it. */
+    flags: jsonObject(),
+    /** Whether each use gives it a new key. */
+    autorotate: p.boolean().default(false),
+    /** In CIDR notation. Empty means any. */
+    allowedNetworks: p
+      .array((network) => network)
+      .columnType('text[]')
+      .defaultRaw(`'{}'`),
+    showHeader: p.boolean().default(true),
+    showFooter: p.boolean().default(true),
+    languageCode: p.string().length(2).default(''),
+    createdAt: instant(),
+    modifiedAt: instant(),
+  },
+});
+
+/** A use of an access view, with what applied at that time. */
+export const AccessViewUse = defineEntity({
+  name: 'AccessViewUse',
+  tableName: 'access_view_uses',
+  indexes: [{ properties: ['accessView', 'id'] }],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    accessView: () => p.manyToOne(AccessView).deleteRule('cascade').updateRule('no action'),
+    usedAt: instant(),
+    /** The key that was used. */
+    rawKey: p.string().length(64),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('set null').updateRule('no action'),
+    dataPermissions: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    selections: p.json<Record<string, unknown>>().columnType('json'),
+    stackSlug: p.string().length(64).nullable(),
+    autorotate: p.boolean(),
+    showHeader: p.boolean(),
+    showFooter: p.boolean(),
+    languageCode: p.string().length(2),
+    ipAddress: p.string().length(45),
+    userAgent: p.string().length(255),
+  },
+});
+
+/** What a browser got when it used an access view: it may open the app until this ends. Only the SHA-256 of its cookie is stored. */
+export const EmbedSession = defineEntity({
+  name: 'EmbedSession',
+  tableName: 'embed_sessions',
+  properties: {
+    /** SHA-256 of the cookie's value, 64 hexadecimal characters. */
+    digest: p.string().length(64).primary().hidden(),
+    accessViewUse: () => p.manyToOne(AccessViewUse).index().deleteRule('cascade').updateRule('no action'),
+    expiresAt: instant().index(),
+  },
+});

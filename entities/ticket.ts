@@ -1,0 +1,70 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { AccessView, AccessViewUse } from './access-view.ts';
+import { App } from './app.ts';
+import { instant } from './columns.ts';
+import { User } from './user.ts';
+
+/** A code that an app exchanges once for a ticket: of a user who is logged in, or of a use of an access view. */
+export const LaunchCode = defineEntity({
+  name: 'LaunchCode',
+  tableName: 'launch_codes',
+  checks: [
+    {
+      name: 'launch_codes_subject_check',
+      expression: 'user_id is not null or access_view_use_id is not null',
+    },
+  ],
+  properties: {
+    /** SHA-256 of the code, 64 hexadecimal characters. */
+    digest: p.string().length(64).primary().hidden(),
+    app: () => p.manyToOne(App).index().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
+    accessViewUse: () =>
+      p.manyToOne(AccessViewUse).nullable().index().deleteRule('cascade').updateRule('no action'),
+    stackSlug: p.string().length(64).nullable(),
+    expiresAt: instant().index(),
+  },
+});
+
+/** A key pair that signs tickets. The newest one that has begun to sign signs. */
+export const SigningKey = defineEntity({
+  name: 'SigningKey',
+  tableName: 'signing_keys',
+  properties: {
+    /** `kid` of the tickets. */
+    id: p.string().length(64).primary(),
+    /** The private key as JWK, encrypted with the secret key of the service. */
+    sealedKey: p.blob().hidden(),
+    /** As JWK. */
+    publicKey: p.json<Record<string, unknown>>().columnType('json'),
+    createdAt: instant(),
+    /** Later than its creation, so that every instance publishes a key before one signs with it. */
+    signsFrom: instant(),
+  },
+});
+
+/** Tickets issued before this time are revoked: those of a view, of a user, of an app, or all if none of these is given. */
+export const TicketRevocation = defineEntity({
+  name: 'TicketRevocation',
+  tableName: 'ticket_revocations',
+  checks: [
+    {
+      name: 'ticket_revocations_subject_check',
+      expression: 'num_nonnulls(access_view_id, user_id, app_id) <= 1',
+    },
+  ],
+  indexes: [
+    {
+      name: 'ticket_revocations_subject',
+      expression:
+        'create unique index ticket_revocations_subject on ticket_revocations (access_view_id, user_id, app_id) nulls not distinct',
+    },
+  ],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    accessView: () => p.manyToOne(AccessView).nullable().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).nullable().index().deleteRule('cascade').updateRule('no action'),
+    revokedAt: instant(),
+  },
+});
