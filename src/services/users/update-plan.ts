@@ -64,7 +64,7 @@ export const planUpdate = (
 
   const details = diffColumns(before, after, CHANGEABLE);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
-  if (changes.extra !== undefined) details.extra = { from: null, to: null };
+  if (extra !== null && extra !== JSON.stringify(before.extra)) details.extra = { from: null, to: null };
   const event: AuditEvent = { action: 'user.update', actor, target: email, clients: clientIds, details };
   const events = [...(isEmpty(details) ? [] : [event]), ...grantEvents(actor, email, granted, revoked)];
   return { after, values, events, isActive: details.is_active ? after.is_active : null };
