@@ -1,5 +1,5 @@
 import { openApiDocument } from '../../src/http/openapi/document.ts';
-import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { type Endpoint, endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { ROLES } from '../../src/lib/problems.ts';
 import { markdownTable } from './markdown.ts';
 
@@ -25,27 +25,48 @@ const PAGING = ['page', 'page_size', 'cursor', 'limit'];
 const API_PREFIX = '/api/v1';
 const HEAD = ['Request', 'Input', 'Role', 'tRPC', 'Does'];
 
-/** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions. */
+/** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions, then aliases. */
 export const restTables = (): string => {
   const document: Document = JSON.parse(JSON.stringify(openApiDocument('')));
   const table = (isExtension: boolean): string => {
-    const endpoints = restEndpoints().filter(({ rest }) => (rest.extension ?? false) === isExtension);
+    const endpoints = restEndpoints().filter(
+      ({ rest, isAlias }) => !isAlias && (rest.extension ?? false) === isExtension,
+    );
     return markdownTable(
       HEAD,
       endpoints.map((endpoint) => rowOf(endpoint, document)),
     );
   };
   const own = `### Paths of the replaced service\n\n${table(false)}`;
-  return `${own}\n\n### Paths added by Steward\n\n${table(true)}`;
+  const added = `### Paths added by Steward\n\n${table(true)}`;
+  const aliases = restEndpoints().filter(({ isAlias }) => isAlias);
+  const aliasTable = markdownTable(['Request', 'Same as', 'tRPC'], aliases.map(aliasRow));
+  return `${own}\n\n${added}\n\n### Aliases\n\n${ABOUT_ALIASES}\n\n${aliasTable}`;
 };
+
+const ABOUT_ALIASES =
+  'Later versions of the replaced service have these paths. Those of `/api/v2` are written in full.';
+
+const aliasRow = (endpoint: Endpoint): string[] => {
+  const { procedure } = endpoint;
+  return [requestOf(endpoint), requestOf(endpointOf(procedure)), `\`${procedure}\``];
+};
+
+/** `GET /jb/users/{email}/` */
+const requestOf = ({ method, url }: Endpoint): string => {
+  const path = pathOf(url);
+  return `\`${method} ${path.startsWith(`${API_PREFIX}/`) ? path.slice(API_PREFIX.length) : path}\``;
+};
+
+const pathOf = (url: string): string => url.replaceAll(/:(\w+)/g, '{$1}');
 
 const rowOf = (endpoint: Endpoint, document: Document): string[] => {
   const { method, url, procedure } = endpoint;
-  const path = url.replaceAll(/:(\w+)/g, '{$1}');
+  const path = pathOf(url);
   const operation = document.paths[path]?.[method.toLowerCase()];
   if (!operation) throw new Error(`${method} ${path} is not in the OpenAPI document.`);
   return [
-    `\`${method} ${path.slice(API_PREFIX.length)}\``,
+    requestOf(endpoint),
     inputOf(operation, document),
     callersOf(endpoint),
     `\`${procedure}\``,

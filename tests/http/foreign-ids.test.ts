@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { until } from '../support/poll.ts';
+import { restPath } from '../support/rest-path.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 /** Path key, or `{folder} id`, to an id of the second client and to one that does not exist. */
@@ -154,7 +155,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
 /** The path with a foreign id and with one that does not exist. */
 const pathsOf = ({ url, procedure }: Endpoint, ids: Ids): [string, string] => {
   const path = (which: 0 | 1) =>
-    url.replace('/api/v1', '').replaceAll(/([\w/]+?)\/:(\w+)/g, (_match, folder: string, key: string) => {
+    restPath(url).replaceAll(/([\w/]+?)\/:(\w+)/g, (_match, folder: string, key: string) => {
       const name = folder.split('/').slice(-2).join('/');
       const pair = ids[`${name} ${key}`] ?? ids[`${name.split('/').at(-1)} ${key}`] ?? ids[key];
       if (!pair) throw new Error(`${procedure}: there are no ids for ${name} ${key}`);

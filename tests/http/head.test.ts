@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
+import { restPath } from '../support/rest-path.ts';
 import { ROOT, type TestApp } from '../support/test-app.ts';
 
 const head = appSuite('HEAD and OPTIONS');
@@ -67,7 +68,7 @@ head('OPTIONS lists the methods of every path', async ({ app }) => {
   assert.ok(paths.size > 30);
   for (const [url, endpoints] of paths) {
     const methods = endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const path = url.replace('/api/v1', '').replaceAll(/:\w+/g, '1');
+    const path = restPath(url).replaceAll(/:\w+/g, '1');
     const { statusCode, headers, body } = await app.send(`OPTIONS ${path}`);
     const allowed = String(headers.allow).split(', ');
 

@@ -41,7 +41,16 @@ contract('every procedure has a unique REST method and path with a trailing slas
   });
 
   assert.is(seen.size, procedures.length);
-  assert.is(restEndpoints().length, procedures.length);
+  assert.is(restEndpoints().filter(({ isAlias }) => !isAlias).length, procedures.length);
+});
+
+contract('every alias has a method and path of its own', () => {
+  const endpoints = restEndpoints();
+  const requests = new Set(endpoints.map(({ method, url }) => `${method} ${url}`));
+  const operationIds = new Set(endpoints.map(({ operationId }) => operationId));
+
+  assert.is(requests.size, endpoints.length);
+  assert.is(operationIds.size, endpoints.length);
 });
 
 contract('queries use GET and mutations other methods', () => {

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
+import { restPath } from '../support/rest-path.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
 import { FLEET } from '../support/usage.ts';
 
@@ -14,8 +15,7 @@ const ROLES: Record<string, string> = {
   superuser: 'This needs the role superuser.',
 };
 
-const urlOf = ({ method, url }: Endpoint): string =>
-  `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;
+const urlOf = ({ method, url }: Endpoint): string => `${method} ${restPath(url).replaceAll(/:\w+/g, '1')}`;
 
 refusals('every procedure that requires a role names it in the error', async ({ app }) => {
   const endpoints = restEndpoints().filter(({ role }) => role !== undefined);

@@ -1,5 +1,6 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { restPath } from './rest-path.ts';
 import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
@@ -36,9 +37,9 @@ export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
     .filter(({ method }) => method === 'GET')
     .map((endpoint) => {
       const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
-      const path = endpoint.url
-        .replace('/api/v1', '')
-        .replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(named[key] ?? '1'));
+      const path = restPath(endpoint.url).replaceAll(/:(\w+)/g, (_match, key: string) =>
+        encodeURIComponent(named[key] ?? '1'),
+      );
       const query = queries[endpoint.procedure];
       return { endpoint, path: query === undefined ? path : `${path}?${query}` };
     });

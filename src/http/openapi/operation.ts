@@ -1,5 +1,5 @@
 import { ROLES } from '../../lib/problems.ts';
-import type { Endpoint } from '../rest/endpoints.ts';
+import { type Endpoint, endpointOf } from '../rest/endpoints.ts';
 import { describeProcedure } from './descriptions/index.ts';
 import type { createErrorResponses } from './error-responses.ts';
 import type { JsonSchema, JsonSchemas } from './json-schemas.ts';
@@ -15,14 +15,14 @@ type SharedComponents = {
 };
 
 export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedComponents): JsonSchema => {
-  const { procedure, rest, tags, isPublic } = endpoint;
+  const { procedure, operationId, rest, tags, isPublic } = endpoint;
   const { summary, description } = describeProcedure(procedure);
   const requestBody = requestBodyOf(endpoint, schemas);
   const parameters = parametersOf(endpoint, schemas);
   return {
-    operationId: procedure,
+    operationId,
     summary,
-    description: [description, requiredRole(endpoint), `tRPC: \`${procedure}\`.`]
+    description: [original(endpoint), description, requiredRole(endpoint), `tRPC: \`${procedure}\`.`]
       .filter(Boolean)
       .join('\n\n'),
     tags: [...tags, ...(rest.extension ? [EXTENSION_TAG] : [])],
@@ -32,6 +32,12 @@ export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedCompo
     ...(requestBody && { requestBody }),
     responses: { ...responsesOf(endpoint, schemas), ...errors.errorResponsesOf(endpoint) },
   };
+};
+
+const original = ({ isAlias, procedure }: Endpoint): string => {
+  if (!isAlias) return '';
+  const { method, url } = endpointOf(procedure);
+  return `Same as \`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}\`.`;
 };
 
 const requiredRole = ({ isPublic, role }: Endpoint): string => {

@@ -2,9 +2,10 @@ import { callTRPCProcedure, type TRPCProcedureType } from '@trpc/server';
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
-import { type AppRouter, appRouter } from '../../../routers/index.ts';
+import { appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
 import type { Role } from '../../lib/problems.ts';
+import { ALIASES } from './aliases.ts';
 import { csvColumnsOf } from './csv.ts';
 
 /**
@@ -24,6 +25,10 @@ export type Endpoint = {
   pathKeys: readonly string[];
   /** Procedure path: `users.get`. */
   procedure: string;
+  /** In the OpenAPI document: the procedure, unless this is an alias. */
+  operationId: string;
+  /** Whether this is a further path of a procedure; see `ALIASES`. */
+  isAlias: boolean;
   type: TRPCProcedureType;
   input: z.ZodObject;
   output: z.ZodType;
@@ -36,10 +41,16 @@ export type Endpoint = {
   csv: readonly string[] | null;
 };
 
-/** All REST endpoints, derived from the `meta` of the procedures. */
-export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
+/** All REST endpoints: one of each procedure, then the aliases. */
+export const restEndpoints = (): Endpoint[] => {
+  const endpoints = procedureEndpoints();
+  return [...endpoints, ...aliasEndpoints(endpoints)];
+};
+
+/** Derived from the `meta` of the procedures. */
+const procedureEndpoints = (): Endpoint[] => {
   const endpoints: Endpoint[] = [];
-  forEachOpenApiProcedure<ProcedureMeta>(router._def.procedures, ({ path, type, procedure, meta }) => {
+  forEachOpenApiProcedure<ProcedureMeta>(appRouter._def.procedures, ({ path, type, procedure, meta }) => {
     // Not part of tRPC's public types.
     const definition: object = procedure._def;
     const { inputs, output } = definition as { inputs: unknown[]; output: unknown };
@@ -49,12 +60,12 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
     const rest = meta.rest ?? {};
-    const keys = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     endpoints.push({
       method: meta.openapi.method,
-      url: API_PREFIX + meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      pathKeys: keys,
+      ...routeOf(API_PREFIX + meta.openapi.path),
       procedure: path,
+      operationId: path,
+      isAlias: false,
       type,
       input,
       output,
@@ -67,6 +78,19 @@ export const restEndpoints = (router: AppRouter = appRouter): Endpoint[] => {
   });
   return endpoints;
 };
+
+const routeOf = (path: string): Pick<Endpoint, 'url' | 'pathKeys'> => ({
+  url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+  pathKeys: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
+});
+
+const aliasEndpoints = (endpoints: readonly Endpoint[]): Endpoint[] =>
+  ALIASES.map(({ operationId, procedure, method, path }) => {
+    const original = endpoints.find((endpoint) => endpoint.procedure === procedure);
+    if (!original) throw new TypeError(`${procedure} has no REST path`);
+    const rest = { ...original.rest, extension: true };
+    return { ...original, method, ...routeOf(path), operationId, rest, isAlias: true };
+  });
 
 type InputKeys = { query: readonly string[]; body: readonly string[] };
 
@@ -90,9 +114,9 @@ export const unwrapSchema = (schema: z.core.$ZodType): z.core.$ZodType => {
 
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
-/** The REST endpoint of a procedure. */
+/** The REST endpoint of a procedure, which is not an alias. */
 export const endpointOf = (procedure: string): Endpoint => {
-  byProcedure ??= new Map(restEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
+  byProcedure ??= new Map(procedureEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
   const endpoint = byProcedure.get(procedure);
   if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
   return endpoint;

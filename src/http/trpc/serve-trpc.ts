@@ -34,8 +34,8 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
   app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
   refuseOtherMethods(app, ['/trpc/*']);
   // Called alone, a procedure has the body limit of its REST endpoint.
-  for (const { procedure, rest } of restEndpoints()) {
-    if (rest.maxBodyBytes === undefined) continue;
+  for (const { procedure, rest, isAlias } of restEndpoints()) {
+    if (rest.maxBodyBytes === undefined || isAlias) continue;
     app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
   }
 };

@@ -31,6 +31,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
 
 const aboutLogins = (): Step[] => [
   { line: 'POST /jb/api-token-auth/', body: { email: ADA, password: DEMO_PASSWORD } },
+  { line: 'POST !/api/v2/auth/', body: LOGIN },
   { line: 'GET /jb/tokens/', as: ADA },
   { line: 'POST /jb/tokens/', as: ADA, body: { name: 'Nightly export' } },
   { line: 'DELETE /jb/tokens/1/', as: ADA },
@@ -101,6 +102,7 @@ const aboutTenants: Step[] = [
   { line: 'GET /branding/' },
   { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
   { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
+  { line: `PUT /jb/users/${GRACE}/`, as: ROOT, body: { last_name: 'Hopper' } },
   { line: `GET /jb/users/${GRACE}/roles/`, as: ROOT },
   { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
@@ -137,6 +139,7 @@ const aboutErasures = async (app: TestApp): Promise<Step[]> => {
 };
 
 const aboutApps: Step[] = [
+  { line: `PUT /jb/apps/${SALES}/`, as: ACME, body: { label: 'Sales' } },
   { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },
   { line: `GET /jb/apps/${SALES}/status/`, as: ADA },
   { line: `GET /jb/apps/${SALES}/versions/`, as: ACME },

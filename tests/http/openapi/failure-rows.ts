@@ -1,11 +1,12 @@
 import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
+import { restPath } from '../../support/rest-path.ts';
 
 type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
 
 /** A failing request for every procedure: without a login, or for public ones with an unacceptable type or a malformed body. */
 export const failureRows = (): FailureRow[] =>
   restEndpoints().map(({ method, url, isPublic }) => {
-    const line = `${method} ${url.replace('/api/v1', '').replaceAll(/:\w+/g, '1')}`;
+    const line = `${method} ${restPath(url).replaceAll(/:\w+/g, '1')}`;
     if (!isPublic) return { line, headers: {} };
     const isRead = method === 'GET';
     return {

@@ -1,0 +1,26 @@
+import type { AppRouter } from '../../../routers/index.ts';
+
+type Procedures = AppRouter['_def']['record'];
+type ProcedureName = {
+  [R in keyof Procedures & string]: `${R}.${keyof Procedures[R] & string}`;
+}[keyof Procedures & string];
+
+export type Alias = {
+  /** Unique in the OpenAPI document. */
+  operationId: string;
+  procedure: ProcedureName;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Its parameters are inputs of the procedure. */
+  path: `/api/v${number}/${string}/`;
+};
+
+/**
+ * Further REST paths of procedures, for callers of later versions of the replaced service. Each takes the same input and
+ * returns the same response as the procedure's own path.
+ */
+export const ALIASES: readonly Alias[] = [
+  // Callers send the whole object.
+  { operationId: 'users.put', procedure: 'users.update', method: 'PUT', path: '/api/v1/jb/users/{email}/' },
+  { operationId: 'apps.put', procedure: 'apps.update', method: 'PUT', path: '/api/v1/jb/apps/{app_id}/' },
+  { operationId: 'v2.auth', procedure: 'tokens.create', method: 'POST', path: '/api/v2/auth/' },
+];
