@@ -42,7 +42,7 @@ const startBrowser = async (app: TestApp) => {
 export const launchChromium = async (hostRules = ''): Promise<Browser> => {
   await access(CHROMIUM).catch((cause: unknown) => {
     throw new Error(
-      'This test needs Chromium. Run apt-get install chromium, or set CHROMIUM to the path of the executable.',
+      'This test needs Chromium. Run apt-get install chromium-headless-shell, or set CHROMIUM to the path of the executable.',
       { cause },
     );
   });

@@ -2,8 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The executable of Debian's package, unless CHROMIUM is set. */
-export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** Has no user interface: opening a page takes a quarter of the CPU time that it takes in `chromium`. */
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
+
+/** The executable of one of Debian's packages, unless CHROMIUM is set. */
+export const CHROMIUM =
+  process.env.CHROMIUM ?? (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : '/usr/bin/chromium');
 
 /** The executable of Debian's package. */
 export const PGBOUNCER = '/usr/sbin/pgbouncer';
