@@ -8,7 +8,7 @@ import { sealKey } from '../../src/backup/sealed-key.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/single-client.ts';
 import type { TestDatabase } from './test-database.ts';
-import { administer } from './test-server.ts';
+import { administer, dropStatements } from './test-server.ts';
 
 export const KEY = 'a secret key that only tests ever use';
 export const NOW = new Date('2026-03-01T12:00:00Z');
@@ -41,7 +41,7 @@ export const emptyDatabase = async (demo: TestDatabase): Promise<TestDatabase> =
   await administer(demo.connection, `create database ${database}`);
   return {
     connection: { ...demo.connection, database },
-    drop: () => administer(demo.connection, `drop database ${database} with (force)`),
+    drop: () => administer(demo.connection, ...dropStatements(database)),
   };
 };
 
