@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppSummaryView } from './schemas/apps.ts';
-import { ClientChanges, ClientName, ClientView, clientView } from './schemas/clients.ts';
+import {
+  ClientChanges,
+  ClientGateView,
+  ClientName,
+  ClientView,
+  clientView,
+  EmbedOrigins,
+} from './schemas/clients.ts';
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -81,6 +88,18 @@ export const clientsRouter = router({
         ctx.baseUrl,
       ),
     ),
+
+  gate: viewerProcedure
+    .meta(route('GET', '/jb/clients/{id}/gate/', EXTENSION))
+    .input(ById)
+    .output(ClientGateView)
+    .query(({ ctx, input }) => ctx.services.clientGate.get(ctx.actor, input.id)),
+
+  updateGate: adminProcedure
+    .meta(route('PATCH', '/jb/clients/{id}/gate/', { ...EXTENSION, resource: 'clients.gate' }))
+    .input(ById.extend({ is_open: z.boolean().optional(), embed_origins: EmbedOrigins.optional() }))
+    .output(ClientGateView)
+    .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.clientGate.update(ctx.actor, id, changes)),
 
   create: superuserProcedure
     .meta(route('POST', '/jb/clients/', { status: 201, resource: 'clients.get', ...EXTENSION }))

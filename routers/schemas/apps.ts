@@ -45,6 +45,8 @@ export const AppStatusView = View('AppStatus', {
   in_maintenance: z.boolean(),
   /** Shown instead of the app; empty if the app is not in maintenance. */
   maintenance_message: z.string(),
+  /** Where the app is opened; empty if its package names no address. */
+  launch_url: z.string(),
 });
 
 export const AppStackView = View('AppStack', { id: z.string(), slug: z.string(), label: z.string() });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { originOf } from '../../src/lib/origins.ts';
 import type { ClientRow } from '../../src/services/clients/clients.ts';
 import { EmailAddress, Text, View } from './fields.ts';
 
@@ -37,6 +38,28 @@ export const clientView = ({ site_domain: domain, ...client }: ClientRow): z.inp
   ...client,
   site: { domain, formatted_name: domain.replace(/:\d+$/, '') },
 });
+
+/** Who may open the apps of a client. */
+export const ClientGateView = View('ClientGate', {
+  /** Nobody opens an app of a closed client. */
+  is_open: z.boolean(),
+  /** Sites whose pages may show its apps in frames. */
+  embed_origins: z.array(z.string()),
+});
+
+const MAX_ORIGINS = 50;
+
+export const EmbedOrigins = z
+  .array(
+    Text(255).transform((text, context) => {
+      const origin = originOf(text);
+      if (origin !== null) return origin;
+      context.addIssue({ code: 'custom', message: 'Must be an origin, such as https://portal.example.com.' });
+      return z.NEVER;
+    }),
+  )
+  .max(MAX_ORIGINS)
+  .transform((origins) => [...new Set(origins)]);
 
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 export const ClientName = Line.regex(/\S/, 'Must not be empty.');

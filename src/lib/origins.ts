@@ -3,9 +3,8 @@ import { z } from 'zod';
 /** Allows every site. */
 export const ANY_ORIGIN = '*';
 
-/** The form of the `Origin` header: no path, lower case, no default port. */
-const originOf = (text: string): string | null => {
-  if (text === ANY_ORIGIN) return text;
+/** The form of the `Origin` header: no path, lower case, no default port. Null for anything else. */
+export const originOf = (text: string): string | null => {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return null;
   return url.href === `${url.origin}/` ? url.origin : null;
@@ -13,7 +12,10 @@ const originOf = (text: string): string | null => {
 
 /** A comma-separated list of origins, or `*`. */
 export const originList = z.string().transform((list, context) => {
-  const origins = list.split(',').map((part) => originOf(part.trim()));
+  const origins = list
+    .split(',')
+    .map((part) => part.trim())
+    .map((part) => (part === ANY_ORIGIN ? part : originOf(part)));
   if (!origins.includes(null)) return origins.filter((origin) => origin !== null);
   context.addIssue({ code: 'custom', message: 'must be origins such as https://app.example.com, or *' });
   return z.NEVER;

@@ -12,6 +12,7 @@ import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
+import { createClientGate } from './clients/client-gate.ts';
 import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
@@ -61,6 +62,7 @@ const factories = {
   branding: createBranding,
   sites: createSites,
   clients: createClients,
+  clientGate: createClientGate,
   users: createUsers,
   roles: createRoles,
   erasures: createErasures,

@@ -17,11 +17,14 @@ status('returns the running version to everyone who may open the app', async ({ 
     version: null,
     in_maintenance: false,
     maintenance_message: '',
+    launch_url: '',
   };
   for (const who of [ADA, GRACE, ACME, STAFF, ROOT]) assert.equal(await statusFor(app, who), expected, who);
 
-  await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales live' });
-  assert.equal(await statusFor(app, ADA), { ...expected, label: 'Sales live', version: '1.0.0' });
+  const launch_url = 'https://apps.acme.test/sales/';
+  await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales live', launch_url });
+  const loaded = { ...expected, label: 'Sales live', version: '1.0.0', launch_url };
+  assert.equal(await statusFor(app, ADA), loaded);
 });
 
 status('has the message only while the app is in maintenance', async ({ app }) => {

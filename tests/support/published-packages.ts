@@ -11,6 +11,7 @@ type Content = {
   slug: string;
   version: string;
   label?: string;
+  launch_url?: string;
   /** By slug. */
   stacks?: Record<string, string>;
   client?: number;

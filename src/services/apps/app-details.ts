@@ -19,7 +19,7 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
   getStatus: async (actor: Actor, id: string) => {
     const status = await tables(em)
       .selectFrom('apps')
-      .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance'])
+      .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
       .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
       // A message may be prepared before maintenance starts.
       .select(

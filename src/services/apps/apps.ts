@@ -9,14 +9,14 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { MANIFEST_COLUMNS } from '../packages/loadable-app.ts';
+import { EDITABLE_COLUMNS } from '../packages/loadable-app.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';
 import { type AppRow, appCursorOf, appRow, appRows, appsAfter, type ItemPageRequest } from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
 
-const CHANGEABLE = [...MANIFEST_COLUMNS, 'in_maintenance', 'maintenance_message'] as const;
+const CHANGEABLE = [...EDITABLE_COLUMNS, 'in_maintenance', 'maintenance_message'] as const;
 
 export type AppChanges = {
   [Column in (typeof CHANGEABLE)[number]]?: Selectable<Database['apps']>[Column] | undefined;

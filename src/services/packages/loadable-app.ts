@@ -2,8 +2,8 @@ import { type Db, tables } from '../../db/kysely.ts';
 import { newAppId } from '../../lib/ids.ts';
 import { invalidPackage } from './package-rules.ts';
 
-/** The columns of an app that a package sets, named as in its manifest. */
-export const MANIFEST_COLUMNS = [
+/** The columns of an app that a package sets and admins may change. */
+export const EDITABLE_COLUMNS = [
   'label',
   'description',
   'help_html',
@@ -11,6 +11,9 @@ export const MANIFEST_COLUMNS = [
   'show_help',
   'show_footer',
 ] as const;
+
+/** The columns of an app that a package sets, named as in its manifest. */
+export const MANIFEST_COLUMNS = [...EDITABLE_COLUMNS, 'launch_url'] as const;
 
 /** Locks the app, so that a load reports exactly what it changed. */
 export const findLoadableApp = (tx: Db, slug: string) =>

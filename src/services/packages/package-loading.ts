@@ -39,8 +39,8 @@ export const applyPackage = async (tx: Db, load: Load): Promise<PackageChanges |
   const manifest = PackageManifest.parse(fetched.manifest);
   requireClient(slug, app, manifest);
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
-  const { label, description, help_html, footer_html, show_help, show_footer } = manifest;
-  const columns = { label, description, help_html, footer_html, show_help, show_footer };
+  const { label, description, help_html, footer_html, show_help, show_footer, launch_url } = manifest;
+  const columns = { label, description, help_html, footer_html, show_help, show_footer, launch_url };
   const times = { fetched_at: fetched.fetched_at.toISOString(), loaded_at: now.toISOString() };
   const packageInfo = { version, ...times, sha256, stacks: offered };
   await tables(tx)

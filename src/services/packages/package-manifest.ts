@@ -42,6 +42,21 @@ const Metadata = z
   .custom<Record<string, unknown>>(isJsonObject, 'must be a mapping')
   .refine(isPlainData, `must be plain data of at most ${MAX_METADATA_CHARACTERS} characters as JSON`);
 
+const MAX_URL_CHARACTERS = 2048;
+
+/** Users are sent there with a code in the query. Empty means none. */
+const LaunchUrl = Text(MAX_URL_CHARACTERS).refine(
+  (text) => text === '' || isLaunchUrl(URL.parse(text)),
+  'must be an http(s) address without a password and without #',
+);
+
+const isLaunchUrl = (url: URL | null): boolean =>
+  url !== null &&
+  /^https?:$/.test(url.protocol) &&
+  url.username === '' &&
+  url.password === '' &&
+  !url.href.includes('#');
+
 export const PackageManifest = z.object({
   slug: Slug,
   version: z.string().refine(isVersion, 'must be a semantic version such as 1.2.0'),
@@ -51,6 +66,8 @@ export const PackageManifest = z.object({
   footer_html: Text(100_000).default(''),
   show_help: z.boolean().default(false),
   show_footer: z.boolean().default(false),
+  /** Where users open the app. */
+  launch_url: LaunchUrl.default(''),
   stacks: Stacks.default([]),
   /** The id of the app's client; default: the client of the site. */
   client: z.int().min(1, 'must be positive').max(MAX_ID, 'is too large').optional(),

@@ -30,6 +30,7 @@ manifest('has defaults for omitted fields', () => {
     footer_html: '',
     show_help: false,
     show_footer: false,
+    launch_url: '',
     stacks: [],
     metadata: {},
   });
@@ -47,11 +48,13 @@ stacks:
   - { slug: overview, label: Overview }
   - { slug: trends, label: Trends, note: unknown keys are passed over }
 client: 2
+launch_url: https://apps.example.com/sales/?from=steward
 metadata: { owner: [ada, 1, true, null], 7: seven }
 `);
 
   assert.is(full.description, 'Two\nlines\n');
   assert.is(full.footer_html, '<p>Footé</p>');
+  assert.is(full.launch_url, 'https://apps.example.com/sales/?from=steward');
   assert.equal(
     [full.help_html, full.show_help, full.show_footer, full.client],
     ['<p>Help</p>', true, true, 2],
@@ -120,6 +123,15 @@ const refused: [what: string, more: string, field: string, message: RegExp][] = 
   ['a long help text', `help_html: ${'x'.repeat(100_001)}`, 'help_html', /longer than 100000/],
   ['a NUL', 'description: "a\\0b"', 'description', /NUL/],
   ['half a character', 'footer_html: "\\uD800"', 'footer_html', /half a character/],
+  ['a launch address that is none', 'launch_url: apps/sales', 'launch_url', /must be an http\(s\) address/],
+  [
+    'a script as launch address',
+    'launch_url: "javascript:alert(1)"',
+    'launch_url',
+    /must be an http\(s\) address/,
+  ],
+  ['a launch address with a password', 'launch_url: https://a:b@c.test/', 'launch_url', /without a password/],
+  ['a launch address with #', 'launch_url: "https://c.test/#"', 'launch_url', /without #/],
   ['metadata that is a list', 'metadata: [1]', 'metadata', /must be a mapping/],
   ['a NUL in metadata', 'metadata: {a: [{b: "\\0"}]}', 'metadata', /plain data/],
   ['a NUL in a metadata key', 'metadata: {"\\0": 1}', 'metadata', /plain data/],

@@ -16,6 +16,11 @@ export const clients: DescriptionsOf<'clients'> = {
   invitations: ['List the invitations of a client', 'Pending invitations, unless `status` is set.'],
   invite: ['Invite a user to a client', '', ['throttled']],
   create: ['Create a client'],
+  gate: ['Get who may open the apps of a client'],
+  updateGate: [
+    'Change who may open the apps of a client',
+    'Nobody opens an app of a closed client, and its members do not see its apps; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames.',
+  ],
 };
 
 export const branding: DescriptionsOf<'branding'> = {
