@@ -7,19 +7,28 @@ export type HealthDeps = {
   isReady: () => Promise<boolean>;
 };
 
+const STATUS_PATH = '/api/v1/status/';
+
 /**
  * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
- * `/readyz` succeeds if the database responds, has all migrations and accepts writes.
+ * `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does the
+ * same, but does not tell its anonymous callers the reason of a failure.
  */
 export const serveHealthChecks = (app: FastifyInstance, { isReady }: HealthDeps): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));
-  app.get('/readyz', async () => {
+  const checkReadiness = async () => {
     const isAvailable = await isReady().catch((error: unknown) => {
       if (error instanceof Problem) throw error;
       return false;
     });
     if (!isAvailable) throw new Problem('database-unavailable');
     return { status: 'ready' };
-  });
-  refuseOtherMethods(app, ['/healthz', '/readyz']);
+  };
+  app.get('/readyz', checkReadiness);
+  app.get(STATUS_PATH, () => checkReadiness().catch(rethrowWithoutDetail));
+  refuseOtherMethods(app, ['/healthz', '/readyz', STATUS_PATH]);
+};
+
+const rethrowWithoutDetail = (error: unknown): never => {
+  throw error instanceof Problem ? new Problem(error.code, { cause: error }) : error;
 };

@@ -48,6 +48,7 @@ head('has the status and headers of GET for failures and pages', async ({ app })
   for (const path of [
     '!/healthz',
     '!/readyz',
+    '/status/',
     '!/avatars/a.svg',
     '!/api/v1/csrf/',
     '!/login/',

@@ -8,12 +8,26 @@ health('/healthz and /readyz answer 200 while the database is ready', async ({ a
   assert.equal((await app.send('GET !/readyz')).json(), { status: 'ready' });
 });
 
-health('/readyz fails while a migration is missing', async ({ app }) => {
-  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
-  const response = await app.send('GET !/readyz');
+health(
+  '/status/ answers 200 like /readyz, with any credentials or none, and with or without the slash',
+  async ({ app }) => {
+    for (const authorization of [undefined, 'Token unknown', 'Bearer unknown', 'JWT unknown', 'Basic eDp5']) {
+      for (const path of ['/status/', '/status']) {
+        const response = await app.send(`GET ${path}`, { headers: { authorization } });
+        assert.equal([response.statusCode, response.json()], [200, { status: 'ready' }]);
+      }
+    }
+    assert.is((await app.send('POST /status/', { payload: {} })).statusCode, 405);
+  },
+);
 
-  assert.is(response.statusCode, 503);
-  assert.ok(response.headers['retry-after']);
+health('/readyz and /status/ fail while a migration is missing', async ({ app }) => {
+  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
+  for (const path of ['!/readyz', '/status/']) {
+    const response = await app.send(`GET ${path}`);
+    assert.is(response.statusCode, 503);
+    assert.ok(response.headers['retry-after']);
+  }
   assert.is((await app.send('GET !/healthz')).statusCode, 200);
 });
 
@@ -27,16 +41,22 @@ health('/avatars/ draws only a single letter', async ({ app }) => {
   }
 });
 
-health('/readyz reports a full disk after a statement has failed because of it', async ({ app }) => {
-  const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
-  await app.orm.em
-    .fork()
-    .execute(full)
-    .catch(() => {});
-  const response = await app.send('GET !/readyz');
+health(
+  '/readyz reports a full disk, and /status/ no reason, after a statement has failed because of it',
+  async ({ app }) => {
+    const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
+    await app.orm.em
+      .fork()
+      .execute(full)
+      .catch(() => {});
+    const response = await app.send('GET !/readyz');
 
-  assert.is(response.statusCode, 503);
-  assert.is(response.json().detail, 'The database has no disk space left.');
-});
+    assert.is(response.statusCode, 503);
+    assert.is(response.json().detail, 'The database has no disk space left.');
+    const status = await app.send('GET /status/');
+    assert.is(status.statusCode, 503);
+    assert.is(status.json().detail, 'The database is temporarily unavailable. Try again shortly.');
+  },
+);
 
 health.run();

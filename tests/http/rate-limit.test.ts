@@ -98,7 +98,14 @@ limited('counts refused requests, but not health checks, avatars and OPTIONS', a
   for (const [index, line] of counted.entries())
     assert.is(remainingOf(await app.send(line, { headers })), LIMIT - 2 - index, line);
 
-  for (const line of ['GET !/healthz', 'GET !/readyz', 'GET !/avatars/a.svg', 'OPTIONS /jb/sites/'])
+  const unlimited = [
+    'GET !/healthz',
+    'GET !/readyz',
+    'GET /status',
+    'GET !/avatars/a.svg',
+    'OPTIONS /jb/sites/',
+  ];
+  for (const line of unlimited)
     assert.is((await app.send(line, { headers })).headers.ratelimit, undefined, line);
   assert.is(remainingOf(await app.send('GET /branding/', { headers })), LIMIT - 2 - counted.length);
 });

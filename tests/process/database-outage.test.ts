@@ -72,9 +72,11 @@ outage('answers 503 with Retry-After to tRPC calls', async ({ service, token }) 
 outage('is alive, but not ready', async ({ service }) => {
   const health = await service.send('GET !/healthz');
   const readiness = await service.send('GET !/readyz');
+  const status = await service.send('GET /status/');
 
   assert.is(health.status, 200);
   assert.is(readiness.status, 503);
+  assert.equal([status.status, status.json?.type], [503, 'urn:steward:problem:database-unavailable']);
   assert.ok(service.isRunning());
 });
 

@@ -9,7 +9,7 @@ import { readSession, readToken } from './credentials.ts';
 import { addressOf, type ContextDeps, isHttps } from './request-context.ts';
 
 /** Health checks and static files. */
-const UNLIMITED_PATHS = /^\/(healthz|readyz|avatars|docs)(\/|\?|$)/;
+const UNLIMITED_PATHS = /^\/(healthz|readyz|api\/v1\/status|avatars|docs)(\/|\?|$)/;
 const MAX_CACHED_CREDENTIALS = 20_000;
 
 const BATCH_TOO_LARGE = {

@@ -86,6 +86,19 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, ext
 
 const PAGE: JsonSchema = { 'text/html': { schema: { type: 'string' } } };
 
+const READINESS = 'Check that the database is reachable, migrated and writable';
+const NOT_READY: Extras = {
+  errors: {
+    503: {
+      description: 'Not ready: `database-unavailable` or `stopping`.',
+      content: {
+        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+        ...PAGE,
+      },
+    },
+  },
+};
+
 /** Paths that are not procedures. */
 const OTHER_PATHS: JsonSchema = {
   '/api/v1/': operation(
@@ -102,17 +115,6 @@ const OTHER_PATHS: JsonSchema = {
     { errors: { 304: { description: 'Not modified.', headers: headerRefs('ETag') } } },
   ),
   '/healthz': operation('healthz', 'Check that the process is alive', objectWith('status', 'ok')),
-  '/readyz': operation(
-    'readyz',
-    'Check that the database is reachable, migrated and writable',
-    objectWith('status', 'ready'),
-    {
-      errors: {
-        503: {
-          description: 'Not ready: `database-unavailable` or `stopping`.',
-          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-        },
-      },
-    },
-  ),
+  '/readyz': operation('readyz', READINESS, objectWith('status', 'ready'), NOT_READY),
+  '/api/v1/status/': operation('status', READINESS, objectWith('status', 'ready'), NOT_READY),
 };

@@ -10,7 +10,7 @@ import { failureRows } from './failure-rows.ts';
 import { requestWithHugeHeader } from './huge-header.ts';
 
 /** Public paths that are not procedures. */
-const SERVICE = ['!/healthz', '!/readyz', '/', '/csrf/', '/openapi.json'];
+const SERVICE = ['!/healthz', '!/readyz', '/status/', '/', '/csrf/', '/openapi.json'];
 
 const all = Object.values(openApi.paths).flatMap((operations) =>
   Object.values(operations).map(({ operationId }) => operationId),
