@@ -104,6 +104,13 @@ export const appsRouter = router({
     .mutation(async ({ ctx, input: { app_id: id, ...changes } }) =>
       appView(await ctx.services.apps.update(ctx.actor, id, changes)),
     ),
+
+  /** For platforms, which read it in the audit trail. */
+  clearCache: adminProcedure
+    .meta(route('DELETE', '/jb/apps/{app_id}/clear_cache/', { status: 204, ...EXTENSION }))
+    .input(z.object({ app_id: AppKey }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
 });
 
 export const appPackagesRouter = router({

@@ -48,6 +48,7 @@ audit('has an entry for every kind of change, and none for failed ones', async (
   await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: true });
   await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: false });
   await root.apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
+  await root.apps.clearCache({ app_id: 'zylTKNVx' });
   await root.appPackages.fetch({ app_slug: 'sales' }).catch(() => null);
   await root.users.deactivate({ email: 'new@new.test' });
   await root.savedFilters.create({ stack_id: 'a0a91e46', hash: 'h', name: 'n' });
@@ -67,6 +68,7 @@ audit('has an entry for every kind of change, and none for failed ones', async (
     'client.add-admin',
     'client.remove-admin',
     'app.update',
+    'app.clear-cache',
     'user.deactivate',
     'saved-filter.create',
     'saved-filter.update',

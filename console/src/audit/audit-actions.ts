@@ -4,6 +4,7 @@ export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action'
 
 /** What each action says in a list: the actor is the subject. */
 const LABELS: Record<Action, string> = {
+  'app.clear-cache': 'Cleared the cache of an app',
   'app.fetch-package': 'Fetched a package',
   'app.load-package': 'Loaded an app version',
   'app.rollback-package': 'Rolled back an app',

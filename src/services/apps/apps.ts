@@ -101,6 +101,18 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
         }
         return get(tx, actor, id);
       }),
+
+    /**
+     * Announces in the audit trail that platforms are to drop what they have cached of the app. Nothing is cached here.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    clearCache: (actor: Actor, id: string): Promise<void> =>
+      em.transactional(async (tx) => {
+        const app = await appRow(tx, actor, id);
+        requireClientAdmin(actor, app.client_id);
+        const about = { target: app.slug, clients: [app.client_id] };
+        await audit.record(tx, [{ action: 'app.clear-cache', actor, ...about, details: { app_id: id } }]);
+      }),
   };
 };
 

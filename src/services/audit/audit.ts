@@ -6,6 +6,7 @@ import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
 export const AUDIT_ACTIONS = [
+  'app.clear-cache',
   'app.fetch-package',
   'app.load-package',
   'app.rollback-package',

@@ -139,6 +139,7 @@ const aboutErasures = async (app: TestApp): Promise<Step[]> => {
 };
 
 const aboutApps: Step[] = [
+  { line: `DELETE /jb/apps/${SALES}/clear_cache/`, as: ACME },
   { line: `PUT /jb/apps/${SALES}/`, as: ACME, body: { label: 'Sales' } },
   { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },
   { line: `GET /jb/apps/${SALES}/status/`, as: ADA },

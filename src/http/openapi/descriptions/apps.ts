@@ -21,6 +21,10 @@ export const apps: DescriptionsOf<'apps'> = {
     ['invalid-package'],
   ],
   update: ['Update an app', 'Omitted fields stay unchanged.', ['forbidden']],
+  clearCache: [
+    'Announce that the cache of an app is to be cleared',
+    'Records the event `app.clear-cache` in the audit trail, where platforms read it. The service itself caches nothing.',
+  ],
 };
 
 export const appPackages: DescriptionsOf<'appPackages'> = {
