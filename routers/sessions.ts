@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
+import type { Actor } from '../src/services/access/actor.ts';
+import type { SessionRow } from '../src/services/auth/sessions.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -16,6 +18,13 @@ export const SessionView = View('Session', {
   user_agent: z.string(),
   is_current: z.boolean(),
 });
+
+const sessionView =
+  ({ credential }: Actor) =>
+  (session: SessionRow): z.input<typeof SessionView> => ({
+    ...session,
+    is_current: credential?.kind === 'session' && credential.id === session.id,
+  });
 
 /** `admin_of`: ids of clients. */
 const RolesView = z.object({ is_superuser: z.boolean(), is_staff: z.boolean(), admin_of: z.array(z.int()) });
@@ -74,18 +83,30 @@ export const sessionsRouter = router({
     .meta(route('GET', '/jb/sessions/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionView))
-    .query(async ({ ctx, input }) => {
-      const { credential } = ctx.actor;
-      const currentId = credential?.kind === 'session' ? credential.id : undefined;
-      const sessions = await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input));
-      return sessions.map((session) => ({ ...session, is_current: session.id === currentId }));
-    }),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))).map(sessionView(ctx.actor)),
+    ),
 
   revoke: protectedProcedure
     .meta(route('DELETE', '/jb/sessions/{id}/', { ...EXTENSION, status: 204 }))
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
+
+  listByUser: adminProcedure
+    .meta(route('GET', '/jb/users/{email}/sessions/', EXTENSION))
+    .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
+    .output(z.array(SessionView))
+    .query(async ({ ctx, input }) => {
+      const page = toPageRequest(ctx, input);
+      return (await ctx.services.sessions.list(ctx.actor, page, input.email)).map(sessionView(ctx.actor));
+    }),
+
+  revokeForUser: adminProcedure
+    .meta(route('DELETE', '/jb/users/{email}/sessions/{id}/', { ...EXTENSION, status: 204 }))
+    .input(z.object({ email: EmailKey, id: LongIdKey }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id, input.email)),
 
   /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { Actor } from '../src/services/access/actor.ts';
+import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Instant, Login, LongIdKey, Name, View } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, Name, View } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { protectedProcedure, publicProcedure, router } from './trpc.ts';
+import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Token');
 
@@ -22,6 +24,13 @@ export const TokenView = View('Token', {
   last_address: z.string(),
   is_current: z.boolean(),
 });
+
+const tokenView =
+  ({ credential }: Actor) =>
+  (token: ApiTokenRow): z.input<typeof TokenView> => ({
+    ...token,
+    is_current: credential?.kind === 'token' && credential.id === token.id,
+  });
 
 export const tokensRouter = router({
   /** Accepts any string as username: an unknown one fails like a wrong password. */
@@ -45,12 +54,9 @@ export const tokensRouter = router({
     .meta(route('GET', '/jb/tokens/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenView))
-    .query(async ({ ctx, input }) => {
-      const { credential } = ctx.actor;
-      const currentId = credential?.kind === 'token' ? credential.id : undefined;
-      const tokens = await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input));
-      return tokens.map((token) => ({ ...token, is_current: token.id === currentId }));
-    }),
+    .query(async ({ ctx, input }) =>
+      (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenView(ctx.actor)),
+    ),
 
   /** The only response that contains a named token. */
   createNamed: protectedProcedure
@@ -67,4 +73,19 @@ export const tokensRouter = router({
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),
+
+  listByUser: adminProcedure
+    .meta(route('GET', '/jb/users/{email}/tokens/', EXTENSION))
+    .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
+    .output(z.array(TokenView))
+    .query(async ({ ctx, input }) => {
+      const page = toPageRequest(ctx, input);
+      return (await ctx.services.apiTokens.list(ctx.actor, page, input.email)).map(tokenView(ctx.actor));
+    }),
+
+  revokeForUser: adminProcedure
+    .meta(route('DELETE', '/jb/users/{email}/tokens/{id}/', { ...EXTENSION, status: 204 }))
+    .input(z.object({ email: EmailKey, id: LongIdKey }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id, input.email)),
 });

@@ -7,15 +7,19 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
+import { lockOwner, readOwnerId } from './credential-owner.ts';
 import { addToken, isStillLoggedIn } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
-/** The actor's own tokens: named ones, and those issued by logins. */
+/** API tokens, named ones and those issued by logins: of the actor, and of users whom the actor may change. */
 export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Unit) => ({
-  /** Lists valid tokens, newest first. */
-  list: (actor: Actor, part: CursorPageRequest): Promise<ApiTokenRow[]> => {
-    const rows = tokenRows(em, actor, clock.now(), tokenIdleDays);
+  /**
+   * Lists the valid tokens of the actor, or of the user with this address, newest first.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  list: async (actor: Actor, part: CursorPageRequest, email?: string): Promise<ApiTokenRow[]> => {
+    const rows = tokenRows(em, await readOwnerId(em, actor, email), clock.now(), tokenIdleDays);
     return readPage(afterCursor(rows, 'id', part.cursor, 'desc'), 'id', part);
   },
 
@@ -26,9 +30,9 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
   create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
-      await lockOwner(tx, actor);
+      await lockSelf(tx, actor);
       await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
-      const valid = tokenRows(tx, actor, clock.now(), tokenIdleDays);
+      const valid = tokenRows(tx, actor.id, clock.now(), tokenIdleDays);
       if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
@@ -38,24 +42,28 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: actor.email, clients, details: { id, name } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
-      const row = await tokenRows(tx, actor, now, tokenIdleDays)
+      const row = await tokenRows(tx, actor.id, now, tokenIdleDays)
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
       return { row, token };
     }),
 
-  /** @throws Problem `not-found` */
-  revoke: (actor: Actor, id: number): Promise<void> =>
+  /**
+   * Revokes a token of the actor, or of the user with this address.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
     em.transactional(async (tx) => {
+      const owner = await lockOwner(tx, actor, email);
       const revoked = await tables(tx)
         .deleteFrom('api_tokens')
-        .where('user_id', '=', actor.id)
+        .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
-      const clients = await clientIdsOf(tx, actor.id);
+      const { email: target, clientIds: clients } = owner;
       const details = { id, name: revoked.name };
-      await audit.record(tx, [{ action: 'token.revoke', actor, target: actor.email, clients, details }]);
+      await audit.record(tx, [{ action: 'token.revoke', actor, target, clients, details }]);
     }),
 });
 
@@ -64,7 +72,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
  * password change, which must revoke the new token too.
  * @throws Problem `unauthenticated` if the actor's credential was revoked
  */
-const lockOwner = async (tx: Db, actor: Actor): Promise<void> => {
+const lockSelf = async (tx: Db, actor: Actor): Promise<void> => {
   const isActive = await lockActiveUser(tx, actor.id);
   if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
@@ -81,11 +89,11 @@ const deleteIdle = (tx: Db, actor: Actor, now: Date, idleDays: number) =>
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Db, actor: Actor, now: Date, idleDays: number) =>
+const tokenRows = (em: Db, userId: number, now: Date, idleDays: number) =>
   tables(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
-    .where('user_id', '=', actor.id)
+    .where('user_id', '=', userId)
     .where('last_used', '>', idleCutoff(now, idleDays))
     .orderBy('id', 'desc');
 

@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -8,6 +8,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser } from '../users/user-locks.ts';
+import { lockOwner, readOwnerId } from './credential-owner.ts';
 import { isStillLoggedIn, revokeCredentials, tokenDigest } from './credentials.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
@@ -17,14 +18,14 @@ export const SESSION_IDLE_DAYS = 14;
 /** The absolute lifetime of a session, by the database's clock. */
 export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
 
-/** Browser sessions: the actor's own, and revoking those of other users. */
+/** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Unit) => ({
   /**
-   * Lists the actor's valid sessions, last used first.
-   * @throws Problem `invalid-input` on `cursor`
+   * Lists the valid sessions of the actor, or of the user with this address, last used first.
+   * @throws Problem `invalid-input` on `cursor`, `not-found`, `forbidden`
    */
-  list: async (actor: Actor, part: CursorPageRequest): Promise<SessionRow[]> => {
-    const rows = sessionRows(em, actor, clock.now());
+  list: async (actor: Actor, part: CursorPageRequest, email?: string): Promise<SessionRow[]> => {
+    const rows = sessionRows(em, await readOwnerId(em, actor, email), clock.now());
     if (part.cursor === undefined) return readPage(rows, 'id', part);
     const { last_used: at, id } = await cursorRow(rows.where('id', '=', part.cursor));
     return readPage(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
@@ -55,17 +56,21 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
     });
   },
 
-  /** @throws Problem `not-found` */
-  revoke: (actor: Actor, id: number): Promise<void> =>
+  /**
+   * Revokes a session of the actor, or of the user with this address.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
     em.transactional(async (tx) => {
+      const owner = await lockOwner(tx, actor, email);
       const deleted = await tables(tx)
         .deleteFrom('sessions')
-        .where('user_id', '=', actor.id)
+        .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .executeTakeFirst();
       if (deleted.numDeletedRows === 0n) throw notFound('session');
-      const clients = await clientIdsOf(tx, actor.id);
-      await audit.record(tx, [{ action: 'session.end', actor, target: actor.email, clients }]);
+      const { email: target, clientIds: clients } = owner;
+      await audit.record(tx, [{ action: 'session.end', actor, target, clients }]);
     }),
 
   /** Deletes the session that a new login replaces in the browser. */
@@ -87,11 +92,11 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
     }),
 });
 
-const sessionRows = (em: Db, actor: Actor, now: Date) =>
+const sessionRows = (em: Db, userId: number, now: Date) =>
   tables(em)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])
-    .where('user_id', '=', actor.id)
+    .where('user_id', '=', userId)
     .where('last_used', '>', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')

@@ -25,6 +25,12 @@ export const tokens: DescriptionsOf<'tokens'> = {
     ['reauthentication-required'],
   ],
   revoke: ['Revoke one of your tokens'],
+  listByUser: [
+    'List the tokens of a user',
+    'When each token was created and last used, but not the token itself. For those who may change this user.',
+    ['forbidden'],
+  ],
+  revokeForUser: ['Revoke a token of a user', 'For those who may change this user.', ['forbidden']],
 };
 
 export const sessions: DescriptionsOf<'sessions'> = {
@@ -42,6 +48,12 @@ export const sessions: DescriptionsOf<'sessions'> = {
   end: ['Log out', 'Ends the session or token of this request.'],
   list: ['List your sessions'],
   revoke: ['Revoke one of your sessions'],
+  listByUser: [
+    'List the sessions of a user',
+    'The browsers in which the user is logged in, last used first. For those who may change this user.',
+    ['forbidden'],
+  ],
+  revokeForUser: ['Revoke a session of a user', 'For those who may change this user.', ['forbidden']],
   revokeAll: [
     'Revoke all sessions of a user',
     'Revokes all sessions and tokens. The user may log in again.',
