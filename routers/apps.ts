@@ -22,6 +22,17 @@ const route = routesOf('Apps');
 
 const Html = Text(100_000);
 
+const ExpectedApp = AppView.pick({
+  label: true,
+  description: true,
+  help_html: true,
+  footer_html: true,
+  show_help: true,
+  show_footer: true,
+  in_maintenance: true,
+  maintenance_message: true,
+}).partial();
+
 const appFilter = {
   in_maintenance: z.boolean().optional(),
   /** Whether nobody used the app in the last 30 days, as far as the caller may see its usage. */
@@ -98,11 +109,12 @@ export const appsRouter = router({
         show_footer: z.boolean().optional(),
         in_maintenance: z.boolean().optional(),
         maintenance_message: Html.optional(),
+        expected: ExpectedApp.optional(),
       }),
     )
     .output(AppView)
-    .mutation(async ({ ctx, input: { app_id: id, ...changes } }) =>
-      appView(await ctx.services.apps.update(ctx.actor, id, changes)),
+    .mutation(async ({ ctx, input: { app_id: id, expected, ...changes } }) =>
+      appView(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
     ),
 
   /** For platforms, which read it in the audit trail. */

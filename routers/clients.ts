@@ -21,6 +21,8 @@ const route = routesOf('Clients');
 
 const ById = z.object({ id: IdKey });
 
+const ExpectedClient = ClientView.omit({ id: true, site: true }).partial();
+
 export const clientsRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/clients/'))
@@ -38,10 +40,10 @@ export const clientsRouter = router({
 
   update: adminProcedure
     .meta(route('PATCH', '/jb/clients/{id}/', { resource: 'clients.get' }))
-    .input(ClientChanges.partial().extend({ id: IdKey }))
+    .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
     .output(ClientView)
-    .mutation(async ({ ctx, input: { id, ...changes } }) =>
-      clientView(await ctx.services.clients.update(ctx.actor, id, changes)),
+    .mutation(async ({ ctx, input: { id, expected, ...changes } }) =>
+      clientView(await ctx.services.clients.update(ctx.actor, id, changes, expected)),
     ),
 
   site: protectedProcedure

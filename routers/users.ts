@@ -15,6 +15,15 @@ const rolesRoute = routesOf('Roles');
 
 const ByEmail = z.object({ email: EmailKey });
 
+const ExpectedUser = UserView.pick({
+  first_name: true,
+  last_name: true,
+  extra: true,
+  is_active: true,
+  is_demo_user: true,
+  apps: true,
+}).partial();
+
 export const usersRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/users/'))
@@ -78,6 +87,7 @@ export const usersRouter = router({
         is_active: z.boolean().optional(),
         is_demo_user: z.boolean().optional(),
         apps: AppIds.optional(),
+        expected: ExpectedUser.optional(),
       }),
     )
     .output(UserView)

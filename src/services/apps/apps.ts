@@ -9,6 +9,7 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { requireExpected } from '../expected-values.ts';
 import { EDITABLE_COLUMNS } from '../packages/loadable-app.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
@@ -82,8 +83,8 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
       return readPage(rows, 'apps.id', part);
     },
 
-    /** @throws Problem `not-found`, `forbidden` */
-    update: (actor: Actor, id: string, changes: AppChanges) =>
+    /** @throws Problem `not-found`, `forbidden`, `precondition-failed` */
+    update: (actor: Actor, id: string, changes: AppChanges, expected?: AppChanges) =>
       em.transactional(async (tx) => {
         const app = await appRows(tx, actor)
           .where('apps.id', '=', id)
@@ -91,6 +92,7 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
           .executeTakeFirst();
         if (!app) throw notFound('app');
         requireClientAdmin(actor, app.client_id);
+        requireExpected(app, expected);
 
         const given = pickDefined(changes);
         if (given) {

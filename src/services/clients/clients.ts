@@ -7,6 +7,7 @@ import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { requireExpected } from '../expected-values.ts';
 import type { Unit } from '../unit.ts';
 
 /** Limit of the database columns. */
@@ -56,14 +57,15 @@ export const createClients = ({ em, audit }: Unit) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
-  /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name` */
-  update: (actor: Actor, id: number, changes: ClientChanges): Promise<ClientRow> =>
+  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name` */
+  update: (actor: Actor, id: number, changes: ClientChanges, expected?: ClientChanges): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const before = await visibleClients(tx, actor)
         .where('clients.id', '=', id)
         .forNoKeyUpdate('clients')
         .executeTakeFirstOrThrow(() => notFound('client'));
       requireClientAdmin(actor, id);
+      requireExpected(before, expected);
       const defined = pickDefined(changes);
       if (!defined) return before;
 

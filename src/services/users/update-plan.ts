@@ -15,6 +15,8 @@ export type UserChanges = {
   /** Adds and removes single apps. Not to be combined with `apps`. */
   grant?: readonly string[] | undefined;
   revoke?: readonly string[] | undefined;
+  /** What the caller has read of the user: the update fails if it has changed. */
+  expected?: { [K in keyof UserRow]?: UserRow[K] | undefined } | undefined;
 };
 
 /** The apps that the changes name. */

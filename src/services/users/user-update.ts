@@ -6,6 +6,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
+import { requireExpected } from '../expected-values.ts';
 import type { Unit } from '../unit.ts';
 import {
   type KnownApp,
@@ -26,8 +27,8 @@ type Also = (em: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
  * Changes a user in two batches: lock and read, then write and audit. The result is computed from what was read instead of
  * being read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
  * Superusers take further locks. `is_active` is changed through entities: the pipeline must be that of the entity manager.
- * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`, `invalid-input` on
- * `apps`
+ * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
+ * `precondition-failed`, `invalid-input` on `apps`
  */
 export const updateUser = async (
   { em, pipeline, now, audit }: Deps,
@@ -37,6 +38,7 @@ export const updateUser = async (
   also: Also = () => [],
 ): Promise<UpdatePlan> => {
   const context = await readUpdatable({ em, pipeline }, actor, email, namedApps(changes));
+  requireExpected(context.user, changes.expected);
   const access = await changeAccess(em, actor, email, changes.is_active, now);
   const plan = planUpdate(actor, context, changes, access);
   const { values, events } = plan;

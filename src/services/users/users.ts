@@ -84,7 +84,7 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipelin
 
   /**
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
-   * `invalid-input` on `apps`
+   * `precondition-failed`, `invalid-input` on `apps`
    */
   update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
     (await updateInTransaction({ em, clock, audit, runPipeline }, actor, email, changes)).after,
