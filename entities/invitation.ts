@@ -22,6 +22,7 @@ export const InvitationSchema = defineEntity({
       name: 'invitations_pending_expiry',
       expression: `create index invitations_pending_expiry on invitations (expires_at) where status = 'pending'`,
     },
+    { properties: ['email'] },
     { properties: ['inviter', 'id'] },
     { properties: ['client', 'id'] },
   ],

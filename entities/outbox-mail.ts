@@ -32,6 +32,7 @@ export const OutboxMail = defineEntity({
       name: 'outbox_mails_password',
       expression: `create index outbox_mails_password on outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset')`,
     },
+    { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     { properties: ['lastAttemptAt'] },
   ],

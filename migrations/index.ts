@@ -12,6 +12,7 @@ import { UserSorting } from './0010-user-sorting.ts';
 import { Operations } from './0011-operations.ts';
 import { Attention } from './0012-attention.ts';
 import { Gate } from './0013-gate.ts';
+import { Recipients } from './0014-recipients.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -64,4 +65,5 @@ export const migrations: Entry[] = [
     class: Gate,
     locks: { apps: 'ACCESS EXCLUSIVE', clients: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
+  { name: '0014-recipients', class: Recipients, locks: { invitations: 'SHARE', outbox_mails: 'SHARE' } },
 ];

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
+import type { TimelineEntry } from '../src/services/mail/timeline.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Id, Instant, LongIdKey, View } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { EmailKey, Id, Instant, LongIdKey, View } from './schemas/fields.ts';
+import { InvitationMailView, InvitationStatus } from './schemas/invitations.ts';
+import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Mails');
@@ -50,6 +52,43 @@ const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetail
   ...mail,
 });
 
+const TimelineKey = z.string().max(32);
+
+/** A mail or an invitation: the other is null. */
+export const TimelineEntryView = View('TimelineEntry', {
+  id: z.string(),
+  /** When the mail was enqueued, or the invitation made. */
+  timestamp: Instant,
+  mail: MailView.nullable(),
+  invitation: View('TimelineInvitation', {
+    id: z.int(),
+    client: z.int(),
+    inviter: z.string(),
+    status: InvitationStatus,
+    expires_at: Instant,
+    /** Time of acceptance or revocation. */
+    closed_at: Instant.nullable(),
+    /** The newest mail; null after its retention. */
+    mail: InvitationMailView.nullable(),
+  }).nullable(),
+});
+
+const timelineEntryView = ({
+  key,
+  at,
+  mail,
+  invitation,
+}: TimelineEntry): z.input<typeof TimelineEntryView> => ({
+  id: key,
+  timestamp: at,
+  mail: mail && mailView(mail),
+  invitation: invitation && {
+    ...invitation,
+    client: invitation.client_id,
+    inviter: invitation.inviter.email,
+  },
+});
+
 const ById = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
@@ -61,6 +100,9 @@ export const mailRouter = router({
         .object({
           status: MailStatusFilter,
           client: Id.optional(),
+          recipient: EmailKey.optional(),
+          /** Each word must match the recipient. */
+          search: Search.optional(),
           ...limitedPagingFields(LongIdKey),
         })
         .prefault({}),
@@ -69,6 +111,18 @@ export const mailRouter = router({
     .query(async ({ ctx, input }) =>
       (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailView),
     ),
+
+  /**
+   * The mails to an address, and its invitations, newest first. `cursor` is the id of the last entry of the previous page.
+   */
+  timeline: viewerProcedure
+    .meta(route('GET', '/jb/mails/timeline/', EXTENSION))
+    .input(z.object({ email: EmailKey, ...limitedPagingFields(TimelineKey) }))
+    .output(z.array(TimelineEntryView))
+    .query(async ({ ctx, input }) => {
+      const page = toPageRequest(ctx, input);
+      return (await ctx.services.timeline.list(ctx.actor, input.email, page)).map(timelineEntryView);
+    }),
 
   get: viewerProcedure
     .meta(route('GET', '/jb/mails/{id}/', EXTENSION))

@@ -4,11 +4,12 @@ import type { AcceptanceRequirement } from '../../src/services/invitations/invit
 import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
+import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { AnyObject, IdCursor, Instant, View, viewOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserView, userView } from './users.ts';
 
-const InvitationStatus = z.enum(INVITATION_STATUSES);
+export const InvitationStatus = z.enum(INVITATION_STATUSES);
 
 /** By default, lists show pending invitations. */
 export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all']).default('pending');
@@ -54,6 +55,13 @@ export const clientInvitationView = (invitation: InvitationRow, baseUrl: string)
 export const invitationView = (invitation: InvitationRow, baseUrl: string) =>
   viewOf(InvitationView, fieldsOf(invitation, baseUrl));
 
+/** `last_error`: why the last attempt failed. */
+export const InvitationMailView = View('InvitationMail', {
+  id: z.int(),
+  status: z.enum(MAIL_STATUSES),
+  last_error: z.string().nullable(),
+});
+
 /** An invitation with its status, for admins. */
 export const InvitationDetailsView = View('InvitationDetails', {
   ...InvitationView.shape,
@@ -62,6 +70,8 @@ export const InvitationDetailsView = View('InvitationDetails', {
   expires_at: Instant,
   /** Time of acceptance or revocation. */
   closed_at: Instant.nullable(),
+  /** The newest mail; null after its retention. */
+  mail: InvitationMailView.nullable(),
 });
 
 export const invitationDetailsView = (invitation: InvitationDetails, baseUrl: string) =>

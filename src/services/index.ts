@@ -22,6 +22,7 @@ import { createInvitationAcceptance } from './invitations/invitation-acceptance.
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import { createMails } from './mail/mails.ts';
+import { createTimeline } from './mail/timeline.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
 import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
@@ -81,6 +82,7 @@ const factories = {
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,
+  timeline: createTimeline,
   attention: createAttention,
   bulkUpdates: createBulkUpdates,
   accessMatrix: createAccessMatrix,

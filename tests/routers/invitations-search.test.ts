@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { emptyOutbox, outboxOf } from '../support/mail-fixtures.ts';
 import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 
 const search = appSuite('search of invitations', { INVITATION_DAYS: '14' });
@@ -72,6 +73,48 @@ search('finds only invitations that the caller may see, and refuses an unknown s
   assert.equal(await app.as(ROOT).invitations.list({ search: 'guest' }), []);
   const refused = await app.send('GET /jb/users/invitations/?status=open', { as: ACME });
   assert.equal([refused.statusCode, Object.keys(refused.json().errors)], [400, ['status']]);
+});
+
+/** The delivery of the newest mail of each address, newest invitation first. */
+const deliveries = async (app: TestApp) =>
+  (await app.as(ACME).invitations.search({ search: 'delivery' })).map(({ email, mail }) =>
+    [email.split('@')[0], mail?.status, mail?.last_error].join(' '),
+  );
+
+search('says whether the mail is queued, sent or failed, and why', async ({ app }) => {
+  await emptyOutbox(app);
+  for (const name of ['a', 'b', 'c', 'd'])
+    await app.as(ACME).invitations.create({ items: [{ email: `${name}@delivery.test` }] });
+  const [sent, failed, retrying] = (await outboxOf(app).claim(3)).mails.sort((a, b) => a.id - b.id);
+  if (!sent || !failed || !retrying) return assert.unreachable();
+  await outboxOf(app).recordDelivery(sent, { outcome: 'taken' });
+  await outboxOf(app).recordDelivery(failed, {
+    outcome: 'refused',
+    cause: 'recipient',
+    reason: 'No such box.',
+  });
+  await outboxOf(app).recordDelivery(retrying, {
+    outcome: 'failed',
+    cause: 'connection',
+    reason: 'Try later.',
+  });
+
+  assert.equal(await deliveries(app), [
+    'd queued ',
+    'c retrying Try later.',
+    'b failed No such box.',
+    'a sent ',
+  ]);
+  const [, , refused] = await app.as(ACME).invitations.search({ search: 'delivery' });
+  const resent = await app.as(ACME).invitations.resend({ id: refused?.id ?? 0 });
+  assert.equal([resent.mail?.status, resent.mail?.last_error], ['queued', null]);
+  assert.ok(Number(resent.mail?.id) > Number(refused?.mail?.id));
+});
+
+search('has no delivery after the retention of mails', async ({ app }) => {
+  await emptyOutbox(app);
+
+  assert.equal(await deliveries(app), ['d  ', 'c  ', 'b  ', 'a  ']);
 });
 
 search.run();

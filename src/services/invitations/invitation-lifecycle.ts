@@ -10,7 +10,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
-import { showsInvitationLink } from '../mail/mail-context.ts';
+import { type MailStatus, mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
 import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
 import { hasStatus, invitationRows, statusAt, withInviters } from './invitation-rows.ts';
@@ -18,13 +18,16 @@ import { hasStatus, invitationRows, statusAt, withInviters } from './invitation-
 /** Exclusive. */
 type ExpiryFilter = { expires_before?: Date | undefined };
 
-type DetailedRow = InferResult<ReturnType<typeof detailedRows>>[number];
+/** The newest mail of an invitation. */
+type InvitationMail = { id: number; status: MailStatus; last_error: string | null };
+
+type DetailedRow = InferResult<ReturnType<typeof detailedInvitations>>[number];
 export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
 
 /** Reads, resends and revokes existing invitations. */
 export const createInvitationLifecycle = ({ em, clock, links, audit, invitationDays, mailRoute }: Unit) => {
   const readDetails = async (unit: Db, actor: Actor, id: number) => {
-    const rows = await detailedRows(unit, actor, clock.now()).where('id', '=', id).execute();
+    const rows = await detailedInvitations(unit, actor, clock.now()).where('id', '=', id).execute();
     const [details] = await withInviters(unit, actor, rows);
     if (!details) throw notFound('invitation');
     return details;
@@ -42,7 +45,7 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
     search: async (actor: Actor, filter: InvitationSearch & ExpiryFilter, part: PageRequest) => {
       const { status, client, search, expires_before: expiresBefore, cursor } = filter;
       const now = clock.now();
-      let rows = afterCursor(detailedRows(em, actor, now), 'id', cursor, 'desc').where(
+      let rows = afterCursor(detailedInvitations(em, actor, now), 'id', cursor, 'desc').where(
         hasStatus(status, now),
       );
       if (client !== undefined) rows = rows.where('client_id', '=', client);
@@ -101,11 +104,18 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
   };
 };
 
-/** Invitations with their status, newest first, for viewers of their client. */
-const detailedRows = (em: Db, actor: Actor, now: Date) =>
+/** Invitations with their status and newest mail, newest first, for viewers of their client. */
+export const detailedInvitations = (em: Db, actor: Actor, now: Date) =>
   invitationRows(em)
     .clearOrderBy()
     .select(['expires_at', 'closed_at', statusAt(now).as('status')])
+    .select(
+      sql<InvitationMail | null>`(
+        select json_build_object('id', mail.id, 'status', ${mailStatus}, 'last_error', mail.last_error)
+        from outbox_mails mail where mail.invitation_id = invitations.id order by mail.id desc limit 1)`.as(
+        'mail',
+      ),
+    )
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc');
 

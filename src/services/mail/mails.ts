@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
+import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -21,6 +22,10 @@ import {
 export type MailFilter = {
   status: MailStatus | 'all';
   client?: number | undefined;
+  /** An address in lower case. */
+  recipient?: string | undefined;
+  /** Words that the recipient must contain. */
+  search?: string | undefined;
   /** The id of the last mail of the page before. */
   cursor?: number | undefined;
 };
@@ -36,7 +41,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     mailContexts(tx, terms(), actor)
       .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
-      .where(concerns(actor, canViewAll(actor)))
+      .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
   const record = async (tx: Db, action: AuditAction, actor: Actor, row: MailRow) => {
@@ -61,9 +66,11 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     /** Newest first. */
     list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
       let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
-        .where(concerns(actor, canViewAll(actor)))
+        .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
+      if (filter.recipient !== undefined) rows = rows.where('mail.recipient', '=', filter.recipient);
+      if (filter.search !== undefined) rows = rows.where(hasWords(sql`mail.recipient`, filter.search));
       // Implied by the status, and the condition of an index.
       if (filter.status === 'failed') rows = rows.where('mail.failed_at', 'is not', null);
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
@@ -114,12 +121,15 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
 
 const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
 
+/** Rows of the alias `mail` that the actor may see. */
+export const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
+
 const lockVisible = (tx: Db, actor: Actor, id: number) =>
   tables(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
     .where('mail.id', '=', id)
-    .where(concerns(actor, canViewAll(actor)))
+    .where(mailVisibleTo(actor))
     .forUpdate()
     .execute();
 

@@ -1,0 +1,117 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { emptyOutbox, outboxOf } from '../support/mail-fixtures.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const timeline = appSuite('timeline of an address');
+
+const GUEST = 'guest@both.test';
+
+/** Invitations of one address to two clients, of which the first is resent; then a password reset of another. */
+timeline.before(async ({ app }) => {
+  await emptyOutbox(app);
+  await app.as(ACME).invitations.create({ items: [{ email: GUEST, client: 1 }] });
+  app.clock.advance(MINUTE_MS);
+  await app.as(GLOBEX).invitations.create({ items: [{ email: GUEST, client: 2 }] });
+  app.clock.advance(MINUTE_MS);
+  const [invitation] = await app.as(ACME).invitations.search({ search: GUEST });
+  await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
+  await app.as(null).passwords.requestReset({ email: ADA });
+  await outboxOf(app).createLinks();
+});
+
+/** Entries as `mail of client 1` or `invitation of client 1`. */
+const linesFor = async (app: TestApp, who: string, input: { limit?: number; cursor?: string } = {}) =>
+  (await app.as(who).mail.timeline({ email: GUEST, ...input })).map(({ mail, invitation }) =>
+    mail ? `mail of client ${mail.client}` : `invitation of client ${invitation?.client}`,
+  );
+
+const OF_ACME = ['mail of client 1', 'mail of client 1', 'invitation of client 1'];
+
+timeline(
+  'lists mails and invitations, newest first, of the clients that the caller may see',
+  async ({ app }) => {
+    const all = ['mail of client 1', 'mail of client 2', 'invitation of client 2', ...OF_ACME.slice(1)];
+
+    assert.equal(await linesFor(app, ROOT), all);
+    assert.equal(await linesFor(app, STAFF), all);
+    assert.equal(await linesFor(app, ACME), OF_ACME);
+    assert.equal(await linesFor(app, GLOBEX), ['mail of client 2', 'invitation of client 2']);
+    await rejectsWith(app.as(GRACE).mail.timeline({ email: GUEST }), 'forbidden');
+    assert.equal(await app.as(ROOT).mail.timeline({ email: 'unknown@both.test' }), []);
+    assert.equal(await app.as(ACME).mail.timeline({ email: EDSGER }), []);
+  },
+);
+
+timeline('has pages, whose cursor must be an entry that the caller may see', async ({ app }) => {
+  const all = await app.as(ROOT).mail.timeline({ email: GUEST.toUpperCase() });
+  const pages = [];
+  let cursor: string | undefined;
+  for (const _ of all) {
+    const [entry] = await app.as(ROOT).mail.timeline({ email: GUEST, limit: 1, cursor });
+    pages.push(entry);
+    cursor = entry?.id;
+  }
+
+  assert.equal(pages, all);
+  assert.equal(await linesFor(app, ROOT, { limit: 1, cursor: all.at(-1)?.id ?? '' }), []);
+  const foreign = all.find(({ mail }) => mail?.client === 2)?.id ?? '';
+  for (const wrong of [foreign, 'mail-0', 'nothing', '']) {
+    const problem = await rejectsWith(
+      app.as(ACME).mail.timeline({ email: GUEST, cursor: wrong }),
+      'invalid-input',
+    );
+    assert.equal(Object.keys(problem.fields ?? {}), ['cursor'], wrong);
+  }
+  const page = await app.send(`GET /jb/mails/timeline/?email=${GUEST}&page=2&page_size=2`, { as: ROOT });
+  assert.equal([page.headers['x-count'], page.json().length], ['5', 2]);
+});
+
+timeline('leads from an invitation to its newest mail, with its delivery', async ({ app }) => {
+  const claimed = (await outboxOf(app).claim(10)).mails.filter(({ recipient }) => recipient === GUEST);
+  for (const mail of claimed)
+    await outboxOf(app).recordDelivery(mail, {
+      outcome: 'refused',
+      cause: 'recipient',
+      reason: 'No such mailbox.',
+    });
+
+  const entries = await app.as(ACME).mail.timeline({ email: GUEST });
+
+  const [newest, , { invitation } = {}] = entries;
+  assert.equal(invitation?.mail, { id: newest?.mail?.id, status: 'failed', last_error: 'No such mailbox.' });
+  assert.equal([invitation?.status, invitation?.inviter], ['pending', ACME]);
+});
+
+timeline('agrees with the filters of the list of mails', async ({ app }) => {
+  const recipients = async (who: string, filter: object) =>
+    (await app.as(who).mail.list(filter)).map(({ recipient, client }) => `${recipient} ${client}`);
+
+  assert.equal(await recipients(ROOT, { recipient: GUEST }), [`${GUEST} 1`, `${GUEST} 2`, `${GUEST} 1`]);
+  assert.equal(await recipients(ACME, { recipient: GUEST.toUpperCase() }), [`${GUEST} 1`, `${GUEST} 1`]);
+  assert.equal(await recipients(GLOBEX, { search: 'BOTH gue' }), [`${GUEST} 2`]);
+  assert.equal(await recipients(ROOT, { search: 'ada@' }), [`${ADA} null`]);
+  for (const search of ['guest nobody', '%', '_'])
+    assert.equal(await recipients(ROOT, { search }), [], search);
+});
+
+timeline('finds the mails and invitations of an address by an index', async ({ app }) => {
+  const client = await app.orm.pool.connect();
+  const plan = async (statement: string) =>
+    JSON.stringify((await client.query(`explain (format json) ${statement}`)).rows);
+  await client.query('begin; set local enable_seqscan = off');
+
+  const mails = await plan(
+    `select id from outbox_mails where recipient = '${GUEST}' order by id desc limit 50`,
+  );
+  const invitations = await plan(`select id from invitations where email = '${GUEST}'`);
+  await client.query('rollback');
+  client.release();
+
+  assert.match(mails, 'outbox_mails_recipient_id_index');
+  assert.match(invitations, 'invitations_email_index');
+});
+
+timeline.run();
