@@ -30,6 +30,14 @@ const AccessMatrixView = View('AccessMatrix', {
   next_cursor: z.string().nullable(),
 });
 
+const UserGrantView = View('UserGrant', {
+  /** Id of the app. */
+  app: z.string(),
+  granted_at: Instant.nullable(),
+  /** Email address of the administrator, or of the inviter. */
+  granted_by: z.string().nullable(),
+});
+
 export const accessRouter = router({
   /** A page of the users of a client, with all of its apps. `cursor` is `next_cursor` of the previous page. */
   matrix: viewerProcedure
@@ -48,6 +56,13 @@ export const accessRouter = router({
     .query(({ ctx, input: { id: client, limit, ...filter } }) =>
       ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
     ),
+
+  /** The apps of a user, oldest first, with who granted them and when, as far as the audit trail says so. */
+  listByUser: adminProcedure
+    .meta(route('GET', '/jb/users/{email}/access/', EXTENSION))
+    .input(z.object({ email: EmailKey }))
+    .output(z.array(UserGrantView))
+    .query(({ ctx, input }) => ctx.services.userGrants.list(ctx.actor, input.email)),
 
   /** Changes all cells or none. */
   update: adminProcedure

@@ -35,6 +35,7 @@ import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createAccessUpdates } from './users/access-update.ts';
 import { createRoles } from './users/roles.ts';
+import { createUserGrants } from './users/user-grants.ts';
 import { createUserLoader } from './users/user-loader.ts';
 import { createUsers } from './users/users.ts';
 
@@ -87,6 +88,7 @@ const factories = {
   bulkUpdates: createBulkUpdates,
   accessMatrix: createAccessMatrix,
   accessUpdates: createAccessUpdates,
+  userGrants: createUserGrants,
   operations: createOperations,
   idempotency: ({ idempotency }: Unit) => idempotency,
   resourceLocks: createResourceLocks,

@@ -44,6 +44,9 @@ const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown 
   { line: 'GET /jb/users/count/?client=ID', of: ['2', MISSING_ID] },
   { line: 'GET /jb/users/count/?app=ID', of: ['fleet', 'nothing'] },
   { line: 'GET /jb/users/?limit=5&sort=name&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
+  { line: 'GET /jb/mails/?recipient=ID', of: [EDSGER, 'unknown@globex.test'] },
+  { line: 'GET /jb/mails/?search=ID', of: [EDSGER, 'unknown@globex.test'] },
+  { line: 'GET /jb/mails/timeline/?email=ID', of: [GUEST, 'unknown@globex.test'] },
   { line: 'GET /jb/clients/1/access/?cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   {
     line: 'PATCH /jb/clients/1/access/',

@@ -158,6 +158,9 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   SavedFiltersCreateInput: { name: 'Spring' },
   SavedFiltersReplaceInput: { name: 'Spring and summer' },
   AuditEntry: { action: 'user.update' },
+  TimelineEntry: { id: 'mail-1' },
+  TimelineInvitation: { inviter: 'admin@acme.test' },
+  UserGrant: { app: APP, granted_by: 'admin@acme.test' },
 };
 
 const TYPE_EXAMPLES: Record<string, unknown> = { string: '', integer: 1, boolean: false, object: {} };

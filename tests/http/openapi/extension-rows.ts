@@ -19,6 +19,7 @@ const LOGIN = { username: ADA, password: DEMO_PASSWORD };
 
 /** A successful request for every operation that the interface document does not have. */
 export const extensionRows = async (app: TestApp): Promise<Step[]> => [
+  ...(await aboutCredentialsOfUsers(app)),
   ...aboutLogins(),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
@@ -28,6 +29,18 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutErasures(app)),
   ...aboutApps,
 ];
+
+const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
+  await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });
+  const [session] = await app.as(ROOT).sessions.listByUser({ email: GRACE });
+  const { id } = await app.as(GRACE).tokens.createNamed({ name: 'Backup' });
+  return [
+    { line: `GET /jb/users/${GRACE}/sessions/`, as: ROOT },
+    { line: `DELETE /jb/users/${GRACE}/sessions/${session?.id}/`, as: ROOT },
+    { line: `GET /jb/users/${GRACE}/tokens/`, as: ROOT },
+    { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
+  ];
+};
 
 const aboutLogins = (): Step[] => [
   { line: 'POST /jb/api-token-auth/', body: { email: ADA, password: DEMO_PASSWORD } },
@@ -39,7 +52,7 @@ const aboutLogins = (): Step[] => [
   { line: 'GET /session/', as: GRACE },
   { line: 'POST /session/confirm/', as: GRACE, body: { password: DEMO_PASSWORD } },
   { line: 'GET /jb/sessions/', as: GRACE },
-  { line: 'DELETE /jb/sessions/1/', as: ADA },
+  { line: 'DELETE /jb/sessions/2/', as: ADA },
   { line: `DELETE /jb/users/${EDSGER}/sessions/`, as: ROOT },
   { line: 'DELETE /session/', as: GRACE },
 ];
@@ -93,6 +106,7 @@ const aboutMails = async (app: TestApp): Promise<Step[]> => {
   const mail = mails.find(({ recipient }) => recipient === 'kept@guest.test');
   return [
     { line: 'GET /jb/mails/', as: ROOT },
+    { line: 'GET /jb/mails/timeline/?email=kept@guest.test', as: ACME },
     { line: `GET /jb/mails/${mail?.id}/`, as: ROOT },
     { line: `POST /jb/mails/${mail?.id}/retry/`, as: ROOT },
   ];
@@ -118,6 +132,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
     { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
     { line: 'POST /jb/users/bulk/', as: ROOT, body },
     { line: 'GET /jb/clients/1/access/?sort=name', as: ACME },
+    { line: `GET /jb/users/${ADA}/access/`, as: ACME },
     {
       line: 'PATCH /jb/clients/1/access/',
       as: ACME,

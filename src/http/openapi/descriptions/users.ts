@@ -47,6 +47,10 @@ export const access: DescriptionsOf<'access'> = {
     'Get the access matrix of a client',
     'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
   ],
+  listByUser: [
+    'List who granted the apps of a user, and when',
+    'Null if neither the audit trail nor an accepted invitation says so.',
+  ],
   update: [
     'Change the access matrix of a client',
     'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
