@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 
 const access = browserSuite('access matrix in the console');
 
 const openMatrix = async (page: Page): Promise<void> => {
-  await page.goto('/console/access');
-  await fillLogin(page, ACME, DEMO_PASSWORD);
+  await openConsole(page, '/console/access');
   await waitForHeading(page, 'Access');
   await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).waitFor();
 };

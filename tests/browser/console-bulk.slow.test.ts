@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin } from '../support/browser.ts';
+import { browserSuite } from '../support/browser.ts';
+import { openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, DEMO_PASSWORD, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, STAFF, type TestApp } from '../support/test-app.ts';
 
 const bulk = browserSuite('changes of many people in the console');
 
 const openPeople = async (page: Page, email: string, filter = ''): Promise<void> => {
-  await page.goto(`/console/people${filter}`);
-  await fillLogin(page, email, DEMO_PASSWORD);
+  await openConsole(page, `/console/people${filter}`, email);
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
 };
 const choose = async (page: Page, action: string): Promise<void> => {

@@ -1,23 +1,11 @@
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { type Steps, testAppearance } from '../support/screenshots.ts';
-import { ACME, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
 
 const people = browserSuite('people in the console');
-
-const openConsole = async (page: Page, path: string): Promise<void> => {
-  await page.goto(path);
-  await fillLogin(page, ACME, DEMO_PASSWORD);
-};
-const showing =
-  (path: string, heading: string): Steps =>
-  async (page) => {
-    await openConsole(page, path);
-    await waitForHeading(page, heading);
-    await page.waitForLoadState('networkidle');
-  };
 
 testAppearance(people, {
   'console-home': showing('/console/', 'Hello Alex'),

@@ -1,23 +1,19 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
 
 const person = browserSuite('a person in the console');
 
 const openPerson = async (page: Page, as: string, email: string, name: string): Promise<void> => {
-  await page.goto(`/console/people/${email}`);
-  await fillLogin(page, as, DEMO_PASSWORD);
+  await openConsole(page, `/console/people/${email}`, as);
   await waitForHeading(page, name);
 };
 
 testAppearance(person, {
-  'console-person-as-superuser': async (page) => {
-    await openPerson(page, ROOT, ADA, 'Ada Lovelace');
-    await page.getByRole('heading', { name: 'Usage per day' }).waitFor();
-    await page.waitForLoadState('networkidle');
-  },
+  'console-person-as-superuser': showing(`/console/people/${ADA}`, 'Ada Lovelace', ROOT),
 });
 
 person('a superuser grants the role staff', async ({ app, browser }) => {

@@ -1,25 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
+import { ACME, GRACE } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const usage = browserSuite('usage in the console');
 
-const openAs = async (page: Page, email: string, path: string): Promise<void> => {
-  await page.goto(path);
-  await fillLogin(page, email, DEMO_PASSWORD);
-};
-
-testAppearance(usage, {
-  'console-usage': async (page) => {
-    await openAs(page, ACME, `/console/usage?app=${SALES}&days=90`);
-    await waitForHeading(page, 'Usage');
-    await page.waitForLoadState('networkidle');
-  },
-});
+testAppearance(usage, { 'console-usage': showing(`/console/usage?app=${SALES}&days=90`, 'Usage') });
 
 const choose = async (page: Page, label: string, text: string, option: string): Promise<void> => {
   await page.getByRole('combobox', { name: label }).click();
@@ -30,7 +20,7 @@ const choose = async (page: Page, label: string, text: string, option: string): 
 usage('the usage of a person in an app is chosen, and kept in the address', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, '/console/usage');
+  await openConsole(page, '/console/usage');
   await page.getByText('Choose an app, a person, or both.').waitFor();
   await choose(page, 'App', 'sal', 'Sales');
   await choose(page, 'Person', 'hop', 'Grace Hopper');
@@ -49,7 +39,7 @@ usage('the usage of a person in an app is chosen, and kept in the address', asyn
 usage('the entries are the newest of the app, and continue while scrolling', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, `/console/usage?app=${SALES}`);
+  await openConsole(page, `/console/usage?app=${SALES}`);
   const table = page.getByRole('table', { name: 'Newest entries' });
   const firstRow = table.getByRole('row').nth(1);
   await firstRow.waitFor();
@@ -65,7 +55,7 @@ usage('the entries are the newest of the app, and continue while scrolling', asy
 usage('the CSV has the entries of the chosen person and days', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openAs(page, ACME, `/console/usage?app=${SALES}&email=${GRACE}&days=90`);
+  await openConsole(page, `/console/usage?app=${SALES}&email=${GRACE}&days=90`);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download CSV' }).click(),

@@ -1,12 +1,13 @@
 import { access } from 'node:fs/promises';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHROMIUM } from './programs.ts';
-import { startTestApp, type TestApp } from './test-app.ts';
+import { DEMO_PASSWORD, startTestApp, type TestApp } from './test-app.ts';
 
 const HOSTS = ['localhost:8000', 'globex.localhost:8000'];
 const TIMEOUT_MS = 15_000;
+const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0';
 
 type Context = { app: TestApp; browser: TestBrowser };
 export type TestBrowser = Awaited<ReturnType<typeof startBrowser>>;
@@ -28,12 +29,30 @@ export const browserSuite = (name: string, settings: Record<string, string> = {}
   return tests;
 };
 
+/** The service that the pages of a context show. */
+const services = new WeakMap<BrowserContext, TestApp>();
+
+/** Logs the browser of a page in, without the login page. */
+export const logIn = async (page: Page, email: string): Promise<void> => {
+  const payload = { username: email, password: DEMO_PASSWORD };
+  const response = await services
+    .get(page.context())
+    ?.send('POST /session/', { payload, headers: { 'user-agent': USER_AGENT } });
+  assert.is(response?.statusCode, 200);
+  const cookies = response?.cookies.map(({ name, value }) => ({ name, value, url: `http://${HOSTS[0]}` }));
+  await page.context().addCookies(cookies ?? []);
+};
+
 const startBrowser = async (app: TestApp) => {
   const { port } = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }));
   const browser = await launchChromium(HOSTS.map((host) => `MAP ${host} 127.0.0.1:${port}`).join(', '));
   return {
     /** Opens a page with a fresh profile. Disposing it fails if the browser reported an error other than the expected ones. */
-    open: (expected?: RegExp) => openPage(browser, expected),
+    open: async (expected?: RegExp) => {
+      const visit = await openPage(browser, expected);
+      services.set(visit.page.context(), app);
+      return visit;
+    },
     close: () => browser.close(),
   };
 };
@@ -71,13 +90,18 @@ const openPage = async (browser: Browser, expected?: RegExp) => {
     // Leaving a page aborts requests such as that for its icon, which `load` does not wait for.
     if (reason !== 'net::ERR_ABORTED') errors.push(`${request.url()} failed: ${reason}`);
   });
+  /** Fails if the browser has reported errors. */
+  const check = (): void => {
+    const unexpected = errors.splice(0).filter((error) => !expected?.test(error));
+    assert.equal(unexpected, [], 'the browser reported errors');
+  };
   return {
     page,
+    check,
     cookies: async () => (await context.cookies()).map(({ name }) => name),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await context.close();
-      const unexpected = errors.filter((error) => !expected?.test(error));
-      assert.equal(unexpected, [], 'the browser reported errors');
+      check();
     },
   };
 };

@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { fillLogin, waitForHeading } from './browser.ts';
+import { logIn, waitForHeading } from './browser.ts';
 import type { Steps } from './screenshots.ts';
-import { ACME, DEMO_PASSWORD, type TestApp } from './test-app.ts';
+import { ACME, type TestApp } from './test-app.ts';
 
 /** Opens a screen of the console as this user. */
 export const openConsole = async (page: Page, path: string, email = ACME): Promise<void> => {
+  await logIn(page, email);
   await page.goto(path);
-  await fillLogin(page, email, DEMO_PASSWORD);
 };
 
 /** The steps that open a screen with this heading, and load all of it. */
@@ -16,8 +16,13 @@ export const showing =
   async (page) => {
     await openConsole(page, path, email);
     await waitForHeading(page, heading);
-    await page.waitForLoadState('networkidle');
+    await waitForData(page);
   };
+
+/** Waits until no part of the screen is loading. */
+export const waitForData = async (page: Page): Promise<void> => {
+  await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' });
+};
 
 /** Lets calls of this procedure succeed without a response, until the result is called. */
 export const loseResponses = async (page: Page, app: TestApp, procedure: string) => {
