@@ -8,6 +8,7 @@ import { useEffect } from 'react';
 import { trpc } from '../api.ts';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { UsernameField } from '../components/username-field.tsx';
 
 const TYPING_MS = 250;
 
@@ -38,6 +39,7 @@ export const PasswordForm = () => {
       aria-labelledby="password"
       onSubmit={form.onSubmit((values) => change.mutate(values))}
     >
+      <UsernameField />
       <Stack maw="32rem">
         <Title order={2} size="h3" id="password">
           Password

@@ -6,6 +6,7 @@ import { trpc } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { joined } from './form-fields.ts';
 import { ProblemAlert } from './problem-alert.tsx';
+import { UsernameField } from './username-field.tsx';
 
 /** Whether the API wants the password again, which it does for sensitive actions some minutes after a login. */
 const isConfirmationNeeded = (error: unknown): boolean => isProblem(error, 'reauthentication-required');
@@ -47,6 +48,7 @@ const PasswordPrompt = ({ onConfirmed, onClose }: Props) => {
   return (
     <Dialog isOpen onClose={onClose} title="Confirm your password">
       <form onSubmit={submit}>
+        <UsernameField />
         <Stack>
           <Text>You logged in a while ago. Enter your password to go on.</Text>
           {wrong === undefined && <ProblemAlert error={confirm.error} />}
