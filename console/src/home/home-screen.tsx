@@ -3,7 +3,8 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister, useSession } from '../layout/use-session.ts';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { AttentionCards } from './attention.tsx';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];

@@ -6,8 +6,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { nameOf } from '../people/name-of.ts';
+import { canView } from './roles.ts';
 import { screensFor } from './screens.ts';
-import { canView, useSession } from './use-session.ts';
+import { useSession } from './use-session.ts';
 
 const FOUND_PEOPLE = 7;
 const TYPING_MS = 120;

@@ -1,12 +1,16 @@
-import type { LinkProps } from '@tanstack/react-router';
-import { canAdminister, canView, type Roles } from './use-session.ts';
+import { canAdminister, canView, KINDS, type Roles } from './roles.ts';
 
-type Screen = { to: NonNullable<LinkProps['to']>; label: string; isFor: (roles: Roles) => boolean };
+export type Screen = {
+  /** Its path in the router. */
+  to: string;
+  label: string;
+  isFor: (roles: Roles) => boolean;
+};
 
 const everyone = (): boolean => true;
 
 /** The screens of the navigation, in its order. */
-const SCREENS: Screen[] = [
+const NAVIGATION = [
   { to: '/', label: 'Home', isFor: everyone },
   { to: '/people', label: 'People', isFor: canView },
   { to: '/access', label: 'Access', isFor: canAdminister },
@@ -18,6 +22,26 @@ const SCREENS: Screen[] = [
   { to: '/mails', label: 'Mails', isFor: canView },
   { to: '/audit', label: 'Audit trail', isFor: canAdminister },
   { to: '/account', label: 'Account', isFor: everyone },
-];
+] as const satisfies Screen[];
 
-export const screensFor = (roles: Roles): Screen[] => SCREENS.filter(({ isFor }) => isFor(roles));
+/** The screens that lists lead to. */
+const DETAILS = [
+  { to: '/people/$email', label: 'Person', isFor: canView },
+  { to: '/apps/$id', label: 'App', isFor: everyone },
+  { to: '/clients/$id', label: 'Client', isFor: canView },
+  { to: '/mails/$id', label: 'Mail', isFor: canView },
+] as const satisfies Screen[];
+
+export const SCREENS = [...NAVIGATION, ...DETAILS];
+
+type Path = (typeof SCREENS)[number]['to'];
+
+/** The screen at a path of the router. A path that is missing here is an error of types. */
+export const screenAt = (path: Path): Screen | undefined => SCREENS.find(({ to }) => to === path);
+
+/** The screens of the navigation that are for this user. */
+export const screensFor = (roles: Roles) => NAVIGATION.filter(({ isFor }) => isFor(roles));
+
+/** The kinds of users that a screen is for: `['client admins', 'superusers']`. */
+export const kindsOf = ({ isFor }: Screen): string[] =>
+  Object.entries(KINDS).flatMap(([kind, roles]) => (isFor(roles) ? [kind] : []));

@@ -1,10 +1,10 @@
 import { Anchor, AppShell, Burger, Group, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { Outlet } from '@tanstack/react-router';
 import { Suspense } from 'react';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette, PaletteButton } from './palette.tsx';
+import { ScreenOutlet } from './screen-outlet.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 /** The frame of every screen. */
@@ -46,7 +46,7 @@ const Frame = () => {
       <AppShell.Main id="content">
         <ConnectionBanner />
         <Suspense fallback={<ScreenSkeleton />}>
-          <Outlet />
+          <ScreenOutlet />
         </Suspense>
       </AppShell.Main>
       <Palette />

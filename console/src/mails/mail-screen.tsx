@@ -9,7 +9,8 @@ import { DateText } from '../components/date-text.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister, useSession } from '../layout/use-session.ts';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import classes from './mail-screen.module.css';
 import { MailStatus } from './mail-status.tsx';
 

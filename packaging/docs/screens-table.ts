@@ -1,0 +1,14 @@
+import { KINDS } from '../../console/src/layout/roles.ts';
+import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
+import { markdownTable } from './markdown.ts';
+
+/** The table of docs/console.md: who sees which screen. */
+export const screensTable = (): string => {
+  const kinds = Object.keys(KINDS);
+  const rows = SCREENS.map((screen) => [
+    screen.label,
+    `\`${screen.to}\``,
+    ...kinds.map((kind) => (kindsOf(screen).includes(kind) ? 'yes' : '–')),
+  ]);
+  return markdownTable(['Screen', 'Path', ...kinds], rows);
+};

@@ -1,0 +1,87 @@
+import type { Page, Response } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import type { KINDS } from '../../console/src/layout/roles.ts';
+import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
+import { browserSuite } from '../support/browser.ts';
+import { openConsole, waitForData } from '../support/console.ts';
+import { invite, mailTo } from '../support/mail-fixtures.ts';
+import { until } from '../support/poll.ts';
+import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const roles = browserSuite('screens of the console');
+
+/** One user of each kind. */
+const USERS = { members: ADA, 'client admins': ACME, staff: STAFF, superusers: ROOT } satisfies Record<
+  keyof typeof KINDS,
+  string
+>;
+
+/** What the parameters of paths stand for. */
+const parametersOf = async (app: TestApp): Promise<Record<string, string | number>> => {
+  const [email = ''] = await invite(app, 1);
+  const { id } = await mailTo(app, email);
+  return { '/people/$email': ADA, '/apps/$id': SALES, '/clients/$id': 1, '/mails/$id': id };
+};
+
+/** Watches the requests of a page. */
+const watch = (page: Page) => {
+  const foreign: string[] = [];
+  let calls: string[] = [];
+  let responses: Response[] = [];
+  page.on('request', (request) => {
+    const { origin, protocol, pathname } = new URL(request.url());
+    if (protocol.startsWith('http') && origin !== 'http://localhost:8000') foreign.push(request.url());
+    if (pathname.startsWith('/trpc/')) calls.push(pathname);
+  });
+  page.on('response', (response) => {
+    if (response.url().includes('/trpc/')) responses.push(response);
+  });
+  return {
+    foreign,
+    /** The calls since the last time, after all of them have succeeded. */
+    takeCalls: async (): Promise<string[]> => {
+      await waitForData(page);
+      await until('all calls are answered', () => responses.length === calls.length);
+      const [taken, answers] = [calls, responses];
+      [calls, responses] = [[], []];
+      // The status of a batch does not tell whether one of its calls was refused.
+      for (const answer of answers) assert.not.match(await answer.text(), /"error":\{/, answer.url());
+      return taken;
+    },
+  };
+};
+
+/** Goes to another screen within the page, as its links do. */
+const goTo = async (page: Page, path: string): Promise<void> => {
+  const title = await page.title();
+  await page.evaluate(`history.pushState({}, '', '/console${path}')`);
+  await until(`${path} is shown`, async () => (await page.title()) !== title);
+};
+
+for (const [kind, email] of Object.entries(USERS)) {
+  roles(`${kind} see their screens, and no other sends a request`, async ({ app, browser }) => {
+    const parameters = await parametersOf(app);
+    await using visit = await browser.open();
+    const { page } = visit;
+    const { takeCalls, foreign } = watch(page);
+    await openConsole(page, '/console/account', email);
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await takeCalls();
+
+    for (const screen of SCREENS) {
+      const path = screen.to.replace(/\$\w+/, String(parameters[screen.to]));
+      await goTo(page, path);
+      const calls = await takeCalls();
+      const refusals = await page.getByRole('alert').allInnerTexts();
+      if (kindsOf(screen).includes(kind)) assert.equal(refusals, [], path);
+      else {
+        assert.match(refusals.join(), 'This screen is for', path);
+        assert.equal(calls, [], path);
+      }
+    }
+    assert.equal(foreign, []);
+  });
+}
+
+roles.run();
