@@ -9,6 +9,7 @@ import {
   AppVersionView,
   AppView,
   appEncoder,
+  appFilter,
   appView,
   MessageView,
 } from './schemas/apps.ts';
@@ -33,12 +34,6 @@ const ExpectedApp = AppView.pick({
   maintenance_message: true,
 }).partial();
 
-const appFilter = {
-  in_maintenance: z.boolean().optional(),
-  /** Whether nobody used the app in the last 30 days, as far as the caller may see its usage. */
-  is_unused: z.boolean().optional(),
-};
-
 export const appsRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/apps/'))
@@ -48,9 +43,7 @@ export const appsRouter = router({
       const { apps } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format) return apps.stream(ctx.actor, input, appEncoder(format));
-      const { in_maintenance, is_unused } = input;
-      const part = { ...toPageRequest(ctx, input), in_maintenance, is_unused };
-      return (await apps.list(ctx.actor, part)).map(appView);
+      return (await apps.list(ctx.actor, input, toPageRequest(ctx, input))).map(appView);
     }),
 
   get: protectedProcedure

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
-import { AnyObject, Instant, Text, View, viewOf } from './fields.ts';
+import { AnyObject, Id, Instant, Text, View, viewOf } from './fields.ts';
+import { Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 /** An app in the list of a client. */
@@ -31,6 +32,21 @@ export const AppView = View('App', {
 
 export const appView = (app: AppWithUsage) =>
   viewOf(AppView, { ...app, package_info: opaque(app.package_info) });
+
+/** Whole days up to today. */
+export const WindowDays = z.int().min(1).max(3650);
+
+/** Filters of lists of apps. */
+export const appFilter = {
+  /** Each word must match the label or the slug. */
+  search: Search.optional(),
+  client: Id.optional(),
+  in_maintenance: z.boolean().optional(),
+  /** Whether nobody used the app in the last `unused_days`, as far as the caller may see its usage. */
+  is_unused: z.boolean().optional(),
+  /** By default 30. Without `is_unused`, it selects the unused apps. */
+  unused_days: WindowDays.optional(),
+};
 
 /** As `appView`. PostgreSQL writes JSON with spaces. */
 export const appEncoder = (format: ListFormat): AppEncoder =>

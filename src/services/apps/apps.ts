@@ -48,8 +48,8 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, part: ItemPageRequest & AppFilter) => {
-      const isMatch = appMatches(actor, appFilterValues(part, dayOf(clock.now())));
+    list: async (actor: Actor, filter: AppFilter, part: ItemPageRequest) => {
+      const isMatch = appMatches(actor, appFilterValues(filter, dayOf(clock.now())));
       const rows = (await appsAfter(em, actor, part.cursor)).where(isMatch);
       await reportCount(rows, part);
       return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', part));

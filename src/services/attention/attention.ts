@@ -35,8 +35,8 @@ export const createAttention = (unit: Unit) => ({
     return allOf({
       failed_mails: section(failed, (part) => mails.list(actor, failed, part)),
       expiring_invitations: section(expiring, (part) => invitations.search(actor, expiring, part)),
-      unused_apps: section(unused, (part) => apps.list(actor, { ...part, ...unused })),
-      apps_in_maintenance: section(inMaintenance, (part) => apps.list(actor, { ...part, ...inMaintenance })),
+      unused_apps: section(unused, (part) => apps.list(actor, unused, part)),
+      apps_in_maintenance: section(inMaintenance, (part) => apps.list(actor, inMaintenance, part)),
       idle_users: sectionOfUsers(idle, 'last_login'),
       expired_passwords: sectionOfUsers(expired),
     });
