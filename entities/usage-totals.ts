@@ -9,6 +9,7 @@ export const UsageDay = defineEntity({
   name: 'UsageDay',
   tableName: 'usage_days',
   primaryKeys: ['app', 'email', 'day'],
+  indexes: [{ properties: ['email', 'day'] }],
   properties: {
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
     email: p.string().length(254).primary(),

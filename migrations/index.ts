@@ -13,6 +13,7 @@ import { Operations } from './0011-operations.ts';
 import { Attention } from './0012-attention.ts';
 import { Gate } from './0013-gate.ts';
 import { Recipients } from './0014-recipients.ts';
+import { LastUse } from './0015-last-use.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -66,4 +67,5 @@ export const migrations: Entry[] = [
     locks: { apps: 'ACCESS EXCLUSIVE', clients: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
   { name: '0014-recipients', class: Recipients, locks: { invitations: 'SHARE', outbox_mails: 'SHARE' } },
+  { name: '0015-last-use', class: LastUse, locks: { usage_days: 'SHARE' } },
 ];

@@ -20,6 +20,7 @@ const BulkFilter = z.object({
   ...userConditions,
   last_login_before: BodyInstant.optional(),
   last_login_after: BodyInstant.optional(),
+  last_seen_before: BodyInstant.optional(),
 });
 
 /** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */

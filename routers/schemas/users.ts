@@ -43,6 +43,8 @@ export const userConditions = {
   last_login_before: InstantKey.optional(),
   last_login_after: InstantKey.optional(),
   never_logged_in: z.boolean().optional(),
+  /** Neither a login since then, nor any use of an app since that day began in UTC. */
+  last_seen_before: InstantKey.optional(),
   password_expired: z.boolean().optional(),
 };
 

@@ -5,6 +5,7 @@ import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const filters = appSuite('filters of users');
 
@@ -64,6 +65,37 @@ filters('select users by their last login', async ({ app }) => {
   assert.equal(await sorted(app, { never_logged_in: false }), [ADA, EDSGER, GRACE]);
 });
 
+filters('select users by their last login or use of an app that the viewer may see', async ({ app }) => {
+  const seenBefore = (days: number) => ({ is_active: true, last_seen_before: daysAgo(app, days) });
+  const db = app.db();
+  const joined = await db.selectFrom('users').select(['email', 'date_joined']).execute();
+  const usage = await db.selectFrom('usage_days').selectAll().execute();
+  const setDays = (email: string, days: number, app_id: string) =>
+    db
+      .insertInto('usage_days')
+      .values({ app_id, email, day: daysAgo(app, days).toISOString().slice(0, 10), actions: 1 })
+      .execute();
+  await db
+    .updateTable('users')
+    .set({ date_joined: daysAgo(app, 400) })
+    .execute();
+  await db.deleteFrom('usage_days').execute();
+  await setDays(ADA, 20, SALES);
+  await setDays(GRACE, 5, FLEET);
+
+  assert.equal(await sorted(app, seenBefore(19), ACME), [ADA, ACME], 'Grace logged in ten days ago');
+  assert.equal(await sorted(app, seenBefore(20), ACME), [ACME], 'the day itself counts as seen');
+  assert.equal(await sorted(app, seenBefore(9), ACME), [ADA, ACME, GRACE], 'the fleet is not theirs to see');
+  assert.equal(await sorted(app, { ...seenBefore(9), client: 1 }), [ADA, ACME]);
+  assert.equal(await sorted(app, { ...seenBefore(9), role: 'member' }), [ADA]);
+  await setUser(app, ADA, { date_joined: daysAgo(app, 2) });
+  assert.equal(await sorted(app, { ...seenBefore(9), role: 'member' }), [], 'joining counts as seen');
+
+  await db.deleteFrom('usage_days').execute();
+  for (const row of usage) await db.insertInto('usage_days').values(row).execute();
+  for (const { email, date_joined } of joined) await setUser(app, email, { date_joined });
+});
+
 filters('combine app and client', async ({ app }) => {
   assert.equal(await sorted(app, { app: 'sales', client: 1 }), [ADA, GRACE]);
   assert.equal(await emails(app, { app: 'sales', client: 2 }), []);
@@ -95,6 +127,7 @@ filters('count what they list', async ({ app }) => {
     { app: 'sales', is_active: true },
     { client: 1, never_logged_in: true },
     { last_login_before: daysAgo(app, 5) },
+    { last_seen_before: daysAgo(app, 5) },
   ];
   for (const as of [ROOT, STAFF, ACME])
     for (const input of inputs) {

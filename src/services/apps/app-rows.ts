@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
@@ -61,6 +61,11 @@ export const appRow = async (em: Db, actor: Actor, id: string): Promise<AppRow> 
   if (!row) throw notFound('app');
   return row;
 };
+
+/** SQL array of the ids of the apps whose usage the viewer may see, of one client or of all. */
+export const viewableAppIds = (viewer: Viewer, client?: number): RawBuilder<string[]> =>
+  sql`array(select id from apps where ${clientVisibleTo(viewer, sql`client_id`)}
+    and (${client ?? null}::int is null or client_id = ${client ?? null}::int))`;
 
 const APP = preparedForViewer((db, viewer, { id }: { id: string }) =>
   appRowsIn(db, viewer).where('apps.id', '=', id),

@@ -3,8 +3,8 @@ import { tables } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
-import { requireViewableApp } from '../apps/app-rows.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
 import type { Unit } from '../unit.ts';
 import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
@@ -74,7 +74,5 @@ const ofApp = (appId: string) => sql`
 const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
   where email = ${email} and ${
-    appId === undefined
-      ? sql`app_id = any(array(select id from apps where ${clientVisibleTo(actor, sql`client_id`)}))`
-      : sql`app_id = ${appId}`
+    appId === undefined ? sql`app_id = any(${viewableAppIds(actor)})` : sql`app_id = ${appId}`
   }`;

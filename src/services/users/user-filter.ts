@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { hasWords } from '../../db/search.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { clientVisibleTo, hasAdminRole, type Viewer } from '../access/visibility.ts';
+import { viewableAppIds } from '../apps/app-rows.ts';
+import { dayOf } from '../usage/usage-windows.ts';
 import { LAST_LOGIN_KEY, sortUsers, type UserSort } from './user-order.ts';
 import { userRows } from './user-rows.ts';
 
@@ -19,6 +21,8 @@ export type UserFilter = {
   last_login_before?: Date | undefined;
   last_login_after?: Date | undefined;
   never_logged_in?: boolean | undefined;
+  /** Exclusive; users who neither logged in nor used an app since that day began in UTC, as far as the viewer may see. */
+  last_seen_before?: Date | undefined;
   /** Of active users, by the policies of clients that the viewer may see. */
   password_expired?: boolean | undefined;
   /** The client that `role` refers to, by default any. */
@@ -57,6 +61,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
     conditions.push(
       filter.never_logged_in ? sql`users.last_login is null` : sql`users.last_login is not null`,
     );
+  if (filter.last_seen_before !== undefined) conditions.push(isUnseenSince(viewer, filter.last_seen_before));
   if (filter.password_expired !== undefined) {
     const hasExpired = hasExpiredPassword(viewer, now);
     conditions.push(filter.password_expired ? hasExpired : sql`not ${hasExpired}`);
@@ -69,6 +74,14 @@ const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): Ra
   if (role === 'staff') return sql`users.is_staff`;
   const isAdmin = hasAdminRole(viewer, client);
   return role === 'client-admin' ? isAdmin : sql`not (users.is_superuser or users.is_staff or ${isAdmin})`;
+};
+
+/** New users count as seen when they joined. Members use the index `usage_days_email_day_index`. */
+const isUnseenSince = (viewer: Viewer, since: Date): RawBuilder<boolean> => {
+  const isVisible = canViewAll(viewer) ? sql`true` : sql`d.app_id = any(${viewableAppIds(viewer)})`;
+  return sql`
+    (${LAST_LOGIN_KEY} < ${since} and users.date_joined < ${since} and not exists (
+      select from usage_days d where d.email = users.email and d.day >= ${dayOf(since)}::date and ${isVisible}))`;
 };
 
 /**
