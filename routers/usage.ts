@@ -5,6 +5,7 @@ import type { Services } from '../src/services/index.ts';
 import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
 import type { Context } from './context.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';
@@ -23,14 +24,13 @@ import {
   usageItemView,
 } from './schemas/usage.ts';
 import { router, viewerProcedure } from './trpc.ts';
+import { usageReportProcedures } from './usage-reports.ts';
 
 const route = routesOf('Apps');
 
 const MAX_PAGE_ENTRIES = 1_000;
 const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
-/** Whole days. */
-const WindowDays = z.int().min(1).max(3650);
 const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
 type Filter = { appId: string; email?: string; windowDays: number };
@@ -110,6 +110,8 @@ export const usageRouter = router({
     .query(({ ctx, input }) =>
       ctx.services.usageStats.top(ctx.actor, input.app_id, input.window, input.limit),
     ),
+
+  ...usageReportProcedures,
 
   /** Takes one entry or an array. Either all are written or none. */
   record: viewerProcedure

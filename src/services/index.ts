@@ -29,8 +29,11 @@ import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import type { ServiceDeps, Unit } from './unit.ts';
+import { createAppUsage } from './usage/app-usage.ts';
+import { createIdleUsers } from './usage/idle-users.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
+import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createAccessUpdates } from './users/access-update.ts';
@@ -76,6 +79,9 @@ const factories = {
   appDetails: createAppDetails,
   usage: createUsage,
   usageStats: createUsageStats,
+  usageReports: createUsageReports,
+  appUsage: createAppUsage,
+  idleUsers: createIdleUsers,
   usageRecording: createUsageRecording,
   savedFilters: createSavedFilters,
   appPackages: createAppPackages,

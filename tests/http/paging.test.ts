@@ -43,6 +43,7 @@ const continued = async (app: TestApp, path: string, key: string): Promise<unkno
 
 const CURSOR_KEYS: Record<string, string> = {
   'users.list': 'email',
+  'usage.idleUsers': 'email',
   'clients.users': 'email',
   'savedFilters.list': 'hash',
   'savedFilters.listByStack': 'hash',

@@ -27,8 +27,24 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const app_version of ['1.0.0', '1.1.0']) {
     await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
   }
+  await addIdle(app);
   const payload = { username: ROOT, password: DEMO_PASSWORD };
   for (let count = 0; count < 2; count += 1) await app.send('POST /session/', { payload });
+};
+
+const IN_2020 = new Date('2020-01-01T00:00:00Z');
+
+/** Two apps that nobody used, and users who joined in 2020: some never logged in. */
+const addIdle = async (app: TestApp): Promise<void> => {
+  const db = app.db();
+  for (const slug of ['idle-one', 'idle-two']) {
+    const id = slug.replace('-', '').padEnd(8, '0');
+    await db
+      .insertInto('apps')
+      .values({ id, client_id: 1, slug, label: slug, created_at: IN_2020 })
+      .execute();
+  }
+  await db.updateTable('users').set({ date_joined: IN_2020 }).execute();
 };
 
 /** Every GET endpoint with a path to existing data. */

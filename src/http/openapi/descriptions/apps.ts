@@ -56,6 +56,25 @@ export const usage: DescriptionsOf<'usage'> = {
     ['not-found'],
   ],
   top: ['Get the most active users and stacks of an app'],
+  report: [
+    'Compare usage by day, week or month',
+    'Of an app, a stack of it, a client, a user, or of all apps whose usage you can see. Newest first. Each period has its counterpart in the periods before: of a period that has not ended, the same number of days. `users` counts distinct users of one app, and is null otherwise.',
+    ['not-found'],
+  ],
+  topApps: ['Get the most used apps', 'Of a client, or of all apps whose usage you can see.', ['not-found']],
+  dailyByApp: [
+    'Get the daily actions of apps',
+    'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
+  ],
+  idleApps: [
+    'List idle apps',
+    'Apps that are older than `days` and that nobody used in these days, oldest first.',
+  ],
+  idleUsers: [
+    'List idle users',
+    'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
+    ['not-found'],
+  ],
   record: [
     'Record usage',
     'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',

@@ -1,0 +1,113 @@
+import { type RawBuilder, sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
+import type { PageRequest } from '../../db/pagination.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
+import { readClient } from '../clients/clients.ts';
+import type { Unit } from '../unit.ts';
+import { readUser } from '../users/user-rows.ts';
+import { comparedPeriods, lastDayOf, type Period, type UsageInterval } from './usage-periods.ts';
+import { dayOf } from './usage-windows.ts';
+
+/** What is counted; all apps whose usage the actor may see if nothing is set. */
+export type ReportSubject = {
+  appId?: string | undefined;
+  client?: number | undefined;
+  /** Of the app. */
+  stack?: string | undefined;
+  email?: string | undefined;
+};
+
+type Counts = { actions: number; users: number | null };
+
+/** Usage by day, week or month, beside the period before. Reads the rollups, never the log. */
+export const createUsageReports = ({ em, clock }: Unit) => ({
+  /**
+   * Newest first. `users` is null unless the subject is one app: the rollups cannot tell the users of several apps apart.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` on `client`, `stack`
+   */
+  read: async (
+    actor: Actor,
+    subject: ReportSubject,
+    { interval, periods }: { interval: UsageInterval; periods: number },
+    { page }: PageRequest,
+  ) => {
+    requireValid(subject);
+    const { appId, client, email } = subject;
+    if (appId !== undefined) await requireViewableApp(em, actor, appId);
+    if (client !== undefined) await readClient(em, actor, client);
+    if (email !== undefined) await readUser(em, actor, email);
+
+    const compared = comparedPeriods(interval, periods, clock.now());
+    const { rows } = await countsOf(usageOf(actor, subject, interval), interval, compared).execute(
+      tables(em),
+    );
+    const none: Counts = { actions: 0, users: hasUsers(subject) ? 0 : null };
+    const found = new Map(rows.map(({ start, ...counts }) => [start, counts]));
+    const lookUp = ({ start }: Period): Counts => found.get(dayOf(start)) ?? none;
+
+    page?.tellCount(periods);
+    const first = page ? (page.number - 1) * page.size : 0;
+    return compared
+      .slice(first, page && first + page.size)
+      .map(({ current, previous }) => toRow(current, lookUp(current), previous, lookUp(previous)));
+  },
+});
+
+const requireValid = ({ appId, client, stack, email }: ReportSubject): void => {
+  const fields: FieldErrors = {};
+  if (client !== undefined && appId !== undefined) fields.client = ['Cannot be combined with app_id.'];
+  if (stack !== undefined && appId === undefined) fields.stack = ['Requires app_id.'];
+  if (stack !== undefined && email !== undefined) fields.stack = ['Cannot be combined with email.'];
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+};
+
+const hasUsers = ({ appId, stack, email }: ReportSubject): boolean =>
+  appId !== undefined && stack === undefined && email === undefined;
+
+const startOf = (interval: UsageInterval) => sql<string>`date_trunc(${interval}::text, day::timestamp)::date`;
+
+/** Rows of one day and app: `day`, `actions`, `users` who were not active earlier in the same interval. */
+const usageOf = (
+  actor: Actor,
+  { appId, client, stack, email }: ReportSubject,
+  interval: UsageInterval,
+): RawBuilder<unknown> => {
+  const ofApps =
+    appId === undefined ? sql`app_id = any(${viewableAppIds(actor, client)})` : sql`app_id = ${appId}`;
+  if (stack !== undefined)
+    return sql`select day, actions, null::int as users from usage_stack_days where ${ofApps} and stack = ${stack}`;
+  if (email !== undefined)
+    return sql`select day, actions, null::int as users from usage_days where ${ofApps} and email = ${email}`;
+  const users =
+    appId === undefined ? sql`null::int` : sql`retention_histogram[day - ${startOf(interval)} + 1]`;
+  return sql`select day, actions, ${users} as users from usage_app_days where ${ofApps}`;
+};
+
+type Compared = ReturnType<typeof comparedPeriods>;
+
+/** The sums of each interval. The days between the newest counterpart and the oldest interval belong to neither. */
+const countsOf = (usage: RawBuilder<unknown>, interval: UsageInterval, compared: Compared) => {
+  const [newest, oldest] = [compared[0], compared.at(-1)];
+  if (!newest || !oldest) throw new Error('A report needs a period.');
+  const day = (at: Date) => sql`${dayOf(at)}::date`;
+  return sql<Counts & { start: string }>`
+    select ${startOf(interval)}::text as start, sum(actions)::bigint as actions, sum(users)::int as users
+    from (${usage}) as usage
+    where day >= ${day(oldest.previous.start)} and day < ${day(newest.current.end)}
+      and (day < ${day(newest.previous.end)} or day >= ${day(oldest.current.start)})
+    group by 1`;
+};
+
+const toRow = (current: Period, counts: Counts, previous: Period, before: Counts) => ({
+  start: dayOf(current.start),
+  end: dayOf(lastDayOf(current)),
+  ...counts,
+  previous_start: dayOf(previous.start),
+  previous_end: dayOf(lastDayOf(previous)),
+  previous_actions: before.actions,
+  previous_users: before.users,
+  actions_change: counts.actions - before.actions,
+  users_change: counts.users === null || before.users === null ? null : counts.users - before.users,
+});
