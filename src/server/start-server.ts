@@ -80,6 +80,7 @@ const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Prom
     password,
     port: config.port,
     now: clock.now(),
+    hasHistory: true,
   });
   if (!isFilled) return printLine('The database is not empty: the demo workspace was not added.');
   printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');

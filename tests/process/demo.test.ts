@@ -75,7 +75,7 @@ demo('lets every active user log in', async ({ service }) => {
   );
 });
 
-demo('has the three apps of the two clients', async ({ service, root }) => {
+demo('has the apps of the two clients', async ({ service, root }) => {
   const { json } = await service.send('GET /jb/apps/', { token: root });
   const ofGlobex = await service.send('GET /jb/clients/2/apps/', { token: root });
 
@@ -83,8 +83,21 @@ demo('has the three apps of the two clients', async ({ service, root }) => {
     ['zylTKNVx', 'sales'],
     ['Qm3vR8pa', 'churn'],
     ['Hb7cW2ke', 'fleet'],
+    ['Wd9kT4zx', 'forecast'],
   ]);
   assert.equal(table(ofGlobex.json, 'id'), [['Hb7cW2ke']]);
+});
+
+demo('has an app that nobody used, and a name that was changed yesterday', async ({ service, root }) => {
+  const unused = await service.send('GET /jb/apps/?is_unused=true', { token: root });
+  const changes = await service.send('GET /jb/audit/?action=user.update', { token: root });
+
+  assert.equal(table(unused.json, 'slug'), [['forecast']]);
+  assert.equal(table(changes.json, 'actor', 'target', 'details'), [
+    ['admin@acme.test', 'grace@acme.test', { last_name: { from: 'Murray', to: 'Hopper' } }],
+  ]);
+  const [change] = changes.json;
+  assert.is(Math.floor((Date.now() - Date.parse(change.timestamp)) / DAY_MS), 1);
 });
 
 for (const [id, email, name] of [
