@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type KeyboardEvent, useEffect, useState } from 'react';
 import { trpc } from '../api.ts';
 import { nameOf } from '../people/name-of.ts';
 import { canView } from './roles.ts';
@@ -31,31 +31,59 @@ export const Palette = () => {
       { enabled: canView(roles) && search !== '', placeholderData: (previous) => previous },
     ),
   );
+  const isCurrent = search === query.trim() && !people.isPlaceholderData && !people.isLoading;
 
+  // The search is part of the ids, so that a selection does not outlive its results.
   const screens = screensFor(roles)
     .filter(({ label }) => label.toLowerCase().includes(search.toLowerCase()))
-    .map(({ to, label }) => ({ id: `screen ${to}`, label, onClick: () => void navigate({ to }) }));
-  const found = (search === '' ? [] : (people.data ?? [])).map(
-    (person): SpotlightActionData => ({
-      id: `person ${person.email}`,
-      label: nameOf(person),
-      description: person.email,
-      onClick: () => void navigate({ to: '/people/$email', params: { email: person.email } }),
-    }),
-  );
+    .map(({ to, label }) => ({ id: `${search} screen ${to}`, label, onClick: () => void navigate({ to }) }));
+  const found = (search === '' ? [] : (people.data ?? [])).map((person) => ({
+    id: `${search} person ${person.email}`,
+    label: nameOf(person),
+    description: person.email,
+    onClick: () => void navigate({ to: '/people/$email', params: { email: person.email } }),
+  }));
+  const first = search === '' ? undefined : (found[0] ?? screens[0]);
+  const withSelection = (action: Action): SpotlightActionData => ({
+    ...action,
+    ...(action === first && { 'data-selected': true }),
+  });
   return (
     <Spotlight
       query={query}
       onQueryChange={setQuery}
       actions={[
-        { group: 'People', actions: found },
-        { group: 'Go to', actions: screens },
+        { group: 'People', actions: found.map(withSelection) },
+        { group: 'Go to', actions: screens.map(withSelection) },
       ]}
       // The service has already filtered.
       filter={(_query, actions) => actions}
-      nothingFound={<Text>Nothing found.</Text>}
-      searchProps={{ placeholder: 'Find a person or a screen', 'aria-label': 'Find a person or a screen' }}
+      nothingFound={<Text>{isCurrent ? 'Nothing found.' : 'Searching…'}</Text>}
+      searchProps={{
+        placeholder: 'Find a person or a screen',
+        'aria-label': 'Find a person or a screen',
+        onKeyDownCapture: useDelayedEnter(isCurrent, first),
+      }}
       shortcut={['mod + K', '/']}
     />
   );
+};
+
+type Action = Pick<SpotlightActionData, 'id' | 'label' | 'description'> & { onClick: () => void };
+
+/** Enter waits for the results of what was typed, and opens the first. Returns a handler for the search field. */
+const useDelayedEnter = (isCurrent: boolean, first: Action | undefined) => {
+  const [isWaiting, setWaiting] = useState(false);
+  useEffect(() => {
+    if (!isWaiting || !isCurrent) return;
+    setWaiting(false);
+    if (!first) return;
+    spotlight.close();
+    first.onClick();
+  }, [isWaiting, isCurrent, first]);
+  return (event: KeyboardEvent): void => {
+    const isEarly = event.key === 'Enter' && !isCurrent;
+    if (isEarly) event.stopPropagation();
+    setWaiting(isEarly);
+  };
 };
