@@ -43,7 +43,7 @@ export const Palette = () => {
     description: person.email,
     onClick: () => void navigate({ to: '/people/$email', params: { email: person.email } }),
   }));
-  const first = search === '' ? undefined : (found[0] ?? screens[0]);
+  const first = search === '' || !isCurrent ? undefined : (found[0] ?? screens[0]);
   const withSelection = (action: Action): SpotlightActionData => ({
     ...action,
     ...(action === first && { 'data-selected': true }),
@@ -59,7 +59,11 @@ export const Palette = () => {
       // The service has already filtered.
       filter={(_query, actions) => actions}
       nothingFound={<Text>{isCurrent ? 'Nothing found.' : 'Searching…'}</Text>}
+      // Typing right after the shortcut must reach the field.
+      transitionProps={{ duration: 0 }}
+      overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}
       searchProps={{
+        autoFocus: true,
         placeholder: 'Find a person or a screen',
         'aria-label': 'Find a person or a screen',
         onKeyDownCapture: useDelayedEnter(isCurrent, first),
