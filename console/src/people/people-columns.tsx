@@ -23,13 +23,13 @@ export const CHOICES = {
   apps: { heading: 'Apps', width: '4rem', cell: ({ apps }) => apps.length },
   last_login: {
     heading: 'Last login',
-    width: '1fr',
+    width: '9.5rem',
     sort: 'last_login',
     cell: ({ last_login }) => <DateText date={last_login} />,
   },
   date_joined: {
     heading: 'Joined',
-    width: '1fr',
+    width: '9.5rem',
     sort: 'date_joined',
     cell: ({ date_joined }) => <DateText date={date_joined} />,
   },
