@@ -2,7 +2,7 @@ import { Alert, Button, Group, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
@@ -126,13 +126,21 @@ const Faults = ({ faulty, surplus, error }: FaultsProps) => {
         At most {MAX_ROWS} people can be invited at once. Remove {surplus}.
       </Alert>
     );
-  if (faulty > 0)
-    return (
-      <Alert color="red" variant="light" role="alert" mb="md">
-        {faulty === 1 ? '1 row has' : `${faulty} rows have`} errors; see the top of the list. No one is
-        invited until they are fixed.
-      </Alert>
-    );
+  if (faulty > 0) return <FaultyRows count={faulty} />;
   // Errors of fields are shown in the rows, and go with them.
   return <ProblemAlert error={hasFieldErrors(error) ? null : error} />;
+};
+
+/** The rows are below the form, so the page scrolls to them when they get errors. */
+const FaultyRows = ({ count }: { count: number }) => {
+  const alert = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    alert.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return (
+    <Alert ref={alert} className="scroll-target" color="red" variant="light" role="alert" mb="md">
+      {count === 1 ? '1 row has' : `${count} rows have`} errors; see the top of the list. No one is invited
+      until they are fixed.
+    </Alert>
+  );
 };
