@@ -7,14 +7,19 @@ const HEAD = '<!doctype html><base target="_blank">';
 const STYLE =
   '<style>body{margin:12px;font:16px/1.5 system-ui,sans-serif;color:#232822;background:#fff;overflow-wrap:anywhere}</style>';
 
-type Props = { title: string; html: string };
+type Props = {
+  title: string;
+  html: string;
+  /** Instead of no HTML. */
+  empty?: string;
+};
 
 /** Shows HTML that a user wrote, in a frame that runs no scripts and shares nothing with the console. */
-export const HtmlPreview = ({ title, html }: Props) => {
+export const HtmlPreview = ({ title, html, empty = 'Nothing to show yet.' }: Props) => {
   const [shown] = useDebouncedValue(html, TYPING_MS);
   return shown.trim() === '' ? (
     <Text size="sm" c="dimmed">
-      Nothing to show yet.
+      {empty}
     </Text>
   ) : (
     <iframe className="html-preview" title={title} sandbox="" srcDoc={`${HEAD}${STYLE}${shown}`} />

@@ -24,7 +24,7 @@ export const AttentionCards = () => {
     expired_passwords,
   } = attention.data;
   const cards = [
-    <Topic key="mails" count={failed_mails.count} title="mails failed">
+    <Topic key="mails" count={failed_mails.count} title="Failed mails">
       {failed_mails.items.map(({ id, recipient }) => (
         <Link key={id} className="text-link" to="/mails/$id" params={{ id: String(id) }}>
           {recipient}
@@ -34,26 +34,30 @@ export const AttentionCards = () => {
         All failed mails
       </Link>
     </Topic>,
-    <Topic key="invitations" count={expiring_invitations.count} title="invitations expire within three days">
+    <Topic
+      key="invitations"
+      count={expiring_invitations.count}
+      title="Invitations that expire within three days"
+    >
       {expiring_invitations.items.map(({ id, email }) => (
         <Link key={id} className="text-link" to="/invitations" search={{ search: email, status: 'pending' }}>
           {email}
         </Link>
       ))}
     </Topic>,
-    <Topic key="unused" count={unused_apps.count} title="apps that nobody used for 30 days">
+    <Topic key="unused" count={unused_apps.count} title="Apps not used for 30 days">
       {unused_apps.items.map(appLink)}
     </Topic>,
-    <Topic key="maintenance" count={apps_in_maintenance.count} title="apps in maintenance">
+    <Topic key="maintenance" count={apps_in_maintenance.count} title="Apps in maintenance">
       {apps_in_maintenance.items.map(appLink)}
     </Topic>,
-    <Topic key="idle" count={idle_users.count} title="people who have not logged in for 90 days">
+    <Topic key="idle" count={idle_users.count} title="People without a login for 90 days">
       {idle_users.items.map(personLink)}
       <Link to="/people" search={{ is_active: true, idle_days: IDLE_DAYS }}>
         All of them
       </Link>
     </Topic>,
-    <Topic key="passwords" count={expired_passwords.count} title="people whose password has expired">
+    <Topic key="passwords" count={expired_passwords.count} title="People with an expired password">
       {expired_passwords.items.map(personLink)}
       <Link to="/people" search={{ password_expired: true }}>
         All of them

@@ -1,7 +1,8 @@
-import { Card, SimpleGrid, Text, Title } from '@mantine/core';
+import { Badge, Card, Group, SimpleGrid, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
+import { HtmlPreview } from '../components/html-preview.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -24,31 +25,57 @@ export const HomeScreen = () => {
           <AttentionCards />
         </>
       )}
-      <Title order={2} mt="lg" mb="sm">
-        Your apps
-      </Title>
-      {granted.length === 0 ? (
-        <EmptyState title="You have no apps yet">Ask an admin of your client for access.</EmptyState>
-      ) : (
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
-          {granted.map((app) => (
-            <AppCard key={app.id} app={app} urlTemplate={app_url} />
-          ))}
-        </SimpleGrid>
-      )}
+      {(granted.length > 0 || !canAdminister(roles)) && <OwnApps apps={granted} urlTemplate={app_url} />}
     </>
   );
 };
 
+const OwnApps = ({ apps, urlTemplate }: { apps: App[]; urlTemplate: string }) => (
+  <>
+    <Title order={2} mt="lg" mb="sm">
+      Your apps
+    </Title>
+    {apps.length === 0 ? (
+      <EmptyState title="You have no apps yet">Ask an admin of your client for access.</EmptyState>
+    ) : (
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
+        {apps.map((app) => (
+          <AppCard key={app.id} app={app} urlTemplate={urlTemplate} />
+        ))}
+      </SimpleGrid>
+    )}
+  </>
+);
+
 type AppCardProps = { app: App; urlTemplate: string };
 
-const AppCard = ({ app, urlTemplate }: AppCardProps) => (
-  <Card withBorder component="a" href={urlTemplate.replaceAll('{slug}', app.slug).replaceAll('{id}', app.id)}>
-    <Title order={3} size="h4">
-      {app.label}
-    </Title>
-    <Text c="dimmed" size="sm">
-      {app.in_maintenance ? 'In maintenance' : app.description}
-    </Text>
-  </Card>
-);
+/** Leads to the app; during maintenance it shows the message instead. */
+const AppCard = ({ app, urlTemplate }: AppCardProps) =>
+  app.in_maintenance ? (
+    <Card withBorder component="section" aria-label={app.label}>
+      <Group justify="space-between" mb="xs">
+        <Title order={3} size="h4">
+          {app.label}
+        </Title>
+        <Badge variant="default">In maintenance</Badge>
+      </Group>
+      <HtmlPreview
+        title={`Message of ${app.label}`}
+        html={app.maintenance_message}
+        empty="Please try again later."
+      />
+    </Card>
+  ) : (
+    <Card
+      withBorder
+      component="a"
+      href={urlTemplate.replaceAll('{slug}', app.slug).replaceAll('{id}', app.id)}
+    >
+      <Title order={3} size="h4">
+        {app.label}
+      </Title>
+      <Text c="dimmed" size="sm">
+        {app.description}
+      </Text>
+    </Card>
+  );
