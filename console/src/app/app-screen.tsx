@@ -38,14 +38,14 @@ export const AppScreen = () => {
           </Group>
         }
       />
-      <TextsForm key={`texts of ${id} ${loaded}`} app={app} isReadOnly={isReadOnly} />
-      <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
+      <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
         <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
         <Stack>
           <AppStacks id={id} />
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>
       </SimpleGrid>
+      <TextsForm key={`texts of ${id} ${loaded}`} app={app} isReadOnly={isReadOnly} />
       {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
       {isViewer && (
         <UsageByDay
