@@ -1,4 +1,4 @@
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor, Group, Text, UnstyledButton } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -62,25 +62,33 @@ export const AuditScreen = () => {
 
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
   { heading: 'Time', width: '8.5rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
-  { heading: 'Actor', width: '2fr', cell: (entry) => <ActorLink entry={entry} /> },
-  { heading: 'Action', width: '1.7fr', cell: ({ action }) => labelOf(action) },
-  { heading: 'Target', width: '2fr', cell: (entry) => <TargetLink entry={entry} /> },
-  { heading: 'Change', width: '1.8fr', cell: ({ details }) => linesOf(details).join(', ') },
+  { heading: 'Actor', width: '1.7fr', cell: (entry) => <ActorLink entry={entry} /> },
+  { heading: 'Action', width: '1.5fr', cell: ({ action }) => labelOf(action) },
+  { heading: 'Target', width: '1.7fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
-    heading: 'Details',
-    width: '5rem',
-    cell: (entry) => (
-      <Button
-        variant="default"
-        size="compact-sm"
-        onClick={() => open(entry)}
-        aria-label={`Details of: ${labelOf(entry.action)}, ${entry.target}`}
-      >
-        Details
-      </Button>
-    ),
+    heading: 'Change',
+    width: '2.6fr',
+    cell: (entry) => <ChangeButton entry={entry} onOpen={() => open(entry)} />,
   },
 ];
+
+/** What was changed in short, which leads to all of it. */
+const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
+  const { action, target, details } = entry;
+  const text = linesOf(details).join(', ') || 'Details';
+  return (
+    <UnstyledButton
+      display="block"
+      w="100%"
+      onClick={onOpen}
+      aria-label={`Details of: ${labelOf(action)}, ${target}: ${text}`}
+    >
+      <Text span display="block" size="sm" className="text-link" truncate>
+        {text}
+      </Text>
+    </UnstyledButton>
+  );
+};
 
 /** Matching entries, not only those that were loaded. */
 const CsvLink = ({ filter }: { filter: AuditFilter }) => {
