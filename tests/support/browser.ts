@@ -61,7 +61,7 @@ const startBrowser = async (app: TestApp) => {
 export const launchChromium = async (hostRules = ''): Promise<Browser> => {
   await access(CHROMIUM).catch((cause: unknown) => {
     throw new Error(
-      'This test needs Chromium. Run apt-get install chromium-headless-shell, or set CHROMIUM to the path of the executable.',
+      'Chromium is missing. Run apt-get install chromium-headless-shell, or set CHROMIUM to the path of the executable.',
       { cause },
     );
   });

@@ -1,0 +1,20 @@
+import * as assert from 'uvu/assert';
+import { waitForHeading } from '../support/browser.ts';
+import type { Tour } from './tour.ts';
+
+export const findPerson = async ({ page, screenshot }: Tour): Promise<string> => {
+  await waitForHeading(page, 'Hello Alex');
+  await page.getByRole('region', { name: /not used/ }).waitFor();
+  await screenshot('home');
+  for (const key of ['/', 'g', 'Enter']) await page.keyboard.press(key);
+  await waitForHeading(page, 'Grace Hopper');
+
+  assert.match(decodeURIComponent(page.url()), /\/console\/people\/grace@acme\.test$/);
+
+  await page.keyboard.press('/');
+  await page.keyboard.press('g');
+  await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+  await screenshot('search');
+  await page.keyboard.press('Escape');
+  return 'Slash, G and Enter open Grace Hopper';
+};

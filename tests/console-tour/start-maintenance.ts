@@ -1,0 +1,27 @@
+import * as assert from 'uvu/assert';
+import { waitForHeading } from '../support/browser.ts';
+import type { Tour } from './tour.ts';
+
+const MEMBER = 'ada@acme.test';
+const MESSAGE = 'We load new numbers until noon.';
+
+export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour): Promise<string> => {
+  await page.getByRole('link', { name: 'Apps', exact: true }).click();
+  await page.getByRole('link', { name: 'Sales', exact: true }).click();
+  await waitForHeading(page, 'Sales');
+  await page.getByRole('switch', { name: 'In maintenance' }).check();
+  await page.getByRole('textbox', { name: 'Message (HTML)' }).fill(`<p>${MESSAGE}</p>`);
+  await page.getByRole('button', { name: 'Save maintenance' }).click();
+  await page.getByRole('button', { name: 'Start maintenance' }).click();
+  await page.getByText('Saved.').waitFor();
+  await screenshot('maintenance');
+  const [sales] = (await read('/jb/apps/')).filter(({ slug }) => slug === 'sales');
+  assert.is(sales?.in_maintenance, true);
+
+  const member = await logIn(MEMBER);
+  await waitForHeading(member, 'Hello Ada');
+  await member.frameLocator('iframe').getByText(MESSAGE).waitFor();
+  await screenshot('member', member);
+  await member.context().close();
+  return `Ada reads "${MESSAGE}" instead of opening Sales`;
+};
