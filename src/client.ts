@@ -10,6 +10,7 @@ export {
   isProblem,
   isUnreachable,
   type ProblemError,
+  requestId,
   retryAfterSeconds,
 } from './client/errors.ts';
 export type { CallContext } from './client/links.ts';

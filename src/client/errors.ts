@@ -1,7 +1,7 @@
 import type { TRPCClientError } from '@trpc/client';
 import type { FieldErrors, ProblemCode } from '../lib/problems.ts';
 import type { AppRouter } from './app-router.ts';
-import { ForeignAnswer, Unreachable } from './responses.ts';
+import { ForeignAnswer, type StewardResponse, Unreachable } from './responses.ts';
 
 /** The error of a call that Steward has refused. `error.message` is readable by users. */
 export type ProblemError<Code extends ProblemCode = ProblemCode> = TRPCClientError<AppRouter> & {
@@ -34,6 +34,13 @@ export const fieldErrors = (error: unknown): FieldErrors =>
 /** How long to wait before a retry, if Steward has sent `Retry-After`. */
 export const retryAfterSeconds = (error: unknown): number | undefined =>
   isProblem(error) ? error.data.problem.retryAfterSeconds : undefined;
+
+/** The ID of the request that failed, as the log of the service has it. Undefined if there was no response. */
+export const requestId = (error: unknown): string | undefined => {
+  // tRPC adds the response to the errors of its links, without its type.
+  const { meta } = Object(error) as { meta?: { response?: StewardResponse } };
+  return meta?.response?.headers.get('x-request-id') ?? undefined;
+};
 
 /** Whether there was no response. The call may or may not have been executed. */
 export const isUnreachable = (error: unknown): boolean =>

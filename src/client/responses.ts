@@ -83,10 +83,12 @@ const toErrorResponse = async (response: Response): Promise<Response> => {
   });
   const body = parseJson(text);
   const { status } = response;
-  if (isEnvelope(body)) return new Response(text, { status });
+  const id = response.headers.get('x-request-id');
+  const init = { status, headers: id === null ? {} : { 'x-request-id': id } };
+  if (isEnvelope(body)) return new Response(text, init);
   const problem = parseProblem(body);
   if (!problem) throw new ForeignAnswer(status);
-  return Response.json(toEnvelope(problem, response.headers.get('retry-after')), { status });
+  return Response.json(toEnvelope(problem, response.headers.get('retry-after')), init);
 };
 
 const parseJson = (text: string): unknown => {

@@ -6,6 +6,7 @@ import {
   isForeignAnswer,
   isProblem,
   isUnreachable,
+  requestId,
   retryAfterSeconds,
 } from '../../src/client.ts';
 import { appSuite } from '../support/app-suite.ts';
@@ -61,6 +62,29 @@ errors('of throttled logins have retryAfterSeconds', async ({ app }) => {
   assert.ok(isProblem(error, 'throttled'));
   assert.ok((retryAfterSeconds(error) ?? 0) > 60);
   assert.is(retryAfterSeconds(new Error('another')), undefined);
+});
+
+errors('have the ID of the request', async ({ app }) => {
+  const ids: (string | null)[] = [];
+  const { api } = createStewardClient({
+    url: await addressOf(app),
+    token: await app.tokenOf(ADA),
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      ids.push(response.headers.get('x-request-id'));
+      return response;
+    },
+  });
+  const single = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
+  const [, batched] = await Promise.all([
+    api.sites.list.query(),
+    failureOf(api.users.get.query({ email: 'unknown@acme.test' })),
+  ]);
+  const early = await failureOf(api.tokens.createNamed.mutate({ name: 'x'.repeat(2 ** 20) }));
+
+  assert.equal([single, batched, early].map(requestId), ids);
+  assert.match(ids.join(), /^[0-9a-f-]{36},[0-9a-f-]{36},[0-9a-f-]{36}$/);
+  assert.is(requestId(new Error('another')), undefined);
 });
 
 errors('of the network are unreachable, not problems or foreign responses', async () => {

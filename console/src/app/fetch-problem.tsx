@@ -1,6 +1,7 @@
 import { Alert, Button, Stack, Text } from '@mantine/core';
 import { isProblem } from '@steward/client';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RequestId } from '../components/request-id.tsx';
 
 type Props = { error: unknown; onRetry: () => void };
 
@@ -18,6 +19,7 @@ export const FetchProblem = ({ error, onRetry }: Props) => {
           {error.message}
         </Text>
         <Text size="sm">{advice}</Text>
+        <RequestId error={error} />
         {code === 'package-store-unavailable' && (
           <Button variant="default" size="xs" onClick={onRetry}>
             Try again

@@ -1,5 +1,6 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { isProblem, isUnreachable } from '@steward/client';
+import { RequestId } from './request-id.tsx';
 
 type Props = { error: unknown };
 
@@ -12,6 +13,7 @@ export const ScreenError = ({ error }: Props) => {
         {isMissing ? 'Not found' : 'This page could not be loaded'}
       </Title>
       <Text>{isMissing ? 'It does not exist, or you may not see it.' : messageOf(error)}</Text>
+      <RequestId error={error} />
       {!isMissing && (
         <Button variant="default" onClick={() => location.reload()}>
           Try again
