@@ -2,8 +2,8 @@ import type { Page, Response } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { KINDS } from '../../console/src/layout/roles.ts';
 import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
-import { browserSuite } from '../support/browser.ts';
-import { openConsole, waitForData } from '../support/console.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { invite, mailTo } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -41,7 +41,6 @@ const watch = (page: Page) => {
     foreign,
     /** The calls since the last time, after all of them have succeeded. */
     takeCalls: async (): Promise<string[]> => {
-      await waitForData(page);
       await until('all calls are answered', () => responses.length === calls.length);
       const [taken, answers] = [calls, responses];
       [calls, responses] = [[], []];
@@ -52,13 +51,6 @@ const watch = (page: Page) => {
   };
 };
 
-/** Goes to another screen within the page, as its links do. */
-const goTo = async (page: Page, path: string): Promise<void> => {
-  const title = await page.title();
-  await page.evaluate(`history.pushState({}, '', '/console${path}')`);
-  await until(`${path} is shown`, async () => (await page.title()) !== title);
-};
-
 for (const [kind, email] of Object.entries(USERS)) {
   roles(`${kind} see their screens, and no other sends a request`, async ({ app, browser }) => {
     const parameters = await parametersOf(app);
@@ -66,12 +58,13 @@ for (const [kind, email] of Object.entries(USERS)) {
     const { page } = visit;
     const { takeCalls, foreign } = watch(page);
     await openConsole(page, '/console/account', email);
-    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await waitForHeading(page, 'Account');
+    await waitForData(page);
     await takeCalls();
 
     for (const screen of SCREENS) {
       const path = screen.to.replace(/\$\w+/, String(parameters[screen.to]));
-      await goTo(page, path);
+      await goTo(page, `/console${path}`);
       const calls = await takeCalls();
       const refusals = await page.getByRole('alert').allInnerTexts();
       if (kindsOf(screen).includes(kind)) assert.equal(refusals, [], path);

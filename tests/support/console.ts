@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { logIn, waitForHeading } from './browser.ts';
+import { until } from './poll.ts';
 import type { Steps } from './screenshots.ts';
 import { ACME, type TestApp } from './test-app.ts';
 
@@ -22,6 +23,14 @@ export const showing =
 /** Waits until no part of the screen is loading. */
 export const waitForData = async (page: Page): Promise<void> => {
   await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' });
+};
+
+/** Goes to another screen within the page, as its links do. */
+export const goTo = async (page: Page, path: string): Promise<void> => {
+  const title = await page.title();
+  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`);
+  await until(`${path} is shown`, async () => (await page.title()) !== title);
+  await waitForData(page);
 };
 
 /** Lets calls of this procedure succeed without a response, until the result is called. */

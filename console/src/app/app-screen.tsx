@@ -31,6 +31,7 @@ export const AppScreen = () => {
     <>
       <ScreenHeader
         title={app.label}
+        procedures={['apps.get']}
         lead={
           <Group component="span" gap="sm">
             {version === undefined ? `${app.slug}, no version loaded` : `${app.slug} ${version}`}

@@ -19,7 +19,11 @@ export const AppsScreen = () => {
   const rows = apps.data?.pages.flat() ?? [];
   return (
     <>
-      <ScreenHeader title="Apps" lead="Texts, maintenance, versions and usage of each app." />
+      <ScreenHeader
+        title="Apps"
+        lead="Texts, maintenance, versions and usage of each app."
+        procedures={['apps.list']}
+      />
       <ProblemAlert error={apps.error} />
       {apps.isPending && <Skeleton height={400} />}
       {apps.isSuccess && rows.length === 0 && (

@@ -42,6 +42,7 @@ export const AuditScreen = () => {
     <>
       <ScreenHeader
         title="Audit trail"
+        procedures={['audit.list']}
         lead="Who changed what, newest first."
         actions={<CsvLink filter={filter} />}
       />

@@ -17,7 +17,7 @@ export const ClientScreen = () => {
   const props = { client, isReadOnly: !is_superuser && !admin_of.includes(id) };
   return (
     <>
-      <ScreenHeader title={client.name} lead={client.site.domain} />
+      <ScreenHeader title={client.name} lead={client.site.domain} procedures={['clients.get']} />
       <Tabs defaultValue="texts" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="texts">Texts</Tabs.Tab>

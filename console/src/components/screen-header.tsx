@@ -1,6 +1,8 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { CallFromCode } from '../code/call-from-code.tsx';
+import type { Procedure } from '../code/calls-of.ts';
 
 type Props = {
   title: string;
@@ -8,10 +10,12 @@ type Props = {
   lead?: ReactNode;
   /** Buttons at the right. */
   actions?: ReactNode;
+  /** The procedures whose results the screen shows. */
+  procedures?: readonly Procedure[];
 };
 
 /** The heading of a screen, which is also the title of the tab. */
-export const ScreenHeader = ({ title, lead, actions }: Props) => {
+export const ScreenHeader = ({ title, lead, actions, procedures = [] }: Props) => {
   useDocumentTitle(`${title} – Steward`);
   return (
     <Group justify="space-between" align="flex-end" mb="lg">
@@ -19,7 +23,10 @@ export const ScreenHeader = ({ title, lead, actions }: Props) => {
         <Title order={1}>{title}</Title>
         {lead !== undefined && <Text c="dimmed">{lead}</Text>}
       </Stack>
-      {actions !== undefined && <Group>{actions}</Group>}
+      <Group>
+        {procedures.length > 0 && <CallFromCode procedures={procedures} />}
+        {actions}
+      </Group>
     </Group>
   );
 };

@@ -46,6 +46,7 @@ export const InvitationsScreen = () => {
     <>
       <ScreenHeader
         title="Invitations"
+        procedures={['invitations.search']}
         actions={
           isAdmin && <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
         }

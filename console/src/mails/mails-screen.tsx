@@ -38,7 +38,11 @@ export const MailsScreen = () => {
   );
   return (
     <>
-      <ScreenHeader title="Mails" lead="Invitations and password mails, newest first." />
+      <ScreenHeader
+        title="Mails"
+        lead="Invitations and password mails, newest first."
+        procedures={['mail.list']}
+      />
       <Group mb="md">
         <Select
           aria-label="Status"

@@ -47,6 +47,7 @@ export const PeopleScreen = () => {
     <>
       <ScreenHeader
         title="People"
+        procedures={['users.list']}
         lead={<Count total={total?.count} />}
         actions={
           <>

@@ -28,6 +28,7 @@ export const PersonScreen = () => {
     <>
       <ScreenHeader
         title={nameOf(person)}
+        procedures={['users.get']}
         lead={
           <Group component="span" gap="sm">
             {person.email}

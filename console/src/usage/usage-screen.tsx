@@ -20,7 +20,12 @@ export const UsageScreen = () => {
   };
   return (
     <>
-      <ScreenHeader title="Usage" />
+      <ScreenHeader
+        title="Usage"
+        procedures={
+          app !== undefined || email !== undefined ? ['usage.series', 'usage.top', 'usage.list'] : []
+        }
+      />
       <Group>
         <UsageFilters filter={filter} onChange={change} />
       </Group>

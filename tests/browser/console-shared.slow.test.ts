@@ -1,0 +1,127 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { readSamples, runCurl, runTypescript } from '../support/code-samples.ts';
+import { goTo, openConsole, showing, waitForData } from '../support/console.ts';
+import { invite } from '../support/mail-fixtures.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const shared = browserSuite('what the screens of the console share');
+
+const REFUSED = /responded with a status of 4/;
+const INVALID = '/console/people?client=0';
+const OBRIEN = "o'brien@acme.test";
+
+testAppearance(shared, {
+  'console-code': async (page, app) => {
+    await showing('/console/people?search=acme', 'People')(page, app);
+    await page.getByRole('button', { name: 'Call it from code' }).click();
+    await page.getByRole('region', { name: 'curl' }).waitFor();
+  },
+  'console-refused': showing('/console/people', 'People', ADA),
+});
+
+/** Screens with a filter, and the field of each row that they show. */
+const SCREENS: [path: string, field: string][] = [
+  ['/console/people?search=acme&sort=-email&is_active=true', 'email'],
+  ['/console/apps', 'label'],
+  ['/console/clients', 'name'],
+  ['/console/mails?status=queued', 'recipient'],
+  ['/console/invitations?status=all&search=guest', 'email'],
+  ['/console/audit?action=user.update&from=2026-11-01&actor=admin@acme.test', 'target'],
+  [`/console/usage?app=${SALES}&email=${GRACE}&days=90`, 'action_description'],
+  [`/console/people/${OBRIEN}`, 'email'],
+  [`/console/apps/${SALES}`, 'label'],
+  ['/console/clients/1', 'name'],
+];
+
+/** The rows in the response of a list, a page of entries, or a single object. */
+const rowsOf = (response: unknown): Record<string, unknown>[] => {
+  if (Array.isArray(response)) return response;
+  const { items = [response] } = Object(response);
+  return items;
+};
+
+shared('the code samples of each screen return what it shows', async ({ app, browser }) => {
+  await invite(app, 2);
+  await app.as(ACME).users.create({ email: OBRIEN });
+  await app.as(ACME).users.update({ email: OBRIEN, last_name: "O'Brien" });
+  const token = await app.tokenOf(ROOT);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/account', ROOT);
+  await waitForHeading(page, 'Account');
+
+  for (const [path, field] of SCREENS) {
+    await goTo(page, path);
+    const shown = await page.locator('main').innerText();
+    const { typescript, curl } = await readSamples(page);
+    const responses = await runCurl(app, curl, token);
+    assert.equal(JSON.parse(JSON.stringify(await runTypescript(app, typescript, token))), responses, path);
+    const [first] = rowsOf(responses.at(-1));
+    assert.ok(shown.includes(String(first?.[field])), `${path} shows ${first?.[field]}`);
+    assert.not.match(typescript + curl, token);
+  }
+});
+
+shared('an error has the ID of its request, to copy', async ({ browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const refused = page.waitForResponse(/users\.list/);
+  await openConsole(page, INVALID);
+  const id = (await (await refused).allHeaders())['x-request-id'] ?? 'none';
+  await page.getByRole('alert').getByText(`Request ${id}`).waitFor();
+  await page.getByRole('button', { name: 'Copy the ID of the request' }).click();
+
+  assert.is(await page.evaluate('navigator.clipboard.readText()'), id);
+});
+
+shared('a session that has ended leads to the login page, and back to the same screen', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  await waitForHeading(page, 'People');
+  await waitForData(page);
+  await app.db().deleteFrom('sessions').execute();
+  await page.getByRole('link', { name: 'Ada Lovelace' }).click();
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+
+  await waitForHeading(page, 'Ada Lovelace');
+});
+
+/** Moves the focus forward until it is on the control. */
+const tabTo = async (page: Page, name: string): Promise<void> => {
+  const focused = page.locator(':focus').and(page.getByLabel(name).or(page.getByRole('button', { name })));
+  for (let steps = 0; (await focused.count()) === 0; steps += 1) {
+    assert.ok(steps < 80, `Tab does not reach ${name}`);
+    await page.keyboard.press('Tab');
+  }
+};
+
+shared('a person is found, changed and saved with the keyboard alone', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/');
+  await waitForHeading(page, 'Hello Alex');
+  await page.keyboard.press('/');
+  await page.getByRole('textbox', { name: 'Find a person' }).waitFor();
+  await page.keyboard.type('gra');
+  await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await waitForHeading(page, 'Grace Hopper');
+  await tabTo(page, 'First name');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('Amazing');
+  await tabTo(page, 'Save');
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved.').waitFor();
+
+  assert.is((await app.as(ACME).users.get({ email: GRACE })).first_name, 'Amazing');
+});
+
+shared.run();
