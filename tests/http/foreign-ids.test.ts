@@ -5,13 +5,11 @@ import { appSuite } from '../support/app-suite.ts';
 import { until } from '../support/poll.ts';
 import { restPath } from '../support/rest-path.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { FLEET, GUEST, MISSING_ID, REFERENCES } from './foreign-references.ts';
 
 /** Path key, or `{folder} id`, to an id of the second client and to one that does not exist. */
 type Ids = Record<string, readonly [foreign: string, missing: string]>;
 
-const FLEET = ['Hb7cW2ke', 'AAAAAAAA'] as const;
-const MISSING_ID = '999999';
-const GUEST = 'guest@globex.test';
 const KNOWN: Ids = {
   app_id: FLEET,
   app_slug: ['fleet', 'nothing'],
@@ -34,89 +32,6 @@ const BODIES: Record<string, unknown> = {
   'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };
-
-/** Ids in queries and bodies. */
-const REFERENCES: { line: string; of: readonly [string, string]; body?: unknown }[] = [
-  { line: 'GET /jb/users/?app=ID', of: ['fleet', 'nothing'] },
-  { line: 'GET /jb/users/?limit=5&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/users/?page=1&search=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/users/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/users/count/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/users/count/?app=ID', of: ['fleet', 'nothing'] },
-  { line: 'GET /jb/users/?limit=5&sort=name&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/mails/?recipient=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/mails/?search=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/mails/timeline/?email=ID', of: [GUEST, 'unknown@globex.test'] },
-  { line: 'GET /jb/clients/1/access/?cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
-  {
-    line: 'PATCH /jb/clients/1/access/',
-    of: [EDSGER, 'unknown@globex.test'],
-    body: { cells: [{ email: 'ID', app_id: 'zylTKNVx', granted: true }] },
-  },
-  {
-    line: 'PATCH /jb/clients/1/access/',
-    of: FLEET,
-    body: { cells: [{ email: ADA, app_id: 'ID', granted: true }] },
-  },
-  {
-    line: 'POST /jb/users/bulk/',
-    of: FLEET,
-    body: { emails: [ADA], action: 'grant-apps', apps: ['ID'] },
-  },
-  {
-    line: 'POST /jb/users/bulk/',
-    of: ['2', MISSING_ID],
-    body: { filter: { client: 'ID' }, action: 'reactivate' },
-  },
-  { line: 'GET /jb/clients/1/users/?limit=5&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/clients/1/apps/?limit=5&cursor=ID', of: FLEET },
-  { line: 'GET /jb/apps/?limit=5&cursor=ID', of: FLEET },
-  { line: 'GET /jb/users/invitations/?app=ID', of: ['fleet', 'nothing'] },
-  { line: 'GET /jb/users/invitations/?page=1&status=all&search=ID', of: [GUEST, 'unknown@globex.test'] },
-  { line: 'GET /jb/invitations/?page=1&status=all&client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/invitations/?page=1&status=all&search=ID', of: [GUEST, 'unknown@globex.test'] },
-  { line: 'GET /jb/mails/?page=1&client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/audit/?page=1&client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/audit/?page=1&target=ID', of: ['of@globex.test', 'unknown@globex.test'] },
-  { line: 'GET /jb/audit/?page=1&actor=ID', of: ['of@globex.test', 'unknown@globex.test'] },
-  { line: 'GET /jb/usage/series/?app_id=ID', of: FLEET },
-  { line: 'GET /jb/usage/series/?email=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/usage/report/?app_id=ID', of: FLEET },
-  { line: 'GET /jb/usage/report/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/usage/report/?email=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/usage/report/?app_id=zylTKNVx&stack=ID', of: ['d3d64b79', '00000000'] },
-  { line: 'GET /jb/usage/top-apps/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/usage/apps/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/usage/apps/?cursor=ID', of: FLEET },
-  { line: 'GET /jb/usage/idle-apps/?days=1&client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/usage/idle-apps/?cursor=ID', of: FLEET },
-  { line: 'GET /jb/usage/idle-users/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/usage/idle-users/?cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /jb/apps/?client=ID', of: ['2', MISSING_ID] },
-  { line: 'GET /jb/apps/?page=1&search=ID', of: ['fleet', 'nothing'] },
-  { line: 'GET /jb/apps/zylTKNVx/usage/entries/?email=ID', of: [EDSGER, 'unknown@globex.test'] },
-  { line: 'GET /hashr/saved_global_filters/?limit=5&cursor=ID', of: ['of-edsger', 'of-missing'] },
-  { line: 'POST /jb/users/', of: ['2', MISSING_ID], body: { email: EDSGER, client: 'ID' } },
-  { line: 'POST /jb/users/', of: FLEET, body: { email: 'new@x.test', apps: ['ID'] } },
-  { line: `PATCH /jb/users/${ADA}/`, of: FLEET, body: { apps: ['ID'] } },
-  { line: 'POST /jb/users/invitations/', of: ['2', MISSING_ID], body: { email: EDSGER, client: 'ID' } },
-  { line: 'POST /jb/users/invitations/', of: FLEET, body: { email: 'new@x.test', initial_apps: ['ID'] } },
-  {
-    line: 'POST /jb/clients/1/users/invitations/',
-    of: FLEET,
-    body: { email: 'new@x.test', initial_apps: ['ID'] },
-  },
-  {
-    line: `PATCH /jb/users/invitations/${GUEST}/?client=ID`,
-    of: ['2', MISSING_ID],
-    body: { initial_apps: [] },
-  },
-  {
-    line: 'PUT /hashr/saved_global_filters/own/',
-    of: ['d3d64b79', '00000000'],
-    body: { stack_id: 'ID', hash: 'own', name: 'x' },
-  },
-];
 
 const foreign = appSuite('ids of another client');
 
