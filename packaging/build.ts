@@ -1,5 +1,5 @@
 import { chmod, cp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build } from 'vite';
 import { compile, PROJECT } from './compile.ts';
 
@@ -13,7 +13,10 @@ await cp(join(PROJECT, 'src'), join(DIST, 'src'), {
   recursive: true,
   filter: (file) => !/\.ts$|\/cli(\/[^/]+)?\.js$/.test(file),
 });
-const CONSOLE = join(PROJECT, 'console');
-await build({ configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' });
-await cp(join(CONSOLE, 'dist'), join(DIST, 'console', 'dist'), { recursive: true });
+await build({
+  configFile: join(PROJECT, 'console', 'vite.config.ts'),
+  // Not `console/dist`, which a service that runs from the sources may be serving.
+  build: { outDir: resolve(DIST, 'console', 'dist') },
+  logLevel: 'warn',
+});
 await chmod(join(DIST, 'src', 'cli.js'), 0o755);

@@ -11,7 +11,7 @@ import manifest from '../../packaging/client/package.json' with { type: 'json' }
 import { appSuite } from '../support/app-suite.ts';
 import { browserSuite, fillLogin } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
-import { installInto, installWorkspace, packWorkspace } from '../support/installed-package.ts';
+import { installInto, installWorkspace } from '../support/installed-package.ts';
 import { addressOf } from '../support/listen-address.ts';
 import { CHROMIUM } from '../support/programs.ts';
 import { testAppearance } from '../support/screenshots.ts';
@@ -29,9 +29,11 @@ const MODULES = {
 /** The types of the sources take three million. */
 const MAX_INSTANTIATIONS = 300_000;
 
-// Both suites are in one file, because files run in parallel and `npm pack` replaces `dist`.
+// Both suites are in one file and use one package: files run in parallel, and `npm pack` replaces `dist`.
 const client = appSuite('installed @steward/client');
 let installed: Awaited<ReturnType<typeof installWorkspace>>;
+/** The suite that runs last removes the package. */
+const hasBrowser = existsSync(CHROMIUM);
 
 client.before(async () => {
   const nodeTypes = `@types/node@${serverManifest.devDependencies['@types/node']}`;
@@ -40,7 +42,9 @@ client.before(async () => {
   for await (const file of glob(sources, { cwd: PROJECT }))
     await copyFile(join(PROJECT, file), join(installed.app, basename(file)));
 });
-client.after(() => installed.folder[Symbol.asyncDispose]());
+client.after(async () => {
+  if (!hasBrowser) await installed.folder[Symbol.asyncDispose]();
+});
 
 client('contains only modules and declarations', () => {
   const strays = installed.files.filter(
@@ -119,7 +123,6 @@ client('has the types that people.ts needs', async () => {
 client.run();
 
 const vite = browserSuite('the Vite example');
-let packed: Awaited<ReturnType<typeof packWorkspace>>;
 let preview: { address: string; stop: () => Promise<void> };
 
 /** Resolves with the address that Vite prints. */
@@ -145,24 +148,23 @@ const startPreview = async (folder: string, steward: string) => {
 };
 
 vite.before(async ({ app }) => {
-  packed = await packWorkspace(CLIENT);
-  const folder = packed.folder.join('vite-app');
+  const folder = installed.folder.join('vite-app');
   await cp(join(PROJECT, 'docs/examples/vite-app'), folder, {
     recursive: true,
     filter: (file) => !/\/(node_modules|dist)$/.test(file),
   });
-  await copyFile(packed.tarball, join(folder, basename(packed.tarball)));
+  await copyFile(installed.tarball, join(folder, basename(installed.tarball)));
   await installInto(folder);
   await run('npm', ['run', 'build'], { cwd: folder });
   preview = await startPreview(folder, app.server.listeningOrigin);
 });
 vite.after(async () => {
   await preview.stop();
-  await packed.folder[Symbol.asyncDispose]();
+  await installed.folder[Symbol.asyncDispose]();
 });
 
 vite('shares one copy of tRPC with TanStack Query', async () => {
-  const folder = packed.folder.join('vite-app');
+  const folder = installed.folder.join('vite-app');
   const { stdout } = await run('npm', ['ls', '@trpc/client', '--parseable'], { cwd: folder });
 
   assert.equal(stdout.trim().split('\n'), [join(folder, 'node_modules/@trpc/client')]);
@@ -215,5 +217,5 @@ testAppearance(vite, {
   },
 });
 
-if (existsSync(CHROMIUM)) vite.run();
+if (hasBrowser) vite.run();
 else console.log(`Skipped the Vite example: ${CHROMIUM} does not exist.`);

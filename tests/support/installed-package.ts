@@ -12,7 +12,7 @@ export const installInto = (folder: string, ...packages: string[]) =>
   run('npm', ['install', ...NPM, ...packages], { cwd: folder });
 
 /** Packs one workspace with `npm pack` into a new folder. */
-export const packWorkspace = async (path: '.' | 'packaging/client') => {
+const packWorkspace = async (path: '.' | 'packaging/client') => {
   const folder = await makeScratchFolder();
   try {
     const options = ['--json', '--pack-destination', folder.path];
