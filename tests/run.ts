@@ -7,8 +7,9 @@ import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
 import { PG_DUMP } from './support/debian-server.ts';
 import { hasPreviousVersion, PREVIOUS } from './support/previous-version.ts';
 import { CHROMIUM, OLD_PROGRAMS, PGBOUNCER } from './support/programs.ts';
+import { findTempFolder } from './support/temp-folder.ts';
 import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
-import { SERVER_VARIABLE, startTestServer } from './support/test-server.ts';
+import { startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
@@ -145,13 +146,14 @@ const runSequentially = async (
 };
 
 const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal): Promise<void> => {
+  process.env.TMPDIR = await findTempFolder();
   const server = await startTestServer();
   const env = {
     ...process.env,
     NODE_ENV: 'test',
     ...AWS_ENVIRONMENT,
     NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'tests'),
-    [SERVER_VARIABLE]: server.variable,
+    ...server.env,
   };
   const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
   const queue = files.values();

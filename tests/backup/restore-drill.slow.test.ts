@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { attachToEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { initializeDataDir } from '../support/data-dir.ts';
 import {
   describePackages,
   installPackages,
@@ -61,7 +62,7 @@ drill.before(async (context) => {
   context.closing = new AsyncDisposableStack();
   context.folder = context.closing.use(await makeScratchFolder());
   const { folder } = context;
-  const source = { DATA_DIR: folder.join('data') };
+  const source = { DATA_DIR: await initializeDataDir(folder.join('data')) };
   const { users, entries, apps } = SIZE;
   const plan = ['--users', users, '--entries', entries, '--apps', apps].map(String);
   await runMeasured(['bench/data.ts', ...plan], source);

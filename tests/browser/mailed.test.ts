@@ -2,8 +2,8 @@ import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { launchChromium, waitForHeading } from '../support/browser.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
@@ -15,7 +15,7 @@ const mailed = suite<Context>('mailed links in Chromium');
 
 mailed.before(async (context) => {
   context.closing = new AsyncDisposableStack();
-  const folder = context.closing.use(await makeScratchFolder());
+  const folder = context.closing.use(await makeDataDir());
   context.smtp = await startSmtpServer();
   context.closing.defer(context.smtp.close);
   const settings = { DATA_DIR: folder.path, SMTP_URL: context.smtp.url, MAIL_FROM: 'steward@acme.test' };

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
+import { initializeDataDir } from '../support/data-dir.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -41,7 +42,7 @@ prometheus(
     await using folder = await makeScratchFolder();
     const metricsPort = await freePort();
     const settings = {
-      DATA_DIR: folder.join('data'),
+      DATA_DIR: await initializeDataDir(folder.join('data')),
       METRICS_PORT: String(metricsPort),
       DEMO: '1',
       BACKUP_TARGET: `file:${folder.join('backups')}`,

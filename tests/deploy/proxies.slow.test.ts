@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { initializeDataDir } from '../support/data-dir.ts';
 import { freePort } from '../support/free-port.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { until } from '../support/poll.ts';
@@ -22,7 +23,7 @@ const startBehind = async (name: ProxyName) => {
   const ports = { http: await freePort(), https: await freePort(), service: await freePort() };
   const origin = `https://localhost:${ports.https}`;
   const settings = {
-    DATA_DIR: folder.join('data'),
+    DATA_DIR: await initializeDataDir(folder.join('data')),
     PORT: String(ports.service),
     BASE_URL: origin,
     TRUST_PROXY: '1',

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { initializeDataDir } from '../support/data-dir.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
@@ -14,7 +15,7 @@ const commands = suite<Context>('steward backup and restore');
 
 commands.before(async (context) => {
   const folder = await makeScratchFolder();
-  const settings = { DATA_DIR: folder.join('data') };
+  const settings = { DATA_DIR: await initializeDataDir(folder.join('data')) };
   await using service = await startService('demo', settings);
   const { token } = await service.logIn(ADMIN, PASSWORD);
   const { code, stdout, stderr } = await runCommand(['backup', folder.join('backups'), '--with-key'], {

@@ -1,15 +1,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { assertRefused } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
-type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service };
+type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service };
 
 const beside = suite<Context>('commands beside a service with the embedded database');
 
 beside.before(async (context) => {
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
   context.service = await startService('serve', { DATA_DIR: context.folder.path });
 });
 beside.after(async ({ folder, service }) => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { KEYS } from '../support/aws-environment.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { examine } from '../support/doctor.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -46,7 +47,7 @@ doctor('reads and writes a bucket, and warns if it can only be read', async () =
 });
 
 doctor('runs beside a service with the embedded database, and finds a proxy that replaces Host', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('serve', { DATA_DIR: folder.path });
   const proxy = createServer((incoming, response) => {
     const { method, url, headers } = incoming;

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
 const ABORTS = 1000;
@@ -66,12 +66,12 @@ const exchange = async (service: Service, text: string): Promise<string> => {
   return answer;
 };
 
-type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
+type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service; token: string };
 
 const hostile = suite<Context>('a service among hostile clients');
 
 hostile.before(async (context) => {
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
   context.service = await startService('demo', { DATA_DIR: context.folder.path });
   context.token = (await context.service.logIn('root@steward.test', 'steward-demo-1')).token;
 });

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { npmScript } from '../support/npm-script.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { peakMemoryMb } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
@@ -50,13 +50,13 @@ const timeHealth = async ({ send }: Service, attack: Promise<void>): Promise<num
   return times.sort((a, b) => a - b);
 };
 
-type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; service: Service; token: string };
+type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service; token: string };
 const floods = suite<Context>('a service under a flood of requests');
 
 // A new service for each attack, so that the memory of one does not count for the next.
 floods.before.each(async (context) => {
   const script = npmScript('demo');
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
   const settings = { DATA_DIR: context.folder.path, ...script.settings };
   context.service = await startService('demo', settings, script.nodeOptions);
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { initializeDataDir } from '../support/data-dir.ts';
 import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
@@ -20,7 +21,9 @@ const invite = suite<Context>('steward invite beside a running service');
 
 invite.before(async (context) => {
   context.folder = await makeScratchFolder();
-  context.service = await startService('demo', { DATA_DIR: context.folder.join('data') });
+  context.service = await startService('demo', {
+    DATA_DIR: await initializeDataDir(context.folder.join('data')),
+  });
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
 });
 invite.after(async ({ folder, service }) => {

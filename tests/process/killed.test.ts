@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
@@ -42,7 +42,7 @@ const countHalfMade = async (dataDir: string): Promise<number> => {
 const killed = suite('a service that is killed');
 
 killed('has every acknowledged user after the next start, and no partial one', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('demo', { DATA_DIR: folder.path });
   const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
   const made: string[] = [];

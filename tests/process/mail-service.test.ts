@@ -1,14 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer } from '../support/smtp-server.ts';
 
 const service = suite('a service with a mail server');
 
 service('sends the mails of requests, logs them, and stops at once', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using smtp = await startSmtpServer();
   const settings = { DATA_DIR: folder.path, SMTP_URL: smtp.url, MAIL_FROM: 'steward@acme.test' };
   await using running = await startService('demo', settings);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -33,7 +34,7 @@ const LOGINS = (outcome: string): string => `steward_logins_total{outcome="${out
 const RESPONSES = (labels: string): string => `steward_http_response_duration_seconds_count{${labels}}`;
 
 metrics('counts responses, procedures and logins by route and outcome, and names no person', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const { service, scrape } = await startDemo(folder.path);
   await using _service = service;
   const { token } = await service.logIn(ADMIN, PASSWORD);
@@ -55,7 +56,7 @@ metrics('counts responses, procedures and logins by route and outcome, and names
 
 metrics('sums over all workers', async () => {
   const requests = 20;
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const { service, scrape } = await startDemo(folder.path, { WORKERS: '2', LOG_LEVEL: 'info' });
   await using _service = service;
   for (let count = 0; count < requests; count += 1)
@@ -71,7 +72,7 @@ metrics('sums over all workers', async () => {
 
 metrics('requires METRICS_TOKEN if it is set', async () => {
   const token = 'the-token-of-prometheus';
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const { service, port, scrape } = await startDemo(folder.path, { METRICS_TOKEN: token });
   await using _service = service;
   const statusWith = async (authorization?: string): Promise<number> => {
@@ -99,7 +100,7 @@ metrics('requires METRICS_TOKEN if it is set', async () => {
 });
 
 metrics('has nothing else on its port', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const { service, port } = await startDemo(folder.path);
   await using _service = service;
 

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageOf } from '../support/build-package.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -67,7 +68,7 @@ messages('migrate names the missing privileges of a role', async () => {
 });
 
 messages('standard output contains only JSON if it is not a terminal', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('serve', { DATA_DIR: folder.path });
   const { stdout, stderr } = await service.kill('SIGTERM');
 

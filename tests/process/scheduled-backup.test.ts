@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { initializeDataDir } from '../support/data-dir.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
@@ -16,7 +17,7 @@ scheduled('makes one with two workers, reports it, and not again after a restart
   const target = folder.join('backups');
   const port = await freePort();
   const settings = {
-    DATA_DIR: folder.join('data'),
+    DATA_DIR: await initializeDataDir(folder.join('data')),
     BACKUP_TARGET: `file:${target}`,
     BACKUP_PASSPHRASE: 'correct horse battery staple',
     METRICS_PORT: String(port),

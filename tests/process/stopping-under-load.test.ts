@@ -4,19 +4,19 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = 500;
 
-type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+type Folder = Awaited<ReturnType<typeof makeDataDir>>;
 const stopping = suite<{ folder: Folder }>('a service that is stopped under load');
 
 stopping.before.each(async (context) => {
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
 });
 stopping.after.each(({ folder }) => folder[Symbol.asyncDispose]());
 

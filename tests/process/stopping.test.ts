@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 
@@ -47,11 +47,11 @@ const bulkOf = (signal: string, index: number): string =>
     })),
   );
 
-type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
+type Folder = Awaited<ReturnType<typeof makeDataDir>>;
 const stopping = suite<{ folder: Folder }>('graceful shutdown');
 
 stopping.before(async (context) => {
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
 });
 stopping.after(({ folder }) => folder[Symbol.asyncDispose]());
 

@@ -7,9 +7,9 @@ import { tables } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
 import { rollupDifferences } from '../support/recount.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { CHURN, SALES } from '../support/usage.ts';
@@ -82,7 +82,7 @@ const inspect = async (dataDir: string) => {
 const killed = suite('usage ingestion with kills');
 
 killed('stores every acknowledged entry once, with correct rollups, after ten kills', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const settings = { DATA_DIR: folder.path };
   let service = await startService('demo', settings);
   const { token } = await service.logIn('staff@steward.test', PASSWORD);

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { serverProcesses } from '../support/server-processes.ts';
@@ -13,7 +14,7 @@ type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 const workers = suite<{ folder: Folder }>('WORKERS');
 
 workers.before(async (context) => {
-  context.folder = await makeScratchFolder();
+  context.folder = await makeDataDir();
   setMaxListeners(50);
 });
 workers.after(({ folder }) => folder[Symbol.asyncDispose]());

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm, symlink } from 'node:fs/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { initializeDataDir } from './data-dir.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import type { Settings } from './service-process.ts';
 import { administer } from './test-server.ts';
@@ -12,13 +13,11 @@ import { administer } from './test-server.ts';
 export const startExternalDatabase = async () => {
   const folder = await makeScratchFolder();
   const socketLink = folder.join('socket');
+  const dataDir = await initializeDataDir(folder.join('database'));
   let server: EmbeddedPostgres | undefined;
 
   const start = async (): Promise<void> => {
-    server = await startEmbeddedPostgres({
-      dataDir: folder.join('database'),
-      postgresSettings: { fsync: 'off' },
-    });
+    server = await startEmbeddedPostgres({ dataDir, postgresSettings: { fsync: 'off' } });
     await rm(socketLink, { force: true });
     await symlink(server.connection.host, socketLink);
   };

@@ -107,12 +107,12 @@ const makeBuildStage = async (stage: string): Promise<void> => {
     .split('\n')
     .map((path) => relative(PROJECT, path))
     .filter((path) => path.startsWith('node_modules/') && !/node-linux|@steward/.test(path));
-  // Links, because the packages have thousands of files; not of folders within folders, which are packages of the list.
+  // Not folders within folders, which are packages of the list.
   for (const path of packages) {
     await mkdir(join(target, path), { recursive: true });
     const names = (await readdir(join(PROJECT, path))).filter((name) => name !== 'node_modules');
     const sources = names.map((name) => join(PROJECT, path, name));
-    if (names.length > 0) await run('cp', ['--archive', '--link', ...sources, join(target, path)]);
+    if (names.length > 0) await run('cp', ['--archive', ...sources, join(target, path)]);
   }
 };
 

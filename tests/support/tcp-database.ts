@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/initdb.ts';
+import { initializeDataDir } from './data-dir.ts';
 import { AUTHORITY, CLIENT, SERVER } from './database-certificates.ts';
 import { freePort } from './free-port.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
@@ -22,10 +23,8 @@ export type TcpDatabase = Awaited<ReturnType<typeof startTcpDatabase>>;
 export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }: Options = {}) => {
   const folder = await makeScratchFolder();
   await chmod(folder.path, 0o755);
-  const dataDir = folder.join('data');
-  // The first start creates the cluster, whose owner must be able to read the files.
-  const first = await startEmbeddedPostgres({ dataDir, postgresSettings: { fsync: 'off' } });
-  await first.stop();
+  const dataDir = await initializeDataDir(folder.join('data'));
+  // The owner of the cluster must be able to read the files.
   const { uid, gid } = await stat(join(dataDir, 'postgres'));
   const write = async (name: string, text: string): Promise<string> => {
     await writeFile(folder.join(name), text, { mode: 0o600 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -7,6 +7,7 @@ import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/inde
 import type { Connection } from '../../src/config/connection.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { settleTls } from '../../src/db/single-client.ts';
+import { copyDatabase, createDatabase, DATA_DIR_VARIABLE } from './data-dir.ts';
 import { NOON } from './test-clock.ts';
 
 /**
@@ -29,28 +30,29 @@ export const CHEAP_HASH = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 /** The environment variable that passes the server, as JSON, from the runner to the test files. */
 export const SERVER_VARIABLE = 'STEWARD_TEST_SERVER';
 
-type Owned = { connection: Connection; strategy: string; stop(): Promise<void> };
+type Owned = {
+  connection: Connection;
+  strategy: string;
+  env: NodeJS.ProcessEnv;
+  stop(): Promise<void>;
+};
 
 /** With few buffers, dropping databases and starting backends is faster: it saves 0.1 s of CPU per test file. */
 const SETTINGS = { fsync: 'off', shared_buffers: '32MB' };
 /** With few buffers, half the cost of copying through the WAL. PostgreSQL 14 does not have this option. */
 const STRATEGY = 'strategy file_copy';
 
-/** Files in memory make copies a quarter cheaper. In containers this file system is often too small. */
-const MEMORY_FOLDER = '/dev/shm';
-const ROOMY_BYTES = 4 * 1024 ** 3;
-
-const findFolder = async (): Promise<string> => {
-  const room = await statfs(MEMORY_FOLDER).catch((_absent: unknown) => undefined);
-  return room && room.bavail * room.bsize >= ROOMY_BYTES ? MEMORY_FOLDER : tmpdir();
-};
-
 const startEmbedded = async (): Promise<Owned> => {
-  const dataDir = await mkdtemp(join(await findFolder(), 'steward-tests-'));
-  const remove = () => rm(dataDir, { recursive: true, force: true });
+  const folder = await mkdtemp(join(tmpdir(), 'steward-tests-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
   try {
+    const original = join(folder, 'original');
+    await createDatabase(original);
+    const dataDir = join(folder, 'server');
+    await copyDatabase(original, dataDir);
     const { connection, stop } = await startEmbeddedPostgres({ dataDir, postgresSettings: SETTINGS });
-    return { connection, strategy: STRATEGY, stop: () => stop().finally(remove) };
+    const env = { [DATA_DIR_VARIABLE]: original };
+    return { connection, strategy: STRATEGY, env, stop: () => stop().finally(remove) };
   } catch (error) {
     await remove();
     throw error;
@@ -60,7 +62,12 @@ const startEmbedded = async (): Promise<Owned> => {
 const openServer = async (): Promise<Owned> => {
   const url = process.env.TEST_DATABASE_URL;
   return url
-    ? { connection: await settleTls(parseDatabaseUrl(url)), strategy: '', stop: async () => undefined }
+    ? {
+        connection: await settleTls(parseDatabaseUrl(url)),
+        strategy: '',
+        env: {},
+        stop: async () => undefined,
+      }
     : startEmbedded();
 };
 
@@ -144,16 +151,19 @@ const pooled = (): Pick<TestServer, 'pooler'> => {
   return port === 0 ? {} : { pooler: { host: '127.0.0.1', port, preparesStatements: false } };
 };
 
-/** The server for a whole run: that of TEST_DATABASE_URL, or an embedded one that is removed afterwards. */
-export const startTestServer = async (): Promise<{ variable: string; stop(): Promise<void> }> => {
-  const ready = process.env[SERVER_VARIABLE];
-  if (ready) return { variable: ready, stop: async () => undefined };
+/**
+ * The server for a whole run: that of TEST_DATABASE_URL, or an embedded one that is removed afterwards.
+ * @returns the environment variables that test files need
+ */
+export const startTestServer = async (): Promise<{ env: NodeJS.ProcessEnv; stop(): Promise<void> }> => {
+  if (process.env[SERVER_VARIABLE]) return { env: {}, stop: async () => undefined };
 
-  const { connection, strategy, stop } = await openServer();
+  const { connection, strategy, env, stop } = await openServer();
   try {
     const template = await makeTemplate(connection);
+    const server = { connection, template, strategy, ...pooled() } satisfies TestServer;
     return {
-      variable: JSON.stringify({ connection, template, strategy, ...pooled() } satisfies TestServer),
+      env: { ...env, [SERVER_VARIABLE]: JSON.stringify(server) },
       stop: () => dropDatabases(connection, template).finally(stop),
     };
   } catch (error) {
