@@ -63,6 +63,8 @@ const PROGRAM_TESTS = [
 ].map((name) => join('tests', name));
 /** The same applies to files that take seconds because of much data or many rounds. */
 const SLOW = '.slow.test.ts';
+const isSlow = (file: string): boolean =>
+  file.endsWith(SLOW) || PROGRAM_TESTS.some((folder) => file.startsWith(folder));
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
 const isNamed = (folder: string): boolean => parts.some((part) => normalize(part).startsWith(folder));
@@ -102,7 +104,9 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
   }
   const runnable = files.filter((file) => !missing.some(({ prefix }) => file.startsWith(prefix)));
   const rank = (file: string) => [...values.first, ''].findIndex((part) => file.includes(part));
-  runnable.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+  // Quick files last: a long one at the end would leave a core idle.
+  const order = (file: string) => Number(!isSlow(file));
+  runnable.sort((a, b) => rank(a) - rank(b) || order(a) - order(b) || a.localeCompare(b));
   return { files: runnable, areAnyMissing: runnable.length < files.length };
 };
 
