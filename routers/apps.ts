@@ -16,6 +16,7 @@ import {
 import { AppKey, LongIdKey, Name, Text } from './schemas/fields.ts';
 import { limitedPagingFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
+import { TicketView } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 const packageRoute = routesOf('App fetch and load');
@@ -33,6 +34,11 @@ const ExpectedApp = AppView.pick({
   in_maintenance: true,
   maintenance_message: true,
 }).partial();
+
+/** Null, or an empty string, means none. */
+const StackSlug = Text(255)
+  .nullish()
+  .transform((slug) => slug || null);
 
 export const appsRouter = router({
   list: protectedProcedure
@@ -77,6 +83,22 @@ export const appsRouter = router({
       const versions = await ctx.services.appDetails.listVersions(ctx.actor, input.app_id, page);
       return canOperate(ctx.actor) ? versions : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
+
+  /** A ticket for the caller, for platforms that open the app on their own. */
+  openTicket: protectedProcedure
+    .meta(route('POST', '/jb/apps/{app_id}/ticket/', EXTENSION))
+    .input(z.object({ app_id: AppKey, stack: StackSlug }))
+    .output(TicketView)
+    .mutation(({ ctx, input }) => ctx.services.launches.openTicket(ctx.actor, input.app_id, input.stack)),
+
+  /** The address that opens the app for the caller, with a code that is valid for a minute. */
+  launch: protectedProcedure
+    .meta(route('POST', '/app/launch/{app_slug}/', EXTENSION))
+    .input(z.object({ app_slug: Text(255), stack: StackSlug }))
+    .output(z.object({ url: z.string() }))
+    .mutation(async ({ ctx, input }) => ({
+      url: await ctx.services.launches.launch(ctx.actor, input.app_slug, input.stack),
+    })),
 
   /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure

@@ -10,6 +10,7 @@ import { passwordsRouter } from './passwords.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
 import { brandingRouter, environmentRouter, sitesRouter } from './sites.ts';
+import { signingKeysRouter, ticketsRouter } from './tickets.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
 import { usageRouter } from './usage.ts';
@@ -35,6 +36,8 @@ export const appRouter = router({
   operations: operationsRouter,
   access: accessRouter,
   attention: attentionRouter,
+  tickets: ticketsRouter,
+  signingKeys: signingKeysRouter,
 });
 
 export type AppRouter = typeof appRouter;

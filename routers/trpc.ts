@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
+import { isFault, type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { tracing } from '../src/lib/tracing.ts';
 import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
@@ -49,7 +49,7 @@ const withProblems = async <R extends MiddlewareResult>(
   };
   const fail = async (error: unknown): Promise<never> => {
     const problem = problemOf(error);
-    report(problem.code, problem.status >= 500);
+    report(problem.code, isFault(problem));
     if (problem.status === 403 && problem.code !== 'reauthentication-required') await onForbidden?.(problem);
     throw trpcErrorOf(problem);
   };

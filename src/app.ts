@@ -20,9 +20,13 @@ import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createBackupModule } from './server/backup-module.ts';
 import { createMailModule } from './server/mail-module.ts';
 import { createScheduler } from './server/scheduler.ts';
-import { NO_ORIGIN } from './services/audit/audit.ts';
+import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
+import { maintainSigningKeys } from './services/gate/key-rotation.ts';
+import { JWKS_MAX_AGE_SECONDS } from './services/gate/signing-key-rows.ts';
+import { createSigningKeys } from './services/gate/signing-keys.ts';
+import { pruneTickets } from './services/gate/ticket-revocations.ts';
 import { createServices } from './services/index.ts';
 import {
   pruneAudit,
@@ -60,7 +64,7 @@ const READY_TIMEOUT_MS = 2_500;
 export const createApp = async (deps: AppDeps) => {
   const { config, secretKey, logger, requestDeadlineMs = DEADLINE_MS } = deps;
   const resources = await openResources(deps);
-  const { orm, pool, databaseClock, hasher, store, links, clock } = resources;
+  const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys } = resources;
   const mail = await createMailModule({ ...resources, em: orm.em });
   const stopping = new AbortController();
   const tasks = { mails: mail.prune, ...maintenanceTasks(resources, stopping.signal) };
@@ -80,6 +84,8 @@ export const createApp = async (deps: AppDeps) => {
     appUrl: config.appUrl,
     secretKey,
     version: manifest.version,
+    readPublicKeys: signingKeys.publishedKeys,
+    jwksMaxAgeSeconds: JWKS_MAX_AGE_SECONDS,
     trustedProxies: config.trustedProxies,
     requestDeadlineMs,
     requests,
@@ -145,6 +151,13 @@ const openResources = async ({ config, connection, secretKey, logger, hashCost, 
     clock: clock ?? databaseClock,
     hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
     store: await openPackageStore(config.appStore),
+    signingKeys: createSigningKeys({
+      em: orm.em.fork(),
+      secretKey,
+      clock: clock ?? databaseClock,
+      logger,
+      signingKeyDays: config.signingKeyDays,
+    }),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
   };
 };
@@ -161,6 +174,9 @@ const createServiceFactories = (
     ...given,
     ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey, preparesStatements }),
     commonPasswords: createCommonPasswords(),
+    baseUrl: config.baseUrl,
+    appUrl: config.appUrl,
+    ticketSeconds: config.ticketSeconds,
     tokenIdleDays: config.tokenIdleDays,
     sessionMaxDays: config.sessionMaxDays,
     invitationDays: config.invitationDays,
@@ -176,7 +192,10 @@ const createServiceFactories = (
   };
 };
 
-const maintenanceTasks = ({ config, connection, orm, clock }: Resources, stopped: AbortSignal) => ({
+const maintenanceTasks = (
+  { config, connection, orm, clock, signingKeys }: Resources,
+  stopped: AbortSignal,
+) => ({
   erasures: () => resumeErasures(orm.em.fork(), clock.now, stopped),
   usage: () =>
     maintainUsage({
@@ -185,6 +204,8 @@ const maintenanceTasks = ({ config, connection, orm, clock }: Resources, stopped
       now: clock.now(),
       retentionDays: config.usageRetentionDays,
     }),
+  signingKeys: () => maintainSigningKeys(orm.em.fork(), signingKeys, createAudit(NO_ORIGIN, clock)),
+  tickets: () => pruneTickets(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
   operations: () => pruneOperations(orm.em.fork(), clock.now(), config.auditRetentionDays),

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { originList } from '../lib/origins.ts';
+import { MAX_TICKET_SECONDS } from '../lib/ticket-claims.ts';
 import { backupConfigOf, backupSettings } from './backup-config.ts';
 import { appStoreOf, storeSettings } from './package-store-config.ts';
 import {
@@ -87,7 +88,7 @@ export const Settings = z.object({
   }),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional().meta({
     description:
-      'Key that signs links and CSRF tokens and encrypts stored responses; required with `DATABASE_URL`',
+      'Key that signs links and CSRF tokens and encrypts stored responses and the keys of tickets; required with `DATABASE_URL`',
     valueType: 'string of 32 characters or more',
     defaultText: 'generated once, kept in `DATA_DIR/secret-key`',
   }),
@@ -110,6 +111,12 @@ export const Settings = z.object({
   ),
   SESSION_MAX_DAYS: wholeNumber(1, 400, 30).describe(
     'Maximum lifetime of a browser session in days; a session also ends after 14 days without use',
+  ),
+  TICKET_SECONDS: wholeNumber(60, MAX_TICKET_SECONDS, 120).describe(
+    'Lifetime of a ticket, with which an app knows who opens it: see [tickets.md](tickets.md)',
+  ),
+  SIGNING_KEY_DAYS: wholeNumber(1, 3650, 90).describe(
+    'Age in days at which the key that signs tickets is replaced',
   ),
   INVITATION_DAYS: wholeNumber(1, 3650, 14).describe(
     'Days that an invitation link is valid, counted from its last mail',
@@ -217,6 +224,8 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     /** Maximum age of a browser session. */
     sessionMaxDays: read.SESSION_MAX_DAYS,
+    ticketSeconds: read.TICKET_SECONDS,
+    signingKeyDays: read.SIGNING_KEY_DAYS,
     invitationDays: read.INVITATION_DAYS,
     /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,

@@ -7,6 +7,7 @@ import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
+import { type JwksDeps, serveJwks } from './jwks.ts';
 import { createClientErrorHandler, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
@@ -36,7 +37,7 @@ const KEEP_ALIVE_MS = 72_000;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps, 'csrf'> & {
+type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps & JwksDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
   /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
@@ -104,6 +105,7 @@ export const createServer = async (options: ServerDeps) => {
 
   serveHealthChecks(app, deps);
   serveServicePaths(app, deps);
+  serveJwks(app, deps);
   serveReference(app);
   await serveConsole(app, deps);
   await app.register((rest) => serveRest(rest, deps));

@@ -15,6 +15,9 @@ export const newToken = (): string => randomBytes(20).toString('hex');
 /** A session cookie: 43 URL-safe characters, 256 random bits. */
 export const newSessionSecret = (): string => randomBytes(32).toString('base64url');
 
+/** A launch code: 43 URL-safe characters, 256 random bits. */
+export const newLaunchCode = (): string => randomBytes(32).toString('base64url');
+
 /** Invitation keys: 32 URL-safe characters, 192 random bits each. */
 export const newInvitationKeys = (count: number): string[] =>
   Array.from({ length: count }, () => randomBytes(24).toString('base64url'));

@@ -8,6 +8,11 @@ const PROBLEMS = {
   'malformed-body': [400, 'Malformed request body', 'The request body cannot be parsed.'],
   'malformed-path': [400, 'Malformed path', 'The path contains invalid percent-encoding.'],
   'invalid-credentials': [400, 'Invalid credentials', 'Unable to log in with provided credentials.'],
+  'invalid-launch-code': [
+    400,
+    'Invalid launch code',
+    'This code is unknown, was already used, or is older than a minute. Open the app again.',
+  ],
   'user-exists': [400, 'Duplicate user', 'A user with this email address already exists.'],
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],
@@ -35,6 +40,7 @@ const PROBLEMS = {
     'Login required',
     'An account with this email address exists. Log in to accept the invitation.',
   ],
+  'client-closed': [403, 'Closed client', 'The client of this app is closed.'],
   'client-admin-locked': [
     403,
     'Cannot modify a client admin',
@@ -97,6 +103,7 @@ const PROBLEMS = {
     'Package store unavailable',
     'The package store is temporarily unavailable. Try again shortly.',
   ],
+  'app-in-maintenance': [503, 'App in maintenance', 'This app is in maintenance. Try again later.'],
   stopping: [503, 'Service stopping', 'The service is shutting down. Try again shortly.'],
   overloaded: [503, 'Service overloaded', 'The service is overloaded. Try again shortly.'],
 } as const satisfies Record<string, readonly [status: number, title: string, detail: string]>;
@@ -115,6 +122,10 @@ export type ProblemExtras = {
   retryAfterSeconds?: number;
   cause?: unknown;
 };
+
+/** Whether operators should look: an app in maintenance is intended. */
+export const isFault = ({ status, code }: { status: number; code: ProblemCode }): boolean =>
+  status >= 500 && code !== 'app-in-maintenance';
 
 /** An expected failure, thrown by services. Its message is sent to the caller. */
 export class Problem extends Error {

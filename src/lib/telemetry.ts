@@ -46,6 +46,8 @@ export const telemetry = {
   connection: eventChannel<{ seconds: number }>('connection'),
   /** A password exchanged for a token or a session. */
   login: eventChannel<{ outcome: Outcome }>('login'),
+  /** A ticket issued, or refused. */
+  ticket: eventChannel<{ outcome: Outcome }>('ticket'),
   /** Calls refused because their caller exceeds the rate limit. */
   rateLimit: eventChannel<{ calls: number }>('rate-limit'),
   /** An attempt to hand a mail to the mail server. */

@@ -17,6 +17,11 @@ import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createKeyRotation } from './gate/key-rotation.ts';
+import { createLaunchCodes } from './gate/launch-codes.ts';
+import { createLaunches } from './gate/launches.ts';
+import { createTicketRevocations } from './gate/ticket-revocations.ts';
+import { createTickets } from './gate/tickets.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
@@ -77,6 +82,11 @@ const factories = {
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,
   appDetails: createAppDetails,
+  tickets: createTickets,
+  ticketRevocations: createTicketRevocations,
+  launches: createLaunches,
+  launchCodes: createLaunchCodes,
+  keyRotation: createKeyRotation,
   usage: createUsage,
   usageStats: createUsageStats,
   usageReports: createUsageReports,

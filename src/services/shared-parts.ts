@@ -5,7 +5,12 @@ import { createTextRowReader } from '../db/text-rows.ts';
 import { createKeyedLimit } from '../lib/keyed-limit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/credential-lookup.ts';
-import { createLoginConcurrency, createLoginThrottle, createResetThrottle } from './auth/login-limits.ts';
+import {
+  createLaunchThrottle,
+  createLoginConcurrency,
+  createLoginThrottle,
+  createResetThrottle,
+} from './auth/login-limits.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
@@ -32,6 +37,7 @@ export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }:
     readRows: createTextRowReader(pool, preparesStatements),
     throttle: createLoginThrottle(pool),
     loginConcurrency: createLoginConcurrency(),
+    launchThrottle: createLaunchThrottle(pool),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     lookUpCredential: createCredentialLookup(fork(), read),

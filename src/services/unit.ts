@@ -8,6 +8,7 @@ import type { Audit, Origin } from './audit/audit.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
+import type { SigningKeys } from './gate/signing-keys.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
@@ -24,6 +25,13 @@ export type ServiceDeps = SharedParts & {
   links: SignedLinks;
   mailWriter: MailWriter;
   mailRoute: MailRoute;
+  signingKeys: SigningKeys;
+  /** Public address of the service. */
+  baseUrl: string;
+  /** Template with `{slug}` or `{id}`, for apps without an address of their own. */
+  appUrl: string;
+  /** Lifetime of a ticket. */
+  ticketSeconds: number;
   tokenIdleDays: number;
   sessionMaxDays: number;
   invitationDays: number;

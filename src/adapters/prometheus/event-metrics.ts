@@ -58,6 +58,14 @@ export const countEvents = (registry: Registry): void => {
   });
   telemetry.login.subscribe(({ outcome }) => logins.inc({ outcome }));
 
+  const tickets = new Counter({
+    name: 'steward_tickets_total',
+    help: 'Tickets for apps. The outcome is `ok` or the code of the problem.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  telemetry.ticket.subscribe(({ outcome }) => tickets.inc({ outcome }));
+
   const rateLimited = new Counter({
     name: 'steward_rate_limited_calls_total',
     help: 'Calls refused because the caller exceeded RATE_LIMIT_PER_MINUTE.',

@@ -108,7 +108,8 @@ const PROCEDURE_NAME = /^[\w.]+$/;
 /** Whether the procedure returns tokens, links, or mails with links. */
 export const isSecretProcedure = (procedure: string): boolean => SECRET_PROCEDURES.test(procedure);
 
-const SECRET_PROCEDURES = /^(tokens|sessions|passwords|mail)\.|^invitations\.(copyLink|preview|accept)$/;
+const SECRET_PROCEDURES =
+  /^(tokens|sessions|passwords|mail)\.|^invitations\.(copyLink|preview|accept)$|^tickets\.|^apps\.(openTicket|launch)$/;
 
 const secretPaths = new Set([
   '/api/v1/csrf/',

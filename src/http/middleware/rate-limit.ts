@@ -8,8 +8,8 @@ import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import { readSession, readToken } from './credentials.ts';
 import { addressOf, type ContextDeps, isHttps } from './request-context.ts';
 
-/** Health checks and static files. */
-const UNLIMITED_PATHS = /^\/(healthz|readyz|api\/v1\/status|avatars|docs)(\/|\?|$)/;
+/** Health checks, static files and public keys. */
+const UNLIMITED_PATHS = /^\/(healthz|readyz|api\/v1\/status|avatars|docs|\.well-known)(\/|\?|$)/;
 const MAX_CACHED_CREDENTIALS = 20_000;
 
 const BATCH_TOO_LARGE = {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Problem } from '../../lib/problems.ts';
+import { isFault, type Problem } from '../../lib/problems.ts';
 import { readSession } from '../middleware/credentials.ts';
 import { CSRF_FIELD } from '../middleware/csrf.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
@@ -87,13 +87,13 @@ const createReader = (request: FastifyRequest, deps: ContextDeps): Caller => {
 
 export type Outcome<T> = { value: T; problem: null } | { value: null; problem: Problem };
 
-/** Runs a call and returns its value or the problem (4xx) that the page reports. Other errors are thrown. */
+/** Runs a call and returns its value or the problem that the page reports. Other errors are thrown. */
 export const attempt = async <T>(call: () => Promise<T>): Promise<Outcome<T>> => {
   try {
     return { value: await call(), problem: null };
   } catch (error) {
     const problem = problemOf(error);
-    if (problem.status >= 500) throw error;
+    if (isFault(problem)) throw error;
     return { value: null, problem };
   }
 };

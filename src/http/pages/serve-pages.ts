@@ -5,6 +5,7 @@ import { refuseOtherMethods } from '../rest/methods.ts';
 import { failurePage } from './error-pages.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
+import { launchPages } from './launch.ts';
 import { loginPages } from './login.ts';
 import { createPageContext } from './page-context.ts';
 import { passwordChangePages } from './password-change.ts';
@@ -12,6 +13,7 @@ import { passwordResetPages } from './password-reset.ts';
 
 const PAGES = {
   ...homePages,
+  ...launchPages,
   ...loginPages,
   ...passwordResetPages,
   ...passwordChangePages,

@@ -42,6 +42,8 @@ export const AUDIT_ACTIONS = [
   'site.create',
   'token.create',
   'token.revoke',
+  'signing-key.rotate',
+  'ticket.revoke',
   'user.change-apps',
   'user.create',
   'user.deactivate',

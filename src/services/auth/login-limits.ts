@@ -72,6 +72,24 @@ export const createResetThrottle = (pool: Pool) => {
   };
 };
 
+/** Codes have 256 random bits: this bounds the load of guesses, not their success. */
+const CODE_FAILURES_PER_NETWORK = 300;
+
+/** Limits failed exchanges of launch codes. */
+export const createLaunchThrottle = (pool: Pool) => {
+  const { networks } = createCounters(pool, 'launch', 15 * MINUTE_MS);
+  return {
+    /** @throws Problem `throttled` */
+    check: async (address: string): Promise<void> => {
+      rejectAt([await networks.read(networkKey(address)), CODE_FAILURES_PER_NETWORK]);
+    },
+
+    recordFailure: async (address: string): Promise<void> => {
+      await networks.add(networkKey(address));
+    },
+  };
+};
+
 /** Counted in the database, so that all instances share the counts. */
 const createCounters = (pool: Pool, prefix: string, windowMs: number) => ({
   accounts: createWindowCounter(pool, `${prefix}-account`, windowMs),

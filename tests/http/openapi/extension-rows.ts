@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
+import { createLaunchCode } from '../../../src/services/gate/launch-codes.ts';
 import {
   ACME,
   ADA,
@@ -9,7 +10,7 @@ import {
   STAFF,
   type TestApp,
 } from '../../support/test-app.ts';
-import { SALES } from '../../support/usage.ts';
+import { CHURN, SALES } from '../../support/usage.ts';
 import type { Row } from '../walk-rows.ts';
 
 export type Step = Omit<Row, 'shape' | 'status'>;
@@ -28,6 +29,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
+  ...(await aboutTickets(app)),
 ];
 
 const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
@@ -173,3 +175,23 @@ const aboutApps: Step[] = [
   { line: 'GET /jb/usage/idle-users/', as: ACME },
   { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
 ];
+
+const aboutTickets = async (app: TestApp): Promise<Step[]> => {
+  const { ticket } = await app.as(ROOT).apps.openTicket({ app_id: CHURN });
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ROOT)
+    .executeTakeFirstOrThrow();
+  const code = await createLaunchCode(app.orm.em.fork(), { kind: 'user', userId: id, appId: CHURN });
+  return [
+    { line: `POST /jb/apps/${CHURN}/ticket/`, as: ROOT },
+    { line: 'POST /app/launch/churn/', as: ROOT },
+    { line: 'POST /gate/exchange/', body: { code, app: 'churn' } },
+    { line: 'POST /gate/introspect/', as: ROOT, body: { token: ticket } },
+    { line: 'POST /jb/tickets/revoke/', as: ROOT, body: { all: true } },
+    { line: 'GET /jb/signing-keys/', as: ROOT },
+    { line: 'POST /jb/signing-keys/rotate/', as: ROOT },
+  ];
+};

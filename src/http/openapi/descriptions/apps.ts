@@ -20,6 +20,16 @@ export const apps: DescriptionsOf<'apps'> = {
     'To the given version, or by default to the one that was loaded before.',
     ['invalid-package'],
   ],
+  openTicket: [
+    'Get a ticket for an app',
+    'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
+    ['not-found', 'client-closed', 'app-in-maintenance'],
+  ],
+  launch: [
+    'Get the address that opens an app',
+    'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
+    ['not-found', 'client-closed', 'app-in-maintenance'],
+  ],
   update: ['Update an app', 'Omitted fields stay unchanged.', ['forbidden']],
   clearCache: [
     'Announce that the cache of an app is to be cleared',

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { TicketClaims } from '../src/lib/ticket-claims.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { AnyObject, AppKey, EmailKey, Instant, Text, View } from './schemas/fields.ts';
+import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Tickets');
+
+/** Parsing a form takes quadratic time, and the endpoint is public. */
+const MAX_CODE_BYTES = 16 * 1024;
+
+export const TicketView = View('Ticket', { ticket: z.string(), expires_at: Instant });
+
+/** The response of RFC 7662: the claims only of a ticket that is active. */
+const IntrospectionView = View('Introspection', {
+  active: z.boolean(),
+  ...z
+    .object({
+      iss: z.string(),
+      aud: z.string(),
+      sub: z.string(),
+      email: z.string().nullable(),
+      name: z.string().nullable(),
+      client: z.object({ id: z.int(), name: z.string() }),
+      app: z.object({ id: z.string(), slug: z.string(), label: z.string() }),
+      stack: z.string().nullable(),
+      roles: z.array(z.string()),
+      data_permissions: AnyObject.nullable(),
+      selections: AnyObject,
+      is_demo_user: z.boolean(),
+      access_view: z.int().nullable(),
+      show_header: z.boolean(),
+      show_footer: z.boolean(),
+      language_code: z.string(),
+      jti: z.string(),
+      iat: z.int(),
+      exp: z.int(),
+      issued_ms: z.int(),
+    } satisfies Record<keyof TicketClaims, z.ZodType>)
+    .partial().shape,
+});
+
+export const ticketsRouter = router({
+  /** For the servers of apps. */
+  exchange: publicProcedure
+    .meta(
+      route('POST', '/gate/exchange/', {
+        forms: true,
+        jsonOnly: true,
+        maxBodyBytes: MAX_CODE_BYTES,
+        protect: false,
+        ...EXTENSION,
+      }),
+    )
+    .input(z.object({ code: Text(255), app: Text(255) }))
+    .output(TicketView)
+    .mutation(({ ctx, input }) => ctx.services.launchCodes.exchange(input.code, input.app)),
+
+  /** RFC 7662. A mutation, because the inputs of queries are in URLs. */
+  introspect: viewerProcedure
+    .meta(route('POST', '/gate/introspect/', { forms: true, ...EXTENSION }))
+    .input(z.object({ token: z.string() }))
+    .output(IntrospectionView)
+    .mutation(async ({ ctx, input }) => {
+      const claims = await ctx.services.tickets.introspect(ctx.actor, input.token);
+      return claims ? { active: true, ...claims } : { active: false };
+    }),
+
+  /** Exactly one of the inputs. `access_view` is a key. */
+  revoke: adminProcedure
+    .meta(route('POST', '/jb/tickets/revoke/', { ...EXTENSION, status: 204 }))
+    .input(
+      z
+        .object({
+          access_view: Text(64).optional(),
+          user: EmailKey.optional(),
+          app_id: AppKey.optional(),
+          all: z.literal(true).optional(),
+        })
+        .prefault({}),
+    )
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.ticketRevocations.revoke(ctx.actor, input)),
+});
+
+const keyRoute = routesOf('Signing keys');
+
+export const SigningKeyView = View('SigningKey', {
+  kid: z.string(),
+  created_at: Instant,
+  signs_from: Instant,
+  state: z.enum(['pending', 'signing', 'retiring', 'retired', 'unreadable']),
+});
+
+type SigningKey = { id: string; created_at: Date; signs_from: Date } & Pick<
+  z.input<typeof SigningKeyView>,
+  'state'
+>;
+
+const signingKeyView = ({ id: kid, created_at, signs_from, state }: SigningKey) => ({
+  kid,
+  created_at,
+  signs_from,
+  state,
+});
+
+export const signingKeysRouter = router({
+  /** Newest first. */
+  list: superuserProcedure
+    .meta(keyRoute('GET', '/jb/signing-keys/', EXTENSION))
+    .input(z.object({}).prefault({}))
+    .output(z.object({ keys: z.array(SigningKeyView) }))
+    .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyView) })),
+
+  rotate: superuserProcedure
+    .meta(keyRoute('POST', '/jb/signing-keys/rotate/', EXTENSION))
+    .input(z.object({}).prefault({}))
+    .output(SigningKeyView)
+    .mutation(async ({ ctx }) => signingKeyView(await ctx.services.keyRotation.rotate(ctx.actor))),
+});

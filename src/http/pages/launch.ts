@@ -1,0 +1,33 @@
+import { html } from '../../lib/html.ts';
+import type { Problem } from '../../lib/problems.ts';
+import { messageHtml } from './error-pages.ts';
+import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
+import { redirectTo } from './page-layout.ts';
+import { loginPath } from './redirects.ts';
+
+/** `/launch/{app_slug}/` opens an app for the user of the browser session, who logs in first if needed. */
+export const launchPages: Pages = {
+  'GET /launch/:app_slug/': async (context) => {
+    const app_slug = pathParameter(context, 'app_slug');
+    const stack = queryParameter(context, 'stack');
+    if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
+    const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
+    if (value) return redirectTo(context.reply, value.url);
+    const isKnown = problem.code === 'app-in-maintenance' || problem.code === 'client-closed';
+    if (!isKnown) throw problem;
+    return sendRefusal(context, app_slug, problem);
+  },
+};
+
+const sendRefusal = async (context: PageContext, slug: string, problem: Problem) => {
+  const apps = await context.reader.apps.list({});
+  const app = apps.find((one) => one.slug === slug);
+  const isClosed = problem.code === 'client-closed';
+  const message = isClosed ? null : await messageHtml(app?.maintenance_message ?? '');
+  return context.sendCard({
+    title: isClosed ? 'This app is closed' : `${app?.label ?? 'This app'} is in maintenance`,
+    body: html`${message ?? html`<p>${problem.message}</p>`}
+<p><a class="button" href="/">Go to the home page</a></p>`,
+    problem,
+  });
+};

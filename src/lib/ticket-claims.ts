@@ -1,0 +1,71 @@
+/** The longest lifetime of a ticket. */
+export const MAX_TICKET_SECONDS = 300;
+
+/** Path of the public keys, under the issuer. */
+export const JWKS_PATH = '/.well-known/jwks.json';
+
+export const TICKET_ALGORITHM = 'ES256';
+
+/** What a ticket says of the person who opens an app. Every claim is always present. */
+export type TicketClaims = {
+  /** The address of Steward: BASE_URL. */
+  iss: string;
+  /** The slug of the app. */
+  aud: string;
+  /** The handle of the user, or `view:{id}` for an access view without a user. */
+  sub: string;
+  /** Null without a user. */
+  email: string | null;
+  /** First and last name; null without a user. */
+  name: string | null;
+  /** The client that owns the app. */
+  client: { id: number; name: string };
+  app: { id: string; slug: string; label: string };
+  /** The slug of the stack to open. */
+  stack: string | null;
+  /** `superuser`, `staff`, `client-admin`; otherwise `member`, or `guest` without a user. */
+  roles: string[];
+  /** Which data the person may see. Null: neither the view nor the user has any permissions. */
+  data_permissions: Record<string, unknown> | null;
+  /** Of the access view. */
+  selections: Record<string, unknown>;
+  is_demo_user: boolean;
+  /** The id of the access view, or null. */
+  access_view: number | null;
+  show_header: boolean;
+  show_footer: boolean;
+  /** Two letters, or empty. */
+  language_code: string;
+  jti: string;
+  /** In seconds, like `exp`. */
+  iat: number;
+  exp: number;
+  /** The time of issue in milliseconds by the clock of the database, with which revocations are compared. */
+  issued_ms: number;
+};
+
+/** `satisfies` reports missing ones. */
+const CLAIMS = {
+  iss: true,
+  aud: true,
+  sub: true,
+  email: true,
+  name: true,
+  client: true,
+  app: true,
+  stack: true,
+  roles: true,
+  data_permissions: true,
+  selections: true,
+  is_demo_user: true,
+  access_view: true,
+  show_header: true,
+  show_footer: true,
+  language_code: true,
+  jti: true,
+  iat: true,
+  exp: true,
+  issued_ms: true,
+} satisfies Record<keyof TicketClaims, true>;
+
+export const TICKET_CLAIMS = Object.keys(CLAIMS);

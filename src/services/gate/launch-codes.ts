@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import { type Db, prepared, tables } from '../../db/kysely.ts';
+import { newLaunchCode } from '../../lib/ids.ts';
+import { Problem } from '../../lib/problems.ts';
+import { telemetry } from '../../lib/telemetry.ts';
+import { tokenDigest } from '../auth/credentials.ts';
+import type { Unit } from '../unit.ts';
+import type { TicketSubject } from './ticket-facts.ts';
+import { createTickets, type IssuedTicket } from './tickets.ts';
+
+export const LAUNCH_CODE_SECONDS = 60;
+const PATTERN = /^[\w-]{43}$/;
+
+/**
+ * A code that the app exchanges for a ticket, once, within 60 seconds by the clock of the database. Only its digest is stored.
+ * Decide before whether the subject may open the app.
+ */
+export const createLaunchCode = async (tx: Db, subject: TicketSubject): Promise<string> => {
+  const code = newLaunchCode();
+  await tables(tx)
+    .insertInto('launch_codes')
+    .values({
+      digest: tokenDigest(code),
+      app_id: subject.appId,
+      user_id: subject.kind === 'user' ? subject.userId : null,
+      access_view_use_id: subject.kind === 'view' ? subject.useId : null,
+      stack_slug: subject.stackSlug ?? null,
+      expires_at: sql`clock_timestamp() + ${LAUNCH_CODE_SECONDS}::int * interval '1 second'`,
+    })
+    .execute();
+  return code;
+};
+
+/** Exchanges launch codes for tickets. */
+export const createLaunchCodes = (unit: Unit) => {
+  const { em, origin, launchThrottle } = unit;
+  const { issueTicket } = createTickets(unit);
+
+  return {
+    /**
+     * Also uses up a code that is refused: in the hands of another app, it has leaked.
+     * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
+     */
+    exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
+      const address = origin.address ?? '';
+      await launchThrottle.check(address);
+      const [used] = PATTERN.test(code) ? await USE(em, { digest: tokenDigest(code) }) : [];
+      if (!used?.is_unexpired || used.slug !== appSlug) {
+        telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
+        await launchThrottle.recordFailure(address);
+        throw new Problem('invalid-launch-code');
+      }
+      return issueTicket(subjectOf(used)).catch((error: unknown) => {
+        // The app must not learn why.
+        throw error instanceof Problem && error.status < 500 ? new Problem('invalid-launch-code') : error;
+      });
+    },
+  };
+};
+
+type UsedCode = {
+  app_id: string;
+  slug: string;
+  user_id: number | null;
+  access_view_use_id: number | null;
+  stack_slug: string | null;
+  is_unexpired: boolean;
+};
+
+/** Of concurrent exchanges, one gets the row. */
+const USE = prepared((db, { digest }: { digest: string }) => ({
+  compile: () =>
+    sql<UsedCode>`
+      delete from launch_codes using apps
+      where launch_codes.digest = ${digest} and apps.id = launch_codes.app_id
+      returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
+        expires_at > clock_timestamp() as is_unexpired`.compile(db),
+}));
+
+const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
+  const app = { appId, stackSlug };
+  if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
+  if (code.user_id !== null) return { ...app, kind: 'user', userId: code.user_id };
+  throw new Error('a launch code has no subject'); // the table has a check
+};

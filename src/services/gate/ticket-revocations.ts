@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
+import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
+import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { appVisibleTo } from '../access/visibility.ts';
+import { appRow } from '../apps/app-rows.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import { deleteInBatches } from '../pruning.ts';
+import type { Unit } from '../unit.ts';
+import { lockUser } from '../users/user-locks.ts';
+
+/** Whose tickets are revoked: of a view, of a user, for an app, or all. */
+export type RevokedTickets = { viewId?: number; userId?: number; appId?: string };
+
+/** As callers name it; exactly one. `access_view` is a key. */
+type Named = {
+  access_view?: string | undefined;
+  user?: string | undefined;
+  app_id?: string | undefined;
+  all?: true | undefined;
+};
+
+export const createTicketRevocations = ({ em, audit }: Unit) => {
+  const findView = async (tx: Db, actor: Actor, key: string) => {
+    const view = await tables(tx)
+      .selectFrom('access_views')
+      .innerJoin('apps', 'apps.id', 'access_views.app_id')
+      .select(['access_views.id', 'apps.slug', 'apps.client_id'])
+      .where('access_views.key', '=', key)
+      .where(appVisibleTo(actor))
+      .executeTakeFirstOrThrow(() => notFound('access view'));
+    requireClientAdmin(actor, view.client_id);
+    return view;
+  };
+
+  type Found = { revoked: RevokedTickets } & Pick<AuditEvent, 'target' | 'clients' | 'details'>;
+  const find = async (tx: Db, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {
+    if (access_view !== undefined) {
+      const { id, slug, client_id } = await findView(tx, actor, access_view);
+      return { revoked: { viewId: id }, target: slug, clients: [client_id], details: { access_view: id } };
+    }
+    if (user !== undefined) {
+      const { user: locked, clientIds } = await lockUser(tx, actor, user);
+      return { revoked: { userId: locked.id }, target: locked.email, clients: clientIds };
+    }
+    if (app_id !== undefined) {
+      const { id, slug, client_id } = await appRow(tx, actor, app_id);
+      requireClientAdmin(actor, client_id);
+      return { revoked: { appId: id }, target: slug, clients: [client_id] };
+    }
+    if (!actor.isSuperuser) throw roleRequired('superuser');
+    return { revoked: {}, target: 'all' };
+  };
+
+  return {
+    /**
+     * Revokes the tickets that were issued until now, with the codes and the embedded pages that would get others.
+     * @throws Problem `invalid-input`, `not-found`, `forbidden`
+     */
+    revoke: (actor: Actor, named: Named): Promise<void> =>
+      em.transactional(async (tx) => {
+        if (Object.values(named).filter((value) => value !== undefined).length !== 1)
+          throw invalidInput('Name exactly one of access_view, user, app_id and all.');
+        const { revoked, ...event } = await find(tx, actor, named);
+        await revokeTickets(tx, revoked);
+        await audit.record(tx, [{ action: 'ticket.revoke', actor, ...event }]);
+      }),
+  };
+};
+
+/**
+ * Revokes the tickets that were issued until now. The time is cut to whole milliseconds, as it is for tickets: of two in the same
+ * millisecond, the ticket counts as the first.
+ */
+export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
+  const db = tables(tx);
+  await sql`
+    insert into ticket_revocations as current (access_view_id, user_id, app_id, revoked_at)
+    values (${viewId ?? null}, ${userId ?? null}, ${appId ?? null}, date_trunc('milliseconds', clock_timestamp()))
+    on conflict (access_view_id, user_id, app_id)
+      do update set revoked_at = greatest(current.revoked_at, excluded.revoked_at)`.execute(db);
+
+  const uses = sql`
+    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id
+    where (${viewId ?? null}::bigint is null or v.id = ${viewId ?? null})
+      and (${userId ?? null}::int is null or u.user_id = ${userId ?? null})
+      and (${appId ?? null}::varchar is null or v.app_id = ${appId ?? null})`;
+  await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(db);
+  await sql`
+    delete from launch_codes
+    where access_view_use_id in (${uses})
+      or ${viewId ?? null}::bigint is null
+        and (${userId ?? null}::int is null or user_id = ${userId ?? null})
+        and (${appId ?? null}::varchar is null or app_id = ${appId ?? null})`.execute(db);
+};
+
+/** Deletes launch codes that have expired, and revocations that no valid ticket is older than. */
+export const pruneTickets = async (em: Db): Promise<void> => {
+  await deleteInBatches(em, 'launch_codes', sql`expires_at < now()`);
+  const lifetime = sql`${MAX_TICKET_SECONDS}::int * interval '2 seconds'`;
+  await deleteInBatches(em, 'ticket_revocations', sql`revoked_at < now() - ${lifetime}`);
+};
