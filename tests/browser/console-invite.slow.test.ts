@@ -205,6 +205,27 @@ invitations(
   },
 );
 
+invitations('a resend that is repeated after a lost response sends one mail', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/invitations?search=${email}`);
+  const resend = async (): Promise<void> => {
+    await page.getByRole('button', { name: `Actions for ${email}` }).click();
+    await page.getByRole('menuitem', { name: 'Resend' }).click();
+  };
+  const restore = await loseResponses(page, app, 'invitations.resend');
+  await resend();
+  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
+  await restore();
+  await resend();
+  await page.getByText(`The invitation of ${email} is queued again.`).waitFor();
+
+  assert.is((await mailsTo(app, email)).length, 2);
+  await page.getByRole('row', { name: email }).getByRole('link', { name: 'Queued' }).click();
+  await page.getByText(`To ${email}`).waitFor();
+});
+
 invitations('the link is shown to an admin while no mail server is configured', async ({ app, browser }) => {
   const [email = ''] = await invite(app, 1);
   await using visit = await browser.open();

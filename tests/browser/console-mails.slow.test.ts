@@ -39,20 +39,26 @@ testAppearance(mails, {
   },
 });
 
-mails('the status filter is part of the address and shows failed mails only', async ({ app, browser }) => {
-  const { taken, refused } = await sendAndRefuse(app);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, '/console/mails');
-  await page.getByRole('row', { name: taken }).waitFor();
-  await page.getByRole('combobox', { name: 'Status' }).click();
-  await page.getByRole('option', { name: 'Failed' }).click();
-  await page.waitForURL('**/console/mails?status=failed');
-  await page.reload();
+mails(
+  'the status and the search are part of the address, and find failed mails only',
+  async ({ app, browser }) => {
+    const { taken, refused } = await sendAndRefuse(app);
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/mails');
+    await page.getByRole('row', { name: taken }).waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).click();
+    await page.getByRole('option', { name: 'Failed' }).click();
+    await page.waitForURL('**/console/mails?status=failed');
+    await page.getByRole('searchbox').fill(refused.toUpperCase());
+    await page.waitForURL('**/console/mails?status=failed&search=*');
+    await page.reload();
 
-  await page.getByRole('row', { name: refused }).waitFor();
-  assert.is(await page.getByRole('row', { name: taken }).count(), 0);
-});
+    await page.getByRole('row', { name: refused }).waitFor();
+    assert.is(await page.getByRole('row', { name: taken }).count(), 0);
+    assert.is(await page.getByRole('row').count(), 2);
+  },
+);
 
 mails('a failed mail shows its reason and is due again after a retry', async ({ app, browser }) => {
   const { refused } = await sendAndRefuse(app);

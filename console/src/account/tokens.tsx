@@ -1,17 +1,13 @@
-import { Badge, Button, Stack, Text, Title } from '@mantine/core';
+import { Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Outputs, trpc } from '../api.ts';
+import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
-import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
-import { PagedTable } from '../components/paged-table.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import type { Column } from '../components/virtual-table.tsx';
+import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
 import { TokenForm } from './token-form.tsx';
-
-type Token = Outputs['tokens']['list'][number];
 
 const PAGE_SIZE = 50;
 
@@ -42,11 +38,9 @@ export const Tokens = () => {
       <Text c="dimmed">A token gives a script the same access as yours.</Text>
       <TokenForm />
       <ProblemAlert error={revoke.error} />
-      <PagedTable
-        label="API tokens"
-        columns={columnsOf(setToRevoke)}
+      <TokenTable
         pages={tokens}
-        keyOf={({ id }) => id}
+        onRevoke={setToRevoke}
         empty={<EmptyState title="No tokens">Name one above to create it.</EmptyState>}
       />
       <ConfirmModal
@@ -61,35 +55,3 @@ export const Tokens = () => {
     </Stack>
   );
 };
-
-const labelOf = ({ name }: Token): string => name || 'a token of a login';
-
-const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
-  {
-    heading: 'Name',
-    width: '2fr',
-    cell: ({ name }) =>
-      name || (
-        <Badge variant="default" tt="none">
-          From a login
-        </Badge>
-      ),
-  },
-  { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
-  { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
-  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
-  {
-    heading: 'Revoke',
-    width: '6rem',
-    cell: (token) => (
-      <Button
-        variant="default"
-        size="compact-sm"
-        onClick={() => revoke(token)}
-        aria-label={`Revoke ${labelOf(token)}`}
-      >
-        Revoke
-      </Button>
-    ),
-  },
-];

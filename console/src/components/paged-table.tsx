@@ -4,7 +4,7 @@ import { ProblemAlert } from './problem-alert.tsx';
 import { type Column, VirtualTable } from './virtual-table.tsx';
 
 /** The result of an infinite query, as far as a table needs it. */
-type Pages<Row> = {
+export type Pages<Row> = {
   data: { pages: readonly (readonly Row[])[] } | undefined;
   error: unknown;
   isPending: boolean;

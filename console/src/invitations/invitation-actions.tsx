@@ -1,11 +1,12 @@
 import { Button, Menu, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { useRef, useState } from 'react';
+import { steward, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 
@@ -20,14 +21,20 @@ export const useInvitationActions = () => {
     for (const router of [trpc.invitations, trpc.mail, trpc.audit])
       void queryClient.invalidateQueries(router.pathFilter());
   };
-  const resend = useMutation(
-    trpc.invitations.resend.mutationOptions({
-      onSuccess: ({ email }) => {
-        reload();
-        notifications.show({ message: `The invitation of ${email} is queued again.` });
-      },
-    }),
-  );
+  // Until a resend has succeeded, a repeat has its key: after a lost response it sends no second mail.
+  const resendKeys = useRef(new Map<number, string>()).current;
+  const resend = useMutation({
+    mutationFn: ({ id }: Target) => {
+      const idempotencyKey = resendKeys.get(id) ?? newIdempotencyKey();
+      resendKeys.set(id, idempotencyKey);
+      return steward.api.invitations.resend.mutate({ id }, { context: { idempotencyKey } });
+    },
+    onSuccess: ({ id, email }) => {
+      resendKeys.delete(id);
+      reload();
+      notifications.show({ message: `The invitation of ${email} is queued again.` });
+    },
+  });
   const revoke = useMutation(
     trpc.invitations.revoke.mutationOptions({
       onSuccess: ({ email }) => {
@@ -41,7 +48,7 @@ export const useInvitationActions = () => {
   const menuOf = (target: Target) => (
     <ActionsMenu
       target={target}
-      onResend={() => resend.mutate({ id: target.id })}
+      onResend={() => resend.mutate(target)}
       onCopy={() => copy.mutate({ id: target.id })}
       onRevoke={() => setToRevoke(target)}
     />

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
-import { ClientSelect, useClientName } from '../components/client-select.tsx';
+import { ClientSelect, useClientName, useClients } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { DebouncedInput } from '../components/debounced-input.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -13,6 +13,8 @@ import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { MailLink } from '../mails/mail-link.tsx';
+import { isWaiting } from '../mails/mails-filter.ts';
 import { nameOf } from '../people/name-of.ts';
 import { useInvitationActions } from './invitation-actions.tsx';
 import { InvitationStatus, STATUS_LABELS } from './invitation-status.tsx';
@@ -21,6 +23,7 @@ import { type InvitationsFilter, STATUS_FILTERS } from './invitations-filter.ts'
 type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
 
 const PAGE_SIZE = 100;
+const REFRESH_MS = 5_000;
 const route = getRouteApi('/invitations');
 
 /** Pending and past invitations. */
@@ -28,6 +31,7 @@ export const InvitationsScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const nameOfClient = useClientName();
+  const hasSeveralClients = useClients().length > 1;
   const isAdmin = canAdminister(useSession().roles);
   const { menuOf, panels } = useInvitationActions();
   const change = (changes: Partial<InvitationsFilter>): void => {
@@ -39,6 +43,7 @@ export const InvitationsScreen = () => {
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
         placeholderData: keepPreviousData,
+        refetchInterval: ({ state }) => (state.data?.pages.some(hasWaiting) ? REFRESH_MS : false),
       },
     ),
   );
@@ -69,7 +74,7 @@ export const InvitationsScreen = () => {
       {panels}
       <PagedTable
         label="Invitations"
-        columns={columnsOf(nameOfClient, isAdmin ? menuOf : undefined)}
+        columns={columnsOf(hasSeveralClients ? nameOfClient : undefined, isAdmin ? menuOf : undefined)}
         pages={invitations}
         keyOf={({ id }) => id}
         empty={<EmptyState title="No invitations">Change the filter, or invite someone.</EmptyState>}
@@ -79,13 +84,22 @@ export const InvitationsScreen = () => {
 };
 
 const columnsOf = (
-  nameOfClient: (id: number) => string,
+  /** For users who see several clients. */
+  nameOfClient: ((id: number) => string) | undefined,
   menuOf: ((invitation: Invitation) => ReactNode) | undefined,
 ): Column<Invitation>[] => [
   { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
-  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
+  ...(nameOfClient
+    ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
+    : []),
   { heading: 'Status', width: '7rem', cell: ({ status }) => <InvitationStatus status={status} /> },
-  { heading: 'Mails sent', width: '6rem', cell: ({ invitation_email_count: count }) => count },
+  { heading: 'Mail', width: '7rem', cell: ({ mail }) => <MailLink mail={mail} /> },
+  {
+    heading: 'Reason',
+    width: '2fr',
+    cell: ({ mail }) =>
+      mail && mail.status !== 'sent' && <span title={mail.last_error ?? ''}>{mail.last_error}</span>,
+  },
   { heading: 'Invited by', width: '1fr', cell: ({ user }) => nameOf(user) },
   { heading: 'Invited', width: '1fr', cell: ({ date_invited: date }) => <DateText date={date} /> },
   { heading: 'Expires', width: '1fr', cell: expiryOf },
@@ -99,6 +113,9 @@ const columnsOf = (
       ]
     : []),
 ];
+
+const hasWaiting = (invitations: readonly Invitation[]): boolean =>
+  invitations.some((invitation) => isOpen(invitation) && isWaiting(invitation.mail?.status));
 
 /** Expired invitations can be resent, which renews them. */
 const isOpen = ({ status }: Invitation): boolean => status === 'pending' || status === 'expired';

@@ -1,14 +1,14 @@
 import { Button } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { useInvitationActions } from '../invitations/invitation-actions.tsx';
-import { MailStatus, STATUS_LABELS } from '../mails/mail-status.tsx';
+import { MailLink } from '../mails/mail-link.tsx';
+import { STATUS_LABELS } from '../mails/mail-status.tsx';
 import { MAIL_STATUSES } from '../mails/mails-filter.ts';
 import { InvitationState } from './invitation-state.tsx';
-import { type Mail, useDelivery } from './use-delivery.ts';
+import { useDelivery } from './use-delivery.ts';
 
 export type SentInvitations = Extract<Outputs['invitations']['create'], readonly unknown[]>;
 type Sent = SentInvitations[number];
@@ -27,7 +27,7 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
   });
   const columns: Column<Sent>[] = [
     { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
-    { heading: 'Mail', width: '8rem', cell: ({ email }) => <MailState mail={byAddress.get(email)} /> },
+    { heading: 'Mail', width: '8rem', cell: ({ email }) => <MailLink mail={byAddress.get(email)} /> },
     { heading: 'Invitation', width: '8rem', cell: ({ id }) => <InvitationState id={id} /> },
     {
       heading: 'Reason',
@@ -63,10 +63,3 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
 /** The latest of the invitations. Renewed ones keep their earlier time. */
 const timeOf = (sent: SentInvitations): Date =>
   new Date(Math.max(...sent.map(({ date_invited: date }) => date.getTime())));
-
-const MailState = ({ mail }: { mail: Mail | undefined }) =>
-  mail && (
-    <Link className="text-link" to="/mails/$id" params={{ id: String(mail.id) }}>
-      <MailStatus status={mail.status} />
-    </Link>
-  );

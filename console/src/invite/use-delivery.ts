@@ -1,13 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { type Outputs, trpc } from '../api.ts';
+import { isWaiting } from '../mails/mails-filter.ts';
 
 export type Mail = Outputs['mail']['list'][number];
 
 const PAGE_SIZE = 200;
 const REFRESH_MS = 3_000;
-
-const isWaiting = ({ status }: Mail): boolean => status === 'queued' || status === 'retrying';
 
 /**
  * The newest invitation mail of each address since a time, by address; reloaded while one of them is waiting.
@@ -23,7 +22,7 @@ export const useDelivery = (client: number, addresses: ReadonlySet<string>, sinc
           return last && last.created_at >= since ? last.id : undefined;
         },
         refetchInterval: ({ state }) =>
-          state.data?.pages.flat().some((mail) => addresses.has(mail.recipient) && isWaiting(mail))
+          state.data?.pages.flat().some((mail) => addresses.has(mail.recipient) && isWaiting(mail.status))
             ? REFRESH_MS
             : false,
       },

@@ -1,13 +1,22 @@
-import { idOf, oneOf } from '../components/search-params.ts';
+import { idOf, oneOf, textOf } from '../components/search-params.ts';
 
 export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-/** The filter of the list of mails, as the address states it. */
-export type MailsFilter = { status?: MailStatus | undefined; client?: number | undefined };
+/** Whether the status of a mail will change by itself. */
+export const isWaiting = (status: MailStatus | undefined): boolean =>
+  status === 'queued' || status === 'retrying';
 
-export const mailsFilter = ({ status, client }: Record<string, unknown>): MailsFilter => ({
+/** The filter of the list of mails, as the address states it. */
+export type MailsFilter = {
+  search?: string | undefined;
+  status?: MailStatus | undefined;
+  client?: number | undefined;
+};
+
+export const mailsFilter = ({ search, status, client }: Record<string, unknown>): MailsFilter => ({
+  search: textOf(search),
   status: oneOf(status, MAIL_STATUSES),
   client: idOf(client),
 });

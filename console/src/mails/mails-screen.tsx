@@ -4,13 +4,14 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { ClientSelect, useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
+import { DebouncedInput } from '../components/debounced-input.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
 import { MailStatus, STATUS_LABELS } from './mail-status.tsx';
-import { MAIL_STATUSES, type MailsFilter } from './mails-filter.ts';
+import { isWaiting, MAIL_STATUSES, type MailsFilter } from './mails-filter.ts';
 
 type Mail = Outputs['mail']['list'][number];
 
@@ -44,6 +45,11 @@ export const MailsScreen = () => {
         procedures={['mail.list']}
       />
       <Group mb="md">
+        <DebouncedInput
+          label="Search by email address"
+          value={filter.search}
+          onChange={(search) => change({ search })}
+        />
         <Select
           aria-label="Status"
           placeholder="All statuses"
@@ -65,8 +71,7 @@ export const MailsScreen = () => {
   );
 };
 
-const hasWaiting = (mails: Mail[]): boolean =>
-  mails.some(({ status }) => status === 'queued' || status === 'retrying');
+const hasWaiting = (mails: Mail[]): boolean => mails.some(({ status }) => isWaiting(status));
 
 const columnsOf = (nameOfClient: (id: number | null) => string): Column<Mail>[] => [
   {

@@ -16,7 +16,8 @@ export const PersonAccess = ({ email, isSuperuser }: Props) => {
   const revoke = useMutation(
     trpc.sessions.revokeAll.mutationOptions({
       onSuccess: () => {
-        void queryClient.invalidateQueries(trpc.audit.pathFilter());
+        for (const router of [trpc.sessions.listByUser, trpc.tokens.listByUser, trpc.audit])
+          void queryClient.invalidateQueries(router.pathFilter());
         notifications.show({ message: `${email} is logged out everywhere.` });
       },
     }),

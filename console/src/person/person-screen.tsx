@@ -10,8 +10,10 @@ import { nameOf } from '../people/name-of.ts';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { PersonAccess } from './person-access.tsx';
 import { PersonApps } from './person-apps.tsx';
+import { PersonCredentials } from './person-credentials.tsx';
 import { PersonHistory } from './person-history.tsx';
 import { PersonRoles } from './person-roles.tsx';
+import { PersonTimeline } from './person-timeline.tsx';
 import { ProfileForm } from './profile-form.tsx';
 
 const route = getRouteApi('/people/$email');
@@ -43,7 +45,9 @@ export const PersonScreen = () => {
         {isAdmin && <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />}
         {roles.is_superuser && <PersonRoles email={email} />}
       </SimpleGrid>
+      {isAdmin && <PersonCredentials key={`credentials of ${email}`} email={email} />}
       {canView(roles) && <UsageByDay subject={{ email }} days={days} windows={WINDOWS} onDays={setDays} />}
+      {canView(roles) && <PersonTimeline email={email} />}
       {isAdmin && <PersonHistory email={person.email} />}
     </>
   );

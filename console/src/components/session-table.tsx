@@ -1,0 +1,57 @@
+import { Badge, Button, Group, Text } from '@mantine/core';
+import type { Outputs } from '../api.ts';
+import { DateText } from './date-text.tsx';
+import { PagedTable, type Pages } from './paged-table.tsx';
+import type { Column } from './virtual-table.tsx';
+
+export type Session = Outputs['sessions']['list'][number];
+
+type Props = { pages: Pages<Session>; onRevoke: (session: Session) => void };
+
+/** The browsers in which a user is logged in. */
+export const SessionTable = ({ pages, onRevoke }: Props) => (
+  <PagedTable
+    label="Sessions"
+    columns={columnsOf(onRevoke)}
+    pages={pages}
+    keyOf={({ id }) => id}
+    empty={<Text c="dimmed">No browser is logged in.</Text>}
+  />
+);
+
+const columnsOf = (revoke: (session: Session) => void): Column<Session>[] => [
+  {
+    heading: 'Browser',
+    width: '2fr',
+    cell: ({ user_agent: agent, is_current: isCurrent }) => (
+      <Group gap="xs" wrap="nowrap">
+        {isCurrent && (
+          <Badge variant="default" flex="none" tt="none">
+            This one
+          </Badge>
+        )}
+        <Text span size="sm" truncate title={agent}>
+          {agent}
+        </Text>
+      </Group>
+    ),
+  },
+  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
+  { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
+  { heading: 'Logged in', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
+  {
+    heading: 'Revoke',
+    width: '6rem',
+    cell: (session) =>
+      !session.is_current && (
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => revoke(session)}
+          aria-label={`Revoke the session ${session.id} from ${session.last_address}`}
+        >
+          Revoke
+        </Button>
+      ),
+  },
+];

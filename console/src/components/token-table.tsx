@@ -1,0 +1,53 @@
+import { Badge, Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Outputs } from '../api.ts';
+import { DateText } from './date-text.tsx';
+import { PagedTable, type Pages } from './paged-table.tsx';
+import type { Column } from './virtual-table.tsx';
+
+export type Token = Outputs['tokens']['list'][number];
+
+type Props = { pages: Pages<Token>; onRevoke: (token: Token) => void; empty: ReactNode };
+
+/** API tokens: named ones, for scripts, and those that a login created. */
+export const TokenTable = ({ pages, onRevoke, empty }: Props) => (
+  <PagedTable
+    label="API tokens"
+    columns={columnsOf(onRevoke)}
+    pages={pages}
+    keyOf={({ id }) => id}
+    empty={empty}
+  />
+);
+
+export const labelOf = ({ name }: Token): string => name || 'a token of a login';
+
+const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
+  {
+    heading: 'Name',
+    width: '2fr',
+    cell: ({ name }) =>
+      name || (
+        <Badge variant="default" tt="none">
+          From a login
+        </Badge>
+      ),
+  },
+  { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
+  { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
+  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
+  {
+    heading: 'Revoke',
+    width: '6rem',
+    cell: (token) => (
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={() => revoke(token)}
+        aria-label={`Revoke ${labelOf(token)}`}
+      >
+        Revoke
+      </Button>
+    ),
+  },
+];

@@ -1,0 +1,71 @@
+import { Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { isProblem } from '@steward/client';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { SessionTable } from '../components/session-table.tsx';
+import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
+
+const PAGE_SIZE = 50;
+
+const nextOf = (page: readonly { id: number }[]): number | undefined =>
+  page.length < PAGE_SIZE ? undefined : page.at(-1)?.id;
+
+type Props = { email: string };
+
+/** The sessions and API tokens of a person, for those who may change this person. */
+export const PersonCredentials = ({ email }: Props) => {
+  const sessions = useInfiniteQuery(
+    trpc.sessions.listByUser.infiniteQueryOptions({ email, limit: PAGE_SIZE }, { getNextPageParam: nextOf }),
+  );
+  const [toRevoke, setToRevoke] = useState<Token | null>(null);
+  const tokens = useInfiniteQuery(
+    trpc.tokens.listByUser.infiniteQueryOptions({ email, limit: PAGE_SIZE }, { getNextPageParam: nextOf }),
+  );
+  const { revokeSession, revokeToken } = useRevocation();
+  // An admin of a client may see people, such as superusers, whom they may not change.
+  if (isProblem(sessions.error, 'forbidden')) return null;
+  return (
+    <Stack className="card" mt="md">
+      <Title order={2} size="h3">
+        Sessions and API tokens
+      </Title>
+      <ProblemAlert error={revokeSession.error ?? revokeToken.error} />
+      <SessionTable pages={sessions} onRevoke={({ id }) => revokeSession.mutate({ email, id })} />
+      <TokenTable
+        pages={tokens}
+        onRevoke={setToRevoke}
+        empty={<Text c="dimmed">There are no API tokens.</Text>}
+      />
+      <ConfirmModal
+        isOpen={toRevoke !== null}
+        title="Revoke the token?"
+        action="Revoke"
+        onConfirm={() => toRevoke && revokeToken.mutate({ email, id: toRevoke.id })}
+        onClose={() => setToRevoke(null)}
+      >
+        Programs that use {toRevoke && labelOf(toRevoke)} lose their access.
+      </ConfirmModal>
+    </Stack>
+  );
+};
+
+const useRevocation = () => {
+  const queryClient = useQueryClient();
+  const report = (message: string) => () => {
+    for (const router of [trpc.sessions.listByUser, trpc.tokens.listByUser, trpc.audit])
+      void queryClient.invalidateQueries(router.pathFilter());
+    notifications.show({ message });
+  };
+  return {
+    revokeSession: useMutation(
+      trpc.sessions.revokeForUser.mutationOptions({ onSuccess: report('Session revoked.') }),
+    ),
+    revokeToken: useMutation(
+      trpc.tokens.revokeForUser.mutationOptions({ onSuccess: report('Token revoked.') }),
+    ),
+  };
+};
