@@ -9,10 +9,15 @@ export type Outputs = inferRouterOutputs<AppRouter>;
 
 export const steward = createStewardClient();
 
+/** An event of the window before it leaves for the login page. */
+export const SESSION_ENDED = 'session-ended';
+
 /** A session that ended leads to the login page, which returns to the same place. */
 const handleError = (error: unknown): void => {
-  if (isProblem(error, 'unauthenticated')) location.assign(loginUrl());
-  else if (isUnreachable(error)) reportUnreachable();
+  if (isProblem(error, 'unauthenticated')) {
+    dispatchEvent(new CustomEvent(SESSION_ENDED));
+    location.assign(loginUrl());
+  } else if (isUnreachable(error)) reportUnreachable();
 };
 
 const loginUrl = (): string =>

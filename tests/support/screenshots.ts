@@ -23,15 +23,17 @@ export type Steps = (page: Page, app: TestApp) => Promise<unknown>;
  * Adds a test for each page: on desktops and phones, axe finds no violations in light and dark mode and nothing overflows, and
  * forms are not printed. All pages of a suite are opened in the same tab, because a new one would load and compile every script
  * again.
+ * @param expected errors that the steps cause in the browser
  */
 export const testAppearance = (
   tests: Test<{ app: TestApp; browser: TestBrowser }>,
   pages: Record<string, Steps>,
+  expected?: RegExp,
 ): void => {
   let visit: Awaited<ReturnType<TestBrowser['open']>> | undefined;
   for (const [name, open] of Object.entries(pages)) {
     tests(`${name} is accessible, fits the screen and prints no form`, async ({ app, browser }) => {
-      visit ??= await browser.open();
+      visit ??= await browser.open(expected);
       const { page } = visit;
       await page.context().clearCookies();
       // Colors change at once, not in a transition that axe would see half done.

@@ -25,8 +25,6 @@ export const AppScreen = () => {
   const isViewer = showsUsage(app);
   const isReadOnly = !(isViewer && canAdminister(roles));
   const version = versionOf(app);
-  // A load replaces what the forms edit.
-  const loaded = String(app.package_info.loaded_at);
   return (
     <>
       <ScreenHeader
@@ -46,7 +44,7 @@ export const AppScreen = () => {
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>
       </SimpleGrid>
-      <TextsForm key={`texts of ${id} ${loaded}`} app={app} isReadOnly={isReadOnly} />
+      <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
       {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
       {isViewer && (
         <UsageByDay

@@ -1,24 +1,25 @@
 import { Stack, Switch, Text, Textarea, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { changed } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { useAppUpdate } from './use-app-update.ts';
+import { useAppForm } from './use-app-form.ts';
+
+const LABELS = [
+  ['in_maintenance', 'In maintenance'],
+  ['maintenance_message', 'Message (HTML)'],
+] as const;
 
 type Props = { app: App; isReadOnly: boolean };
 
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
-  const { id, label, in_maintenance, maintenance_message } = app;
-  const form = useForm({ initialValues: { in_maintenance, maintenance_message } });
   const [isAsking, asking] = useDisclosure();
-  const update = useAppUpdate(id, form);
+  const { form, update, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
-  const save = (): void => update.mutate({ app_id: id, ...changed(values, form.isDirty) });
-  const isStarting = values.in_maintenance && !in_maintenance;
+  const save = (): void => update.mutate(values);
+  const isStarting = values.in_maintenance && !app.in_maintenance;
   return (
     <form
       className="card"
@@ -64,8 +65,9 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
         onConfirm={save}
         onClose={asking.close}
       >
-        <Text>Until maintenance ends, people see the message instead of {label}.</Text>
+        <Text>Until maintenance ends, people see the message instead of {app.label}.</Text>
       </ConfirmModal>
+      {dialog}
     </form>
   );
 };

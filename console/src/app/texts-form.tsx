@@ -1,27 +1,31 @@
 import { SimpleGrid, Stack, Switch, Text, Textarea, TextInput, Title } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import type { App } from '../apps/app-of.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { changed } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { useAppUpdate } from './use-app-update.ts';
+import { useAppForm } from './use-app-form.ts';
 
-type Texts = Pick<App, 'label' | 'description' | 'help_html' | 'footer_html' | 'show_help' | 'show_footer'>;
+const LABELS = [
+  ['label', 'Label'],
+  ['description', 'Description'],
+  ['help_html', 'Help (HTML)'],
+  ['show_help', 'Show the help'],
+  ['footer_html', 'Footer (HTML)'],
+  ['show_footer', 'Show the footer'],
+] as const;
+
+type Texts = Pick<App, (typeof LABELS)[number][0]>;
 
 type Props = { app: App; isReadOnly: boolean };
 
 export const TextsForm = ({ app, isReadOnly }: Props) => {
-  const { id, label, description, help_html, footer_html, show_help, show_footer } = app;
-  const form = useForm<Texts>({
-    initialValues: { label, description, help_html, footer_html, show_help, show_footer },
-  });
-  const update = useAppUpdate(id, form);
+  const { form, update, dialog } = useAppForm('texts', app, LABELS);
   return (
     <form
       className="card"
       aria-labelledby="texts"
-      onSubmit={form.onSubmit((values) => update.mutate({ app_id: id, ...changed(values, form.isDirty) }))}
+      onSubmit={form.onSubmit((values) => update.mutate(values))}
     >
       <Stack>
         <Title order={2} size="h3" id="texts">
@@ -47,6 +51,7 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
           />
         )}
       </Stack>
+      {dialog}
     </form>
   );
 };

@@ -1,27 +1,11 @@
 import { SimpleGrid, Stack, Textarea, TextInput, Title } from '@mantine/core';
 import { FormButtons } from '../components/form-buttons.tsx';
+import type { FieldLabels } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { InvitationPreview, LoginPreview } from './text-previews.tsx';
 import { type Client, useClientForm } from './use-client-form.ts';
 
-const FIELDS = [
-  'name',
-  'support_email',
-  'home_location',
-  'login_title',
-  'login_subtitle',
-  'default_from_email',
-  'invitation_subject',
-  'invitation_body',
-  'subtitle_404',
-  'message_404',
-  'subtitle_500',
-  'message_500',
-] as const;
-
-type Field = (typeof FIELDS)[number];
-
-const GROUPS: { title: string; fields: [Field, label: string][] }[] = [
+const GROUPS = [
   {
     title: 'Client',
     fields: [
@@ -54,17 +38,21 @@ const GROUPS: { title: string; fields: [Field, label: string][] }[] = [
       ['message_500', 'Text of “server error”'],
     ],
   },
-];
+] as const;
+
+type Field = (typeof GROUPS)[number]['fields'][number][0];
+
+const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];
 
 type Props = { client: Client; isReadOnly: boolean };
 
 export const ClientTexts = ({ client, isReadOnly }: Props) => {
-  const { form, update, submit } = useClientForm(client, FIELDS);
+  const { form, update, dialog } = useClientForm('texts', client, LABELS);
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
-      <form className="card" onSubmit={submit} aria-label="Texts">
+      <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
         <Stack>
           <ProblemAlert error={update.error} />
           {GROUPS.map(({ title, fields }) => (
@@ -86,6 +74,7 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
             <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
           )}
         </Stack>
+        {dialog}
       </form>
       <Stack>
         <LoginPreview {...form.values} />

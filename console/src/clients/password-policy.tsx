@@ -12,14 +12,22 @@ const RULES = [
   ['password_allow_common', 'Allows common passwords'],
 ] as const;
 
-const FIELDS = ['password_min_length', 'password_expiration_days', ...RULES.map(([field]) => field)] as const;
+const LABELS = [
+  ['password_min_length', 'Shortest length'],
+  ...RULES,
+  ['password_expiration_days', 'Passwords expire after this many days'],
+] as const;
 
 type Props = { client: Client; isReadOnly: boolean };
 
 export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
-  const { form, update, submit } = useClientForm(client, FIELDS);
+  const { form, update, dialog } = useClientForm('passwords', client, LABELS);
   return (
-    <form className="card" onSubmit={submit} aria-label="Password policy">
+    <form
+      className="card"
+      onSubmit={form.onSubmit((values) => update.mutate(values))}
+      aria-label="Password policy"
+    >
       <Stack maw={520}>
         <Title order={2} size="h4">
           New passwords
@@ -56,6 +64,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
           <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
         )}
       </Stack>
+      {dialog}
     </form>
   );
 };

@@ -1,32 +1,25 @@
-import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { fieldErrors } from '@steward/client';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Inputs, type Outputs, trpc } from '../api.ts';
-import { changed, joined } from '../components/form-fields.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
+import type { FieldLabels } from '../components/form-fields.ts';
+import { useRecordForm } from '../components/use-record-form.tsx';
 
 export type Client = Outputs['clients']['get'];
-type Field = Extract<keyof Extract<Inputs['clients']['update'], object>, keyof Client> & string;
+type Field = Extract<keyof NonNullable<Inputs['clients']['update']['expected']>, keyof Client>;
 
-/** A form for some fields of a client, which sends those that were changed. */
-export const useClientForm = <F extends Exclude<Field, 'id'>>(client: Client, fields: readonly F[]) => {
+/** A form for some fields of a client. */
+export const useClientForm = <F extends Field>(name: string, client: Client, labels: FieldLabels<F>) => {
   const queryClient = useQueryClient();
-  const initialValues = Object.fromEntries(fields.map((field) => [field, client[field]])) as Pick<Client, F>;
-  const form = useForm({ initialValues });
-  const update = useMutation(
-    trpc.clients.update.mutationOptions({
-      onSuccess: async (updated) => {
-        queryClient.setQueryData(trpc.clients.get.queryKey({ id: client.id }), updated);
-        await queryClient.invalidateQueries(trpc.clients.list.pathFilter());
-        form.setInitialValues(form.getValues());
-        form.reset();
-        notifications.show({ message: 'Saved.' });
-      },
-      onError: (error) => form.setErrors(joined(fieldErrors(error))),
-    }),
-  );
-  const submit = form.onSubmit((values) =>
-    update.mutate({ id: client.id, ...changed(values, (field) => form.isDirty(field)) }),
-  );
-  return { form, update, submit };
+  const query = trpc.clients.get.queryOptions({ id: client.id }, { staleTime: 0 });
+  return useRecordForm({
+    name,
+    record: client,
+    labels,
+    read: () => queryClient.fetchQuery(query),
+    save: (input) => steward.api.clients.update.mutate({ id: client.id, ...input }),
+    onSaved: (updated) => {
+      queryClient.setQueryData(query.queryKey, updated);
+      for (const filter of [trpc.clients.list, trpc.audit.list])
+        void queryClient.invalidateQueries(filter.pathFilter());
+    },
+  });
 };

@@ -6,7 +6,7 @@ type Props = {
   title: ReactNode;
   children: ReactNode;
   onClose: () => void;
-  size?: 'md' | 'lg';
+  size?: 'md' | 'lg' | 'xl';
   /** Keeps what cannot be shown again when the user clicks beside it. */
   isSticky?: boolean;
 };

@@ -1,8 +1,20 @@
-/** The fields that were changed: others may have been changed by someone else in the meantime. */
-export const changed = <T extends object>(values: T, isDirty: (field: keyof T) => boolean): Partial<T> => {
-  const dirty: Partial<T> = {};
-  for (const field in values) if (isDirty(field)) dirty[field] = values[field];
-  return dirty;
+/** The fields of a form in their order, with their labels. */
+export type FieldLabels<Field extends string> = readonly (readonly [field: Field, label: string])[];
+
+/** These fields of a record. */
+export const pick = <T extends object, F extends keyof T & string>(
+  record: T,
+  labels: FieldLabels<F>,
+): Pick<T, F> => Object.fromEntries(labels.map(([field]) => [field, record[field]])) as Pick<T, F>; // the same fields
+
+export const isSame = (value: unknown, other: unknown): boolean =>
+  JSON.stringify(value) === JSON.stringify(other);
+
+/** The fields whose values differ. */
+export const changed = <T extends object>(values: T, opened: T): Partial<T> => {
+  const changes: Partial<T> = {};
+  for (const field in values) if (!isSame(values[field], opened[field])) changes[field] = values[field];
+  return changes;
 };
 
 /** One message for each field, as form libraries take them. */

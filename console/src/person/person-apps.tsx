@@ -1,54 +1,69 @@
-import { Button, Checkbox, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { Checkbox, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { FormButtons } from '../components/form-buttons.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import type { Person } from './profile-form.tsx';
+import { type Person, usePersonForm } from './use-person-form.ts';
+
+const LABELS = [['apps', 'Apps']] as const;
 
 type Props = { person: Person; isReadOnly: boolean };
 
-/** Which apps the person may open. */
+/** Which apps the person may open; for admins also who granted them. */
 export const PersonApps = ({ person, isReadOnly }: Props) => {
   const { email } = person;
-  const queryClient = useQueryClient();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
-  const [selected, setSelected] = useState(person.apps);
-  const update = useMutation(
-    trpc.users.update.mutationOptions({
-      onSuccess: (updated) => {
-        queryClient.setQueryData(trpc.users.get.queryKey({ email }), updated);
-        void queryClient.invalidateQueries(trpc.users.list.pathFilter());
-        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        setSelected(updated.apps);
-        notifications.show({ message: 'Saved.' });
-      },
-    }),
-  );
-  const isChanged = selected.toSorted().join() !== person.apps.toSorted().join();
+  const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: !isReadOnly }));
+  const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
+  const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
+  const { form, update, dialog } = usePersonForm('apps', person, LABELS, describe);
   return (
-    <Stack className="card" align="flex-start">
-      <Title order={2} size="h3">
-        Apps
-      </Title>
-      <ProblemAlert error={update.error} />
-      {apps.length === 0 && <Text c="dimmed">There are no apps.</Text>}
-      <Checkbox.Group value={selected} onChange={setSelected} readOnly={isReadOnly} label="May open">
-        <Stack mt="xs" gap="xs">
-          {apps.map(({ id, label }) => (
-            <Checkbox key={id} value={id} label={label} disabled={isReadOnly} />
-          ))}
-        </Stack>
-      </Checkbox.Group>
-      {!isReadOnly && (
-        <Button
-          disabled={!isChanged}
-          loading={update.isPending}
-          onClick={() => update.mutate({ email, apps: selected })}
+    <form className="card" aria-labelledby="apps" onSubmit={form.onSubmit((values) => update.mutate(values))}>
+      <Stack align="flex-start">
+        <Title order={2} size="h3" id="apps">
+          Apps
+        </Title>
+        <ProblemAlert error={update.error ?? grants.error} />
+        {apps.length === 0 && <Text c="dimmed">There are no apps.</Text>}
+        <Checkbox.Group
+          value={form.getValues().apps}
+          // In the order of the list, so that selecting an app again is no change.
+          onChange={(ids) => form.setValues({ apps: apps.flatMap(({ id }) => (ids.includes(id) ? id : [])) })}
+          readOnly={isReadOnly}
+          label="May open"
         >
-          Save apps
-        </Button>
-      )}
-    </Stack>
+          <Stack mt="xs" gap="xs">
+            {apps.map(({ id, label }) => (
+              <Checkbox
+                key={id}
+                value={id}
+                label={label}
+                description={<Granted grant={grants.data?.find((grant) => grant.app === id)} />}
+                disabled={isReadOnly}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        {!isReadOnly && (
+          <FormButtons
+            save="Save apps"
+            isDirty={form.isDirty()}
+            isSaving={update.isPending}
+            onDiscard={form.reset}
+          />
+        )}
+      </Stack>
+      {dialog}
+    </form>
   );
 };
+
+type Grant = Outputs['access']['listByUser'][number];
+
+const Granted = ({ grant }: { grant: Grant | undefined }) =>
+  grant?.granted_by ? (
+    <>
+      Granted by {grant.granted_by} <DateText date={grant.granted_at} />
+    </>
+  ) : null;

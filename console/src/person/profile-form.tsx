@@ -1,39 +1,24 @@
 import { Stack, Switch, TextInput, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { fieldErrors } from '@steward/client';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Outputs, trpc } from '../api.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { changed, joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { type Person, usePersonForm } from './use-person-form.ts';
 
-export type Person = Outputs['users']['get'];
+const LABELS = [
+  ['first_name', 'First name'],
+  ['last_name', 'Last name'],
+  ['is_active', 'Active: may log in'],
+  ['is_demo_user', 'Demo user'],
+] as const;
 
 type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { email, first_name, last_name, is_active, is_demo_user } = person;
-  const queryClient = useQueryClient();
-  const form = useForm({ initialValues: { first_name, last_name, is_active, is_demo_user } });
-  const update = useMutation(
-    trpc.users.update.mutationOptions({
-      onSuccess: (updated) => {
-        queryClient.setQueryData(trpc.users.get.queryKey({ email }), updated);
-        void queryClient.invalidateQueries(trpc.users.list.pathFilter());
-        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        form.setInitialValues(form.getValues());
-        form.reset();
-        notifications.show({ message: 'Saved.' });
-      },
-      onError: (error) => form.setErrors(joined(fieldErrors(error))),
-    }),
-  );
+  const { form, update, dialog } = usePersonForm('profile', person, LABELS);
   return (
     <form
       className="card"
       aria-labelledby="profile"
-      onSubmit={form.onSubmit((values) => update.mutate({ email, ...changed(values, form.isDirty) }))}
+      onSubmit={form.onSubmit((values) => update.mutate(values))}
     >
       <Stack>
         <Title order={2} size="h3" id="profile">
@@ -56,6 +41,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
         )}
       </Stack>
+      {dialog}
     </form>
   );
 };

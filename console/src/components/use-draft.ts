@@ -1,0 +1,28 @@
+import type { UseFormReturnType } from '@mantine/form';
+import { useWindowEvent } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useEffect } from 'react';
+import { SESSION_ENDED } from '../api.ts';
+import { useSession } from '../layout/use-session.ts';
+
+/**
+ * Keeps the changes of a form in the tab when the session ends, until the user has logged in again and is back on the screen.
+ * @param name unique on the screen
+ */
+export const useDraft = <Values extends object>(name: string, form: UseFormReturnType<Values>): void => {
+  const key = `draft of ${useSession().user.email}: ${location.pathname} ${name}`;
+  const { isDirty, getInitialValues, getValues, setValues, resetDirty } = form;
+  useWindowEvent(SESSION_ENDED, () => {
+    if (!isDirty()) return;
+    sessionStorage.setItem(key, JSON.stringify({ opened: getInitialValues(), values: getValues() }));
+  });
+  useEffect(() => {
+    const draft = sessionStorage.getItem(key);
+    if (draft === null) return;
+    sessionStorage.removeItem(key);
+    const { opened, values }: { opened: Values; values: Values } = JSON.parse(draft);
+    setValues(values);
+    resetDirty(opened);
+    notifications.show({ message: 'Your changes are still here. Save them when you are ready.' });
+  }, [key, setValues, resetDirty]);
+};

@@ -1,0 +1,100 @@
+import { type UseFormReturnType, useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { fieldErrors, isProblem } from '@steward/client';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { type Conflict, ConflictDialog } from './conflict-dialog.tsx';
+import { changed, type FieldLabels, isSame, joined, pick } from './form-fields.ts';
+import { useDraft } from './use-draft.ts';
+
+type Options<T extends object, F extends keyof T & string> = {
+  /** Unique on the screen. */
+  name: string;
+  record: T;
+  labels: FieldLabels<F>;
+  /** Reads the record again. */
+  read: () => Promise<T>;
+  /** Sends what was changed, and what the user saw. */
+  save: (input: Partial<Pick<T, F>> & { expected: Pick<T, F> }) => Promise<T>;
+  onSaved: (record: T) => void;
+  /** A value in words, if it is no text, number or boolean. */
+  describe?: ((value: T[F]) => string) | undefined;
+};
+
+/**
+ * A form for some fields of a record. If someone else has changed these fields since they were shown, nothing is saved: the
+ * user chooses between the versions in `dialog`, and the choice is saved over the current version.
+ */
+export const useRecordForm = <T extends object, F extends keyof T & string>(options: Options<T, F>) => {
+  const { name, record, labels, read, save, onSaved, describe } = options;
+  type Values = Pick<T, F>;
+  const [conflict, setConflict] = useState<Conflict<T, F> | null>(null);
+  const form = useForm<Values>({ initialValues: pick(record, labels) });
+  useFollow(form, record, pick(record, labels));
+  useDraft(name, form);
+
+  const saveOver = (opened: Values, values: Values): Promise<T> =>
+    save({ ...changed(values, opened), expected: opened });
+
+  /** Null if the user has to choose. */
+  const saveOrCompare = async (values: Values): Promise<T | null> => {
+    const opened = form.getInitialValues();
+    try {
+      return await saveOver(opened, values);
+    } catch (error) {
+      if (!isProblem(error, 'precondition-failed')) throw error;
+    }
+    const current = pick(await read(), labels);
+    const isOpen = ([field]: FieldLabels<F>[number]): boolean =>
+      !isSame(current[field], opened[field]) && !isSame(current[field], values[field]);
+    const open = labels.filter(isOpen);
+    // Someone made the same changes.
+    if (open.length === 0) return saveOver(current, values);
+    setConflict({ labels: open, opened, current, mine: values });
+    return null;
+  };
+
+  const update = useMutation({
+    mutationFn: saveOrCompare,
+    onSuccess: (updated, sent) => {
+      if (updated === null) return;
+      const saved = pick(updated, labels);
+      // What was typed since then stays.
+      form.setValues({ ...saved, ...changed(form.getValues(), sent) });
+      form.resetDirty(saved);
+      onSaved(updated);
+      notifications.show({ message: 'Saved.' });
+    },
+    onError: (error) => form.setErrors(joined(fieldErrors(error))),
+  });
+
+  const dialog = conflict && (
+    <ConflictDialog
+      conflict={conflict}
+      describe={describe}
+      onClose={() => setConflict(null)}
+      onResolve={(choice) => {
+        const values = { ...conflict.mine, ...choice };
+        setConflict(null);
+        form.setValues(values);
+        form.resetDirty(conflict.current);
+        update.mutate(values);
+      }}
+    />
+  );
+  return { form, update, dialog };
+};
+
+/** Shows the current record as long as the user has changed nothing. */
+const useFollow = <Values extends object>(
+  { isDirty, setValues, resetDirty }: UseFormReturnType<Values>,
+  record: object,
+  values: Values,
+): void => {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new record is a reason, not a change of the form
+  useEffect(() => {
+    if (isDirty()) return;
+    setValues(values);
+    resetDirty(values);
+  }, [record]);
+};
