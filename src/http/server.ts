@@ -6,6 +6,7 @@ import { notFound } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { serveConsole } from './console/serve-console.ts';
+import { serveGate } from './gate/serve-gate.ts';
 import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
 import { type JwksDeps, serveJwks } from './jwks.ts';
 import { createClientErrorHandler, requireHostHeader } from './middleware/client-errors.ts';
@@ -108,6 +109,7 @@ export const createServer = async (options: ServerDeps) => {
   serveJwks(app, deps);
   serveReference(app);
   await serveConsole(app, deps);
+  serveGate(app, deps);
   await app.register((rest) => serveRest(rest, deps));
   await app.register((pages) => servePages(pages, deps));
   await app.register((rpc) => serveTrpc(rpc, deps));

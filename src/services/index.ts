@@ -17,6 +17,7 @@ import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createForwardAuth } from './gate/forward-auth.ts';
 import { createKeyRotation } from './gate/key-rotation.ts';
 import { createLaunchCodes } from './gate/launch-codes.ts';
 import { createLaunches } from './gate/launches.ts';
@@ -84,6 +85,7 @@ const factories = {
   appDetails: createAppDetails,
   tickets: createTickets,
   ticketRevocations: createTicketRevocations,
+  forwardAuth: createForwardAuth,
   launches: createLaunches,
   launchCodes: createLaunchCodes,
   keyRotation: createKeyRotation,

@@ -12,6 +12,8 @@ import {
   createResetThrottle,
 } from './auth/login-limits.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
+import { createOpeningLookup } from './gate/opening-facts.ts';
+import { createTicketCache } from './gate/ticket-cache.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { createAnyUserLoader } from './users/user-loader.ts';
@@ -41,6 +43,8 @@ export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }:
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     lookUpCredential: createCredentialLookup(fork(), read),
+    lookUpOpening: createOpeningLookup(fork(), read),
+    ticketCache: createTicketCache(),
     loadAnyUser: createAnyUserLoader(fork(), read),
     usageWriteLimiter: createUsageWriteLimiter(),
     responseEncryption: createResponseEncryption(secretKey),

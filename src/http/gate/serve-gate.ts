@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problemOf } from '../../../routers/middleware/errors.ts';
+import { html } from '../../lib/html.ts';
+import type { Problem } from '../../lib/problems.ts';
+import type { Admission } from '../../services/gate/forward-auth.ts';
+import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
+import { prefersPage } from '../pages/error-pages.ts';
+import { createPageContext } from '../pages/page-context.ts';
+import { redirectTo } from '../pages/page-layout.ts';
+import { localPath, loginPath } from '../pages/redirects.ts';
+import { refuseOtherMethods } from '../rest/methods.ts';
+import { sendProblem } from '../rest/problem-document.ts';
+import { embedCookieName } from './embed-cookie.ts';
+
+const GATE_PATH = '/gate/:app_slug/';
+
+type Gate = { Params: { app_slug: string }; Querystring: { redirect?: string } };
+
+/** Answers proxies, which ask about each request before they let it through to an app. */
+export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
+  app.get<Gate>(GATE_PATH, async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('vary', 'Cookie, Authorization');
+    const slug = request.params.app_slug;
+    const context = contextOf(request, deps);
+    const embedSecret = request.cookies[embedCookieName(slug, isHttps(deps.baseUrl))] ?? null;
+    try {
+      const { forwardAuth } = context.openServices();
+      return admit(reply, await forwardAuth.admit(slug, embedSecret, context.authenticate));
+    } catch (error) {
+      return refuse(reply, problemOf(error), {
+        login: deps.baseUrl + loginPath(returnPath(request, slug, deps.baseUrl)),
+        redirects: request.query.redirect === '1',
+        deps,
+      });
+    }
+  });
+  refuseOtherMethods(app, [GATE_PATH]);
+};
+
+const admit = (reply: FastifyReply, { user, client, roles, ticket, code }: Admission): FastifyReply => {
+  reply.code(204);
+  reply.header('x-steward-user', toAscii(user)).header('x-steward-client', toAscii(client));
+  reply.header('x-steward-roles', roles.join(','));
+  if (ticket !== null) reply.header('x-steward-ticket', ticket);
+  if (code !== null) reply.header('x-steward-code', code);
+  return reply.send();
+};
+
+type Refusal = { login: string; redirects: boolean; deps: ContextDeps };
+
+const refuse = async (reply: FastifyReply, problem: Problem, { login, redirects, deps }: Refusal) => {
+  const isLoggedOut = problem.status === 401;
+  if (isLoggedOut) reply.header('x-steward-login', login);
+  if (problem.status >= 500 && problem.code !== 'app-in-maintenance') return sendProblem(reply, problem);
+  if (!prefersPage(reply.request)) return sendProblem(reply, problem);
+  if (isLoggedOut && redirects) return redirectTo(reply, login);
+  return createPageContext(reply, deps).sendCard({
+    title: TITLES[problem.status] ?? 'Request failed',
+    body: html`<p>${problem.message}</p>
+${isLoggedOut && html`<p><a class="button" href="${login}">Log in</a></p>`}`,
+    problem,
+  });
+};
+
+const TITLES: Record<number, string> = {
+  401: 'Log in to open this app',
+  403: 'You may not open this app',
+  503: 'This app is in maintenance',
+};
+
+/**
+ * Where the login leads back to: the page that was requested, if it is on the host of the service, as the login page leads
+ * nowhere else; otherwise to a launch of the app.
+ */
+const returnPath = ({ headers }: FastifyRequest, slug: string, baseUrl: string): string => {
+  const host = headers['x-forwarded-host'] ?? headers.host;
+  const path = headers['x-original-uri'] ?? headers['x-forwarded-uri'];
+  const isOwnHost = host === new URL(baseUrl).host;
+  return (isOwnHost && localPath(String(path ?? ''))) || `/launch/${encodeURIComponent(slug)}/`;
+};
+
+/** Percent-encodes what a header cannot carry, and `%` itself. */
+const toAscii = (text: string): string => text.replaceAll(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
