@@ -33,7 +33,7 @@ const TIMEOUT_SECONDS = 120;
 
 /**
  * Runs autocannon against one server.
- * @throws Error if a request failed or a response was not 200
+ * @throws Error if a request failed or a response was not 2xx
  */
 export const generateLoad = async (load: Load): Promise<LoadResult> => {
   const { url, requests, offset = 0, connections, seconds, amount, rate } = load;
@@ -60,7 +60,7 @@ export const generateLoad = async (load: Load): Promise<LoadResult> => {
     latencies.push(latency);
     bytes += size;
   });
-  const failed = Object.entries(statusCodeStats).filter(([status]) => status !== '200');
+  const failed = Object.entries(statusCodeStats).filter(([status]) => !status.startsWith('2'));
   if (errors > 0 || failed.length > 0) {
     const statuses = failed.map(([status, { count = 0 }]) => `${count} × ${status}`);
     throw new Error(`${url}: ${[`${errors} requests without a response`, ...statuses].join(', ')}.`);
