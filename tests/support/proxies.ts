@@ -78,7 +78,13 @@ export const startProxy = async (name: ProxyName, ports: Ports) => {
   const config = folder.join('config');
   await writeFile(config, before + adapted + after);
 
-  const [command = '', ...args] = setup.command(config, folder.path);
+  return runProxy(setup.command(config, folder.path), { name, port: ports.https, folder });
+};
+
+type Run = { name: string; port: number; folder: Awaited<ReturnType<typeof makeScratchFolder>> };
+
+/** Runs a proxy until it is disposed, with its folder. */
+export const runProxy = async ([command = '', ...args]: string[], { name, port, folder }: Run) => {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: folder.path, XDG_DATA_HOME: folder.path },
@@ -91,7 +97,7 @@ export const startProxy = async (name: ProxyName, ports: Ports) => {
     await folder[Symbol.asyncDispose]();
   };
   try {
-    await until(`${name} listens`, async () => child.exitCode !== null || (await accepts(ports.https)));
+    await until(`${name} listens`, async () => child.exitCode !== null || (await accepts(port)));
     if (child.exitCode !== null) throw new Error(`${name} ended: ${output()}`);
   } catch (error) {
     await stop();
