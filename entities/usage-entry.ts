@@ -13,6 +13,7 @@ export const UsageEntry = defineEntity({
   primaryKeys: ['app', 'occurredAt', 'id'],
   indexes: [
     { properties: ['app', 'email', 'occurredAt', 'id'] },
+    { properties: ['email', 'occurredAt', 'id'] },
     {
       name: 'usage_entries_entry_key',
       expression: `create unique index usage_entries_entry_key on usage_entries (app_id, entry_key, occurred_at) where entry_key is not null`,

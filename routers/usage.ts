@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
-import { DEFAULT_WINDOW_DAYS } from '../src/services/usage/usage.ts';
+import { DEFAULT_WINDOW_DAYS, type UsageStreamFilter } from '../src/services/usage/usage.ts';
 import type { Context } from './context.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { WindowDays } from './schemas/apps.ts';
@@ -33,11 +33,10 @@ const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
 const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
-type Filter = { appId: string; email?: string; windowDays: number };
 type StreamContext = Pick<Context, 'listFormat'> & { actor: Actor; services: Services };
 
 /** REST gets the stream as it is sent, other callers get its entries. */
-const streamUsage = async ({ services, actor, listFormat }: StreamContext, filter: Filter) => {
+const streamUsage = async ({ services, actor, listFormat }: StreamContext, filter: UsageStreamFilter) => {
   const stream = await services.usage.stream(actor, filter, usageEncoder(listFormat ?? 'json'));
   return listFormat ? stream : parsePages(stream, usageEntryFromJson);
 };
@@ -62,6 +61,13 @@ export const usageRouter = router({
         ? usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
         : streamUsage(ctx, { email, appId, windowDays }),
     ),
+
+  /** Newest first, streamed page by page. */
+  listByUserInAllApps: viewerProcedure
+    .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/', EXTENSION))
+    .input(z.object({ email: EmailKey, window: Window }))
+    .output(pagesOf(UsageEntryView))
+    .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
 
   /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
   list: viewerProcedure

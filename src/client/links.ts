@@ -37,6 +37,7 @@ type Streamed = {
 const STREAMED_CALLS = {
   'usage.listByApp': true,
   'usage.listByUser': true,
+  'usage.listByUserInAllApps': true,
   'users.export': true,
 } satisfies Record<Streamed, true>;
 

@@ -1,13 +1,17 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
+import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
 
-export type UsageFilter = {
-  appId: string;
-  email?: string | undefined;
+/** An app or a user in it, or a user in all apps whose usage the viewer may see. */
+export type UsageSubject =
+  | { appId: string; email?: string | undefined }
+  | { appId?: undefined; email: string; viewer: Viewer };
+
+export type UsageFilter = UsageSubject & {
   since?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
@@ -16,12 +20,13 @@ export type UsageFilter = {
 };
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
-export const usageRows = (em: Db, { appId, email, since, until, cursor }: UsageFilter) => {
+export const usageRows = (em: Db, filter: UsageFilter) => {
+  const { email, since, until, cursor } = filter;
   let rows = tables(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
     .select(sql<string>`extra::text`.as('extra'))
-    .where('app_id', '=', appId)
+    .where(isOfSubject(filter))
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
   if (email !== undefined) rows = rows.where('email', '=', email);
@@ -35,6 +40,15 @@ export const usageRows = (em: Db, { appId, email, since, until, cursor }: UsageF
   }
   return rows;
 };
+
+/** The client is looked up for each entry: with a list of apps, PostgreSQL might read all entries of the user and sort them. */
+const isOfSubject = (subject: UsageSubject) =>
+  subject.appId === undefined
+    ? clientVisibleTo(
+        subject.viewer,
+        sql`(select apps.client_id from apps where apps.id = usage_entries.app_id)`,
+      )
+    : sql<boolean>`app_id = ${subject.appId}`;
 
 export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
 

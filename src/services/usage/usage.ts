@@ -1,7 +1,7 @@
 import type { ListStream } from '../../db/list-stream.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { notFound } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { notFound, ROLES, roleRequired } from '../../lib/problems.ts';
+import { type Actor, canList } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Unit } from '../unit.ts';
@@ -21,19 +21,30 @@ export const DEFAULT_WINDOW_DAYS = 30;
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
+export type UsageStreamFilter = { windowDays: number } & (
+  | { appId: string; email?: string | undefined }
+  | { appId?: undefined; email: string }
+);
+
 export const createUsage = ({ em, clock, readRows }: Unit) => ({
   /**
-   * Streams the log of an app, newest first, optionally of one user only.
+   * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
+   * actor may see.
    * @throws Problem `not-found`, `forbidden`
    */
   stream: (
     actor: Actor,
-    { windowDays, ...filter }: { appId: string; email?: string; windowDays: number },
+    { windowDays, ...filter }: UsageStreamFilter,
     encoder: UsageEncoder,
   ): Promise<ListStream> => {
     const since = new Date(clock.now().getTime() - windowDays * DAY_MS);
     const open = async (reader: Actor) => {
       if (filter.email !== undefined) await readUser(em, reader, filter.email);
+      if (filter.appId === undefined) {
+        // Without the role, the rest of the list would be empty.
+        if (!canList(reader)) throw roleRequired(ROLES.viewer);
+        return openUsageList(em, { ...filter, viewer: reader, since }, encoder);
+      }
       await requireViewableApp(em, reader, filter.appId);
       return openUsageList(em, { ...filter, since }, encoder);
     };
@@ -44,7 +55,7 @@ export const createUsage = ({ em, clock, readRows }: Unit) => ({
    * One page of an app's log, newest first.
    * @throws Problem `not-found`, `forbidden`
    */
-  page: async (actor: Actor, { limit, ...filter }: UsageFilter & { limit: number }) => {
+  page: async (actor: Actor, { limit, ...filter }: UsageFilter & { appId: string; limit: number }) => {
     await requireViewableApp(em, actor, filter.appId);
     return usagePage(em, filter, limit, MAX_PAGE_CHARACTERS);
   },

@@ -164,6 +164,7 @@ const aboutApps: Step[] = [
   { line: 'POST /app/fetch/sales/', as: ROOT, body: { app_version: '1.0.0' } },
   { line: 'POST /app/load/sales/', as: ROOT },
   { line: 'POST /app/rollback/sales/', as: ROOT, body: { app_version: '1.1.0' } },
+  { line: `GET /jb/users/${ADA}/usage/?window=7`, as: ACME },
   { line: `GET /jb/apps/${SALES}/usage/entries/?limit=2`, as: ACME },
   { line: `GET /jb/usage/series/?app_id=${SALES}&window=7`, as: ACME },
   { line: `GET /jb/apps/${SALES}/usage/top/`, as: ACME },

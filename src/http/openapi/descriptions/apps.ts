@@ -59,6 +59,10 @@ export const usage: DescriptionsOf<'usage'> = {
     'Get the usage of an app by a user',
     'The newest entry, or with `window` an array of all entries of that many days.',
   ],
+  listByUserInAllApps: [
+    'Stream the usage of a user',
+    'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
+  ],
   list: ['List the usage of an app page by page', 'Each page contains the `cursor` of the next page.'],
   series: [
     'Get usage by day',
