@@ -1,10 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
 import { appSearch } from './app/app-search.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { Shell } from './layout/shell.tsx';
+import { lazyScreen } from './lazy-screen.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
 import { usageFilter } from './usage/usage-filter.ts';
@@ -16,84 +17,84 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/',
-    component: lazyRouteComponent(() => import('./home/home-screen.tsx'), 'HomeScreen'),
+    component: lazyScreen(() => import('./home/home-screen.tsx'), 'HomeScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/people',
     validateSearch: peopleFilter,
-    component: lazyRouteComponent(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
+    component: lazyScreen(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/people/$email',
-    component: lazyRouteComponent(() => import('./person/person-screen.tsx'), 'PersonScreen'),
+    component: lazyScreen(() => import('./person/person-screen.tsx'), 'PersonScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/apps',
-    component: lazyRouteComponent(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
+    component: lazyScreen(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/apps/$id',
     validateSearch: appSearch,
-    component: lazyRouteComponent(() => import('./app/app-screen.tsx'), 'AppScreen'),
+    component: lazyScreen(() => import('./app/app-screen.tsx'), 'AppScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/usage',
     validateSearch: usageFilter,
-    component: lazyRouteComponent(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
+    component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/clients',
-    component: lazyRouteComponent(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
+    component: lazyScreen(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/clients/$id',
-    component: lazyRouteComponent(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+    component: lazyScreen(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/invite',
-    component: lazyRouteComponent(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
+    component: lazyScreen(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/invitations',
     validateSearch: invitationsFilter,
-    component: lazyRouteComponent(() => import('./invitations/invitations-screen.tsx'), 'InvitationsScreen'),
+    component: lazyScreen(() => import('./invitations/invitations-screen.tsx'), 'InvitationsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/mails',
     validateSearch: mailsFilter,
-    component: lazyRouteComponent(() => import('./mails/mails-screen.tsx'), 'MailsScreen'),
+    component: lazyScreen(() => import('./mails/mails-screen.tsx'), 'MailsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/mails/$id',
-    component: lazyRouteComponent(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
+    component: lazyScreen(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/audit',
     validateSearch: auditFilter,
-    component: lazyRouteComponent(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
+    component: lazyScreen(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/account',
-    component: lazyRouteComponent(() => import('./account/account-screen.tsx'), 'AccountScreen'),
+    component: lazyScreen(() => import('./account/account-screen.tsx'), 'AccountScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/access',
     validateSearch: accessFilter,
-    component: lazyRouteComponent(() => import('./access/access-screen.tsx'), 'AccessScreen'),
+    component: lazyScreen(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;
 

@@ -1,5 +1,6 @@
 import { Alert } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { queryClient, trpc } from '../api.ts';
 import { useIsReachable } from '../connection.ts';
@@ -9,13 +10,14 @@ const RETRY_MS = 3_000;
 /** Shown while the service cannot be reached. Asks again, and reloads what failed when it answers. */
 export const ConnectionBanner = () => {
   const isReachable = useIsReachable();
+  const router = useRouter();
   useQuery(
     trpc.sessions.current.queryOptions(undefined, { refetchInterval: isReachable ? false : RETRY_MS }),
   );
   useEffect(() => {
-    if (isReachable)
-      void queryClient.invalidateQueries({ predicate: ({ state }) => state.status === 'error' });
-  }, [isReachable]);
+    if (isReachable) return;
+    return () => reload(router);
+  }, [isReachable, router]);
 
   if (isReachable) return null;
   return (
@@ -23,4 +25,13 @@ export const ConnectionBanner = () => {
       Your changes are not saved until it is back. The page keeps trying.
     </Alert>
   );
+};
+
+/** Reloads what has failed. */
+const reload = (router: ReturnType<typeof useRouter>): void => {
+  const failed = queryClient.getQueryCache().findAll({ predicate: ({ state }) => state.status === 'error' });
+  // Without data, a screen shows the error instead of itself until the query is reset.
+  for (const query of failed) if (query.state.data === undefined) query.reset();
+  void queryClient.invalidateQueries({ predicate: (query) => failed.includes(query) });
+  void router.invalidate();
 };

@@ -1,0 +1,22 @@
+import { lazyRouteComponent } from '@tanstack/react-router';
+import { queryClient, trpc } from './api.ts';
+
+/**
+ * A screen that its first visit loads. If that fails although the service answers, the service has a newer console, and the
+ * router reloads the page. While the service is away, a reload would replace the console by an error page of the browser:
+ * then the failed call is reported instead.
+ */
+export const lazyScreen = <Module extends Record<string, unknown>, Name extends keyof Module & string>(
+  load: () => Promise<Module>,
+  name: Name,
+) =>
+  lazyRouteComponent(
+    () =>
+      load().catch(async (error: unknown) => {
+        await queryClient.fetchQuery(
+          trpc.sessions.current.queryOptions(undefined, { staleTime: 0, retry: false }),
+        );
+        throw error;
+      }),
+    name,
+  );

@@ -1,0 +1,47 @@
+import type { Page } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
+import { waitForData } from '../support/console.ts';
+import { freePort } from '../support/free-port.ts';
+import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startService } from '../support/service-process.ts';
+import { ACME, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
+
+const restart = suite('the console during a restart of the service');
+
+const bannerOf = (page: Page) => page.getByRole('status').filter({ hasText: 'The page keeps trying.' });
+
+restart('says that the service is away, and goes on without a reload when it is back', async () => {
+  await using folder = await makeScratchFolder();
+  const PORT = String(await freePort());
+  const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
+  const before = await startService('demo', settings);
+  await using chromium = await launchChromium();
+  const page = await chromium.newPage({ baseURL: settings.BASE_URL });
+  await page.goto(`/console/people/${GRACE}`);
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+  await waitForHeading(page, 'Grace Hopper');
+  await waitForData(page);
+  await page.evaluate('globalThis.isSamePage = true');
+
+  await before.kill('SIGTERM');
+  await page.getByLabel('First name').fill('Amazing');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await bannerOf(page).waitFor();
+  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+  await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
+
+  await using after = await startService('demo', settings);
+  await bannerOf(page).waitFor({ state: 'detached' });
+  await waitForHeading(page, 'Audit trail');
+  await page.goBack();
+  await page.getByLabel('First name').fill('Amazing');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved.').waitFor();
+  const { token } = await after.logIn(ACME, DEMO_PASSWORD);
+  assert.is((await after.send(`GET /jb/users/${GRACE}/`, { token })).json.first_name, 'Amazing');
+  assert.is(await page.evaluate('globalThis.isSamePage'), true);
+});
+
+restart.run();
