@@ -66,6 +66,39 @@ shared('the code samples of each screen return what it shows', async ({ app, bro
   }
 });
 
+/** Lists with a filter that nothing matches, and what they say then. */
+const EMPTY_LISTS: [path: string, advice: string][] = [
+  ['/console/people?search=nowhere', 'Change the filter, or invite someone.'],
+  ['/console/mails?status=failed', 'Change the filter, or invite someone.'],
+  ['/console/invitations?search=nowhere', 'Change the filter, or invite someone.'],
+  ['/console/audit?target=nowhere', 'Remove a part of the filter.'],
+  ['/console/access?search=nowhere', 'Change the search, or invite someone.'],
+  ['/console/usage', 'Choose an app, a person, or both.'],
+];
+
+shared('a list is a skeleton while it loads, and says what to do if it is empty', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const held: (() => Promise<void>)[] = [];
+  let isHolding = false;
+  await page.route('**/trpc/**', (route) =>
+    isHolding ? held.push(() => route.continue()) : route.continue(),
+  );
+  await openConsole(page, '/console/account');
+  await waitForHeading(page, 'Account');
+  await waitForData(page);
+  for (const [path, advice] of EMPTY_LISTS) {
+    isHolding = path !== '/console/usage';
+    await page.evaluate(`history.pushState({}, '', '${path}')`);
+    if (isHolding) await page.locator('main .mantine-Skeleton-root[data-visible]').first().waitFor();
+    assert.is(await page.locator('.mantine-Loader-root').count(), 0, path);
+    isHolding = false;
+    await Promise.all(held.splice(0).map((release) => release()));
+
+    await page.getByText(advice).waitFor();
+  }
+});
+
 shared('an error has the ID of its request, to copy', async ({ browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;

@@ -44,7 +44,12 @@ export const AccessScreen = () => {
   );
 
   if (!client)
-    return <EmptyState title="You administer no client">Ask a superuser to appoint you.</EmptyState>;
+    return (
+      <>
+        <ScreenHeader title="Access" />
+        <EmptyState title="There are no clients yet">Create one first.</EmptyState>
+      </>
+    );
   const users = matrix.data?.pages.flatMap((page) => page.users) ?? [];
   const apps = matrix.data?.pages[0]?.apps ?? [];
   return (

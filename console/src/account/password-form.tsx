@@ -1,4 +1,4 @@
-import { Button, List, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Button, List, PasswordInput, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
@@ -56,7 +56,7 @@ export const PasswordForm = () => {
           aria-describedby="password-rules"
           {...form.getInputProps('new_password')}
         />
-        <Rules rules={checked?.rules ?? []} isEmpty={new_password === ''} />
+        {checked ? <Rules rules={checked.rules} isEmpty={new_password === ''} /> : <Skeleton height={80} />}
         <Button
           type="submit"
           loading={change.isPending}

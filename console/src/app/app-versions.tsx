@@ -1,4 +1,4 @@
-import { Stack, Text, Title } from '@mantine/core';
+import { Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -47,6 +47,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
       {isOperator && <FetchForm fetch={fetch} />}
       <ProblemAlert error={load.error ?? rollback.error} />
       <ProblemAlert error={versions.error} />
+      {versions.isPending && <Skeleton height={160} />}
       {versions.isSuccess && rows.length === 0 && (
         <Text c="dimmed">No version was fetched yet. Staff fetch the first one from the package store.</Text>
       )}

@@ -1,4 +1,4 @@
-import { Badge, Group } from '@mantine/core';
+import { Badge, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -34,7 +34,7 @@ const LabelCell = ({ app: { id, label, in_maintenance } }: { app: App }) => (
 const AccessCell = ({ app }: { app: App }) => {
   const { slug } = app;
   const people = useQuery(trpc.users.count.queryOptions({ app: slug }, { enabled: showsUsage(app) }));
-  if (!people.data) return people.isLoading ? '…' : '–';
+  if (!people.data) return people.isLoading ? <Skeleton width={24} height={16} /> : '–';
   return (
     <Link className="text-link" to="/people" search={{ app: slug }}>
       {people.data.count.toLocaleString()}

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -36,7 +36,13 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
   return (
     <Stack className="card">
       <ProblemAlert error={members.error ?? withoutConfirmation(change.error)} />
-      {members.isSuccess && admins.length === 0 && <Text c="dimmed">No one administers this client.</Text>}
+      {members.isPending && <Skeleton height={80} />}
+      {members.isSuccess && admins.length === 0 && (
+        <Text c="dimmed">
+          No one administers this client.{' '}
+          {isSuperuser ? 'Appoint a member below.' : 'A superuser can appoint a member.'}
+        </Text>
+      )}
       {admins.map((person) => (
         <Group key={person.email} justify="space-between">
           <Link className="text-link" to="/people/$email" params={{ email: person.email }}>

@@ -43,7 +43,9 @@ export const ClientsScreen = () => {
         actions={is_superuser && <Button onClick={open}>New client</Button>}
       />
       {clients.length === 0 ? (
-        <EmptyState title="There are no clients yet">Create the first one.</EmptyState>
+        <EmptyState title="There are no clients yet">
+          {is_superuser ? 'Create the first one.' : 'A superuser creates the first one.'}
+        </EmptyState>
       ) : (
         <VirtualTable
           label="Clients"

@@ -1,8 +1,9 @@
-import { Anchor, Text } from '@mantine/core';
+import { Anchor, Skeleton, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 
 const SHOWN = 5;
 const TYPING_MS = 200;
@@ -18,7 +19,8 @@ export const ExpiryPreview = ({ clientId, days }: Props) => {
       { enabled: Number.isInteger(settled), placeholderData: keepPreviousData },
     ),
   );
-  if (!preview.data) return null;
+  if (preview.isLoading) return <Skeleton height={20} />;
+  if (!preview.data) return <ProblemAlert error={preview.error} />;
   const { total, users } = preview.data;
   return (
     <Text size="sm" aria-live="polite">

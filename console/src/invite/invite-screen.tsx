@@ -14,7 +14,14 @@ export const InviteScreen = () => {
   const [clientId, setClientId] = useState(clients[0]?.id);
   const [sent, setSent] = useState<SentInvitations | null>(null);
   if (clientId === undefined)
-    return <EmptyState title="No client">Invitations belong to a client. You administer none.</EmptyState>;
+    return (
+      <>
+        <ScreenHeader title="Invite people" />
+        <EmptyState title="There are no clients yet">
+          Invitations belong to a client. Create one first.
+        </EmptyState>
+      </>
+    );
   if (sent) return <Delivery sent={sent} client={clientId} onMore={() => setSent(null)} />;
   return (
     <>

@@ -58,7 +58,7 @@ export const Palette = () => {
       ]}
       // The service has already filtered.
       filter={(_query, actions) => actions}
-      nothingFound={<Text>{isCurrent ? 'Nothing found.' : 'Searching…'}</Text>}
+      nothingFound={<Text>{isCurrent ? 'Nothing found. Try another name or address.' : 'Searching…'}</Text>}
       // Typing right after the shortcut must reach the field.
       transitionProps={{ duration: 0 }}
       overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}

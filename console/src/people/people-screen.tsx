@@ -82,6 +82,10 @@ export const PeopleScreen = () => {
 
 const Count = ({ total }: { total: number | undefined }) => (
   <Text component="span" aria-live="polite">
-    {total === undefined ? '…' : `${total.toLocaleString()} ${total === 1 ? 'person' : 'people'}`}
+    {total === undefined ? (
+      <Skeleton component="span" display="inline-block" width={80} height={16} />
+    ) : (
+      `${total.toLocaleString()} ${total === 1 ? 'person' : 'people'}`
+    )}
   </Text>
 );

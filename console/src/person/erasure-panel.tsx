@@ -1,4 +1,4 @@
-import { Button, List, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, List, Modal, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -49,6 +49,7 @@ const ErasureForm = ({ email }: { email: string }) => {
   return (
     <Stack>
       <ProblemAlert error={withoutConfirmation(previewError ?? erase.error)} />
+      {preview.isPending && <Skeleton height={160} />}
       {preview.data && <Replaced preview={preview.data} />}
       <TextInput
         label="Type the email address to confirm"

@@ -1,4 +1,4 @@
-import { Stack, Switch, Text, Title } from '@mantine/core';
+import { Skeleton, Stack, Switch, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
@@ -32,16 +32,18 @@ export const PersonRoles = ({ email }: { email: string }) => {
         Roles
       </Title>
       <ProblemAlert error={roles.error ?? withoutConfirmation(update.error)} />
-      {ROLES.map(([role, label, description]) => (
-        <Switch
-          key={role}
-          label={label}
-          description={description}
-          disabled={!roles.data || update.isPending}
-          checked={roles.data?.[role] ?? false}
-          onChange={({ currentTarget: { checked } }) => update.mutate({ email, [role]: checked })}
-        />
-      ))}
+      {roles.isPending && <Skeleton height={100} />}
+      {roles.data &&
+        ROLES.map(([role, label, description]) => (
+          <Switch
+            key={role}
+            label={label}
+            description={description}
+            disabled={update.isPending}
+            checked={roles.data[role]}
+            onChange={({ currentTarget: { checked } }) => update.mutate({ email, [role]: checked })}
+          />
+        ))}
       <Text size="sm" c="dimmed">
         Client admins are appointed on the screen of their client.
       </Text>

@@ -15,7 +15,7 @@ export const Ranking = ({ title, headings, rows }: Props) => (
       {title}
     </Title>
     {rows === undefined && <Skeleton height={120} />}
-    {rows?.length === 0 && <Text c="dimmed">There was no usage in these days.</Text>}
+    {rows?.length === 0 && <Text c="dimmed">There was no usage in these days. Choose a longer time.</Text>}
     {rows !== undefined && rows.length > 0 && (
       <Table className="numbers" aria-label={title}>
         <Table.Thead>

@@ -27,14 +27,17 @@ export const TopUsers = (props: Props) => {
   return (
     <div>
       <ProblemAlert error={top.error} />
-      <Ranking title="Top people" headings={['Person', 'Days', 'Actions']} rows={rows} />
+      {!top.isError && <Ranking title="Top people" headings={['Person', 'Days', 'Actions']} rows={rows} />}
     </div>
   );
 };
 
 /** The most used stacks of an app. */
 export const TopStacks = (props: Props) => {
-  const rows = useTop(props).data?.stacks.map(({ stack, label, actions }) => ({
+  const top = useTop(props);
+  // The list of people says why.
+  if (top.isError) return null;
+  const rows = top.data?.stacks.map(({ stack, label, actions }) => ({
     key: stack,
     cells: [label, actions.toLocaleString()],
   }));

@@ -46,7 +46,9 @@ export const UsageEntries = ({ appId, email }: Props) => {
       </Title>
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={320} />}
-      {entries.isSuccess && rows.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
+      {entries.isSuccess && rows.length === 0 && (
+        <Text c="dimmed">Nothing was recorded yet. Entries appear when people use the app.</Text>
+      )}
       {rows.length > 0 && (
         <VirtualTable
           label="Newest entries"
