@@ -23,7 +23,10 @@ import { UsageEntry } from './usage-entry.ts';
 import { UsageAppDay, UsageDay, UsageStackDay, UsageWindow } from './usage-totals.ts';
 import { UserSchema } from './user.ts';
 
-/** All entities of the ORM. */
+/**
+ * All entities of the ORM.
+ * @internal the type is too long for a declaration file
+ */
 export const entities = [
   Site,
   Client,
@@ -62,4 +65,4 @@ export const entities = [
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */
-export type Database = InferKyselyDB<(typeof entities)[number]>;
+export interface Database extends InferKyselyDB<(typeof entities)[number]> {}
