@@ -84,7 +84,8 @@ const toErrorResponse = async (response: Response): Promise<Response> => {
   const body = parseJson(text);
   const { status } = response;
   const id = response.headers.get('x-request-id');
-  const init = { status, headers: id === null ? {} : { 'x-request-id': id } };
+  const headers: Record<string, string> = id === null ? {} : { 'x-request-id': id };
+  const init = { status, headers };
   if (isEnvelope(body)) return new Response(text, init);
   const problem = parseProblem(body);
   if (!problem) throw new ForeignAnswer(status);
