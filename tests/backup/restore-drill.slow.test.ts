@@ -32,7 +32,7 @@ import { queryOnce } from '../support/test-server.ts';
 const SIZE =
   process.env.STEWARD_DRILL === 'full'
     ? { users: 100_000, entries: 2_000_000, apps: 200, kills: 2 }
-    : { users: 2_000, entries: 40_000, apps: 10, kills: 5 };
+    : { users: 2_000, entries: 20_000, apps: 10, kills: 3 };
 const MAX_RSS_MB = 300;
 const ADMIN = 'root@bench.test';
 const PASSWORD = 'steward-bench-1';
