@@ -13,8 +13,8 @@ import { startTestServer } from './support/test-server.ts';
 import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
- * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` includes
- * the slow ones. Each `--first PART` moves files whose path contains the part to the front, in the order given.
+ * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` runs the
+ * slow ones too, and the parts then name folders that run only if named. Each `--first PART` moves files whose path contains the part to the front, in the order given.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
@@ -64,7 +64,7 @@ const PROGRAM_TESTS = [
 /** The same applies to files that take seconds because of much data or many rounds. */
 const SLOW = '.slow.test.ts';
 const isSlow = (file: string): boolean =>
-  file.endsWith(SLOW) || PROGRAM_TESTS.some((folder) => file.startsWith(folder));
+  file.endsWith(SLOW) || [...PROGRAM_TESTS, PACKAGE_TESTS].some((folder) => file.startsWith(folder));
 const isBrief = !values.all && parts.length === 0 && !dir.startsWith(FIXTURES);
 
 const isNamed = (folder: string): boolean => parts.some((part) => normalize(part).startsWith(folder));
@@ -78,7 +78,7 @@ const isWanted = (file: string): boolean =>
   (dir.startsWith(FIXTURES) || !file.startsWith(FIXTURES)) &&
   !leftOut.some((folder) => file.startsWith(folder)) &&
   !(isBrief && file.endsWith(SLOW)) &&
-  (parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
+  (values.all || parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
 const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }> => {
   const files: string[] = [];

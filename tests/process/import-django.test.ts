@@ -17,7 +17,7 @@ const RECORDED = join(FIXTURES, 'dump.json');
 /** The recorded dump. One of its users is in a group. */
 const IMPORT = ['import-django', RECORDED, '--drop', 'groups'];
 
-const MANY = 20_000;
+const MANY = 15_000;
 /** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
 const HANG_MS = 90_000;
 /** Size of the other fields, so that all records together exceed the heap below. */
