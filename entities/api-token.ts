@@ -24,5 +24,9 @@ export const ApiToken = defineEntity({
     lastUsed: instant(),
     /** Network address of the last use. */
     lastAddress: p.string().length(45).default(''),
+    /** The end of a refreshed token, by the clock of the database. */
+    expiresAt: instant().nullable(),
+    /** The token that a refresh issued, sealed with this one. */
+    replacement: p.blob().nullable().hidden(),
   },
 });

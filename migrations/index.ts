@@ -15,6 +15,7 @@ import { Gate } from './0013-gate.ts';
 import { Recipients } from './0014-recipients.ts';
 import { LastUse } from './0015-last-use.ts';
 import { UsageByEmail } from './0016-usage-by-email.ts';
+import { TokenRefresh } from './0017-token-refresh.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -70,4 +71,5 @@ export const migrations: Entry[] = [
   { name: '0014-recipients', class: Recipients, locks: { invitations: 'SHARE', outbox_mails: 'SHARE' } },
   { name: '0015-last-use', class: LastUse, locks: { usage_days: 'SHARE' } },
   { name: '0016-usage-by-email', class: UsageByEmail, locks: { usage_entries: 'SHARE' } },
+  { name: '0017-token-refresh', class: TokenRefresh, locks: { api_tokens: 'ACCESS EXCLUSIVE' } },
 ];

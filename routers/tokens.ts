@@ -12,6 +12,8 @@ const route = routesOf('Token');
 const MAX_LOGIN_BYTES = 16 * 1024;
 const login = { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES };
 
+/** Any text is accepted: tokens of another kind are invalid like unknown ones. */
+const SentToken = z.object({ token: z.string().min(1, 'This field is required.') });
 const IssuedToken = z.object({ token: z.string() });
 
 /** A token without its secret. */
@@ -49,6 +51,19 @@ export const tokensRouter = router({
     .mutation(async ({ ctx, input }) => ({
       token: await ctx.services.logins.createToken(input.email, input.password),
     })),
+
+  /** Public, because the token is the proof, and may have no other credential beside it. */
+  verify: publicProcedure
+    .meta(route('POST', '/jb/api-token-verify/', { ...login, ...EXTENSION, protect: false }))
+    .input(SentToken)
+    .output(IssuedToken)
+    .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.verify(input.token) })),
+
+  refresh: publicProcedure
+    .meta(route('POST', '/jb/api-token-refresh/', { ...login, ...EXTENSION, protect: false }))
+    .input(SentToken)
+    .output(IssuedToken)
+    .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.refresh(input.token) })),
 
   list: protectedProcedure
     .meta(route('GET', '/jb/tokens/', EXTENSION))

@@ -13,6 +13,7 @@ const PROBLEMS = {
     'Invalid launch code',
     'This code is unknown, was already used, or is older than a minute. Open the app again.',
   ],
+  'invalid-token': [400, 'Invalid token', 'The token is invalid or expired.'],
   'user-exists': [400, 'Duplicate user', 'A user with this email address already exists.'],
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],

@@ -12,6 +12,7 @@ import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
+import { createTokenRefresh } from './auth/token-refresh.ts';
 import { createClientGate } from './clients/client-gate.ts';
 import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
@@ -68,6 +69,7 @@ const factories = {
   logins: createLogins,
   sessions: createSessions,
   apiTokens: createApiTokens,
+  tokenRefresh: createTokenRefresh,
   passwords: createPasswords,
   passwordResets: createPasswordResets,
   branding: createBranding,

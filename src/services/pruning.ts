@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 import { type Db, tables } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
+import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 
 /** Rows per statement, few enough that their locks are held only briefly. */
@@ -10,11 +11,12 @@ const BATCH = 1_000n;
 /** Time after the end of a window before its row is deleted. */
 const WINDOW_GRACE_MS = HOUR_MS;
 
-/** Deletes expired and idle sessions and idle tokens. */
+/** Deletes expired and idle sessions and tokens. */
 export const pruneCredentials = async (em: Db, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
   await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);
+  await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired}`);
   if (tokenIdleDays > 0)
     await deleteInBatches(em, 'api_tokens', sql`last_used < ${idleSince(tokenIdleDays)}`);
 };

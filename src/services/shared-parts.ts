@@ -10,6 +10,7 @@ import {
   createLoginConcurrency,
   createLoginThrottle,
   createResetThrottle,
+  createTokenThrottle,
 } from './auth/login-limits.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createOpeningLookup } from './gate/opening-facts.ts';
@@ -40,6 +41,7 @@ export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }:
     throttle: createLoginThrottle(pool),
     loginConcurrency: createLoginConcurrency(),
     launchThrottle: createLaunchThrottle(pool),
+    tokenThrottle: createTokenThrottle(pool),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     lookUpCredential: createCredentialLookup(fork(), read),

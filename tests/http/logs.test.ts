@@ -31,6 +31,9 @@ logs(
     const { token } = (await inject('/api/v1/api-token-auth/', 'header-secret', login)).json();
     await inject('/api/v1/api-token-auth/', 'header-secret', { ...login, password: 'wrong-secret' });
     await inject('/api/v1/jb/sites/?password=query-secret', token);
+    await inject('/api/v1/jb/api-token-verify/', 'header-secret', { token: 'token-secret' });
+    const refreshed = (await inject('/api/v1/jb/api-token-refresh/', 'header-secret', { token })).json();
+    assert.match(refreshed.token, /^[0-9a-f]{40}$/);
     await inject('/trpc/users.get?input={"json":{"email":"input-secret"}}', token);
     await app.orm.em.fork().execute('alter table sites rename to sites_away');
     const failed = await inject('/api/v1/jb/sites/', token);
@@ -41,7 +44,7 @@ logs(
     assert.is(failed.statusCode, 500);
     assert.not.match(failed.body, /sites_away|relation|select/);
     assert.match(log, /relation .*sites.* does not exist/);
-    for (const secret of [token, DEMO_PASSWORD, 'secret']) {
+    for (const secret of [token, refreshed.token, DEMO_PASSWORD, 'secret']) {
       assert.not.ok(log.includes(secret), `${secret} is in the log`);
     }
   },

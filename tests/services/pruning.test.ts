@@ -42,6 +42,22 @@ pruning('deletes all expired credentials in batches', async ({ app }) => {
   assert.equal(await count(app), [2, 5]);
 });
 
+pruning('deletes refreshed tokens after their end by the database clock', async ({ app }) => {
+  const [sessions, tokens] = await count(app);
+  const at = app.clock.now();
+  const rows = ['-1', '1'].map((minutes) => ({
+    user_id: 1,
+    digest: `refreshed ${minutes}`.padStart(64, '0'),
+    created_at: at,
+    last_used: at,
+    expires_at: sql<Date>`now() + ${`${minutes} minutes`}::interval`,
+  }));
+  await app.db().insertInto('api_tokens').values(rows).execute();
+  await pruneCredentials(app.orm.em.fork(), at, 0);
+
+  assert.equal(await count(app), [sessions, (tokens ?? 0) + 1]);
+});
+
 pruning('deletes sessions past their absolute lifetime by the database clock', async ({ app }) => {
   await app.db().deleteFrom('sessions').execute();
   await add(app, 0, 1_500);

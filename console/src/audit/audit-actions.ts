@@ -41,6 +41,7 @@ const LABELS: Record<Action, string> = {
   'site.create': 'Created a site',
   'ticket.revoke': 'Revoked tickets',
   'token.create': 'Created a token',
+  'token.refresh': 'Refreshed a token',
   'token.revoke': 'Revoked a token',
   'user.change-apps': 'Changed apps of a user',
   'user.create': 'Created a user',

@@ -23,4 +23,6 @@ export const ALIASES: readonly Alias[] = [
   { operationId: 'users.put', procedure: 'users.update', method: 'PUT', path: '/api/v1/jb/users/{email}/' },
   { operationId: 'apps.put', procedure: 'apps.update', method: 'PUT', path: '/api/v1/jb/apps/{app_id}/' },
   { operationId: 'v2.auth', procedure: 'tokens.create', method: 'POST', path: '/api/v2/auth/' },
+  { operationId: 'v2.refresh', procedure: 'tokens.refresh', method: 'POST', path: '/api/v2/auth/refresh/' },
+  { operationId: 'v2.verify', procedure: 'tokens.verify', method: 'POST', path: '/api/v2/auth/verify/' },
 ];

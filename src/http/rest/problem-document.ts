@@ -36,6 +36,8 @@ export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => 
   return problem;
 };
 
+const NON_FIELD_CODES: readonly ProblemCode[] = ['invalid-credentials', 'invalid-token'];
+
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
   const members = errors ?? (problem.fields && errorsByField(problem.fields));
   return JSON.stringify({
@@ -46,7 +48,7 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
     instance: requestId,
     ...(members && { errors: members }),
     // Clients of Django REST framework read this member.
-    ...(problem.code === 'invalid-credentials' && { non_field_errors: [problem.message] }),
+    ...(NON_FIELD_CODES.includes(problem.code) && { non_field_errors: [problem.message] }),
   });
 };
 

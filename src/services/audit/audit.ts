@@ -41,6 +41,7 @@ export const AUDIT_ACTIONS = [
   'session.end',
   'site.create',
   'token.create',
+  'token.refresh',
   'token.revoke',
   'signing-key.rotate',
   'ticket.revoke',

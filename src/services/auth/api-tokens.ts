@@ -8,7 +8,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { lockOwner, readOwnerId } from './credential-owner.ts';
-import { addToken, isStillLoggedIn } from './credentials.ts';
+import { addToken, isStillLoggedIn, isTokenUnexpired } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -95,6 +95,7 @@ const tokenRows = (em: Db, userId: number, now: Date, idleDays: number) =>
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
     .where('user_id', '=', userId)
     .where('last_used', '>', idleCutoff(now, idleDays))
+    .where(isTokenUnexpired)
     .orderBy('id', 'desc');
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];

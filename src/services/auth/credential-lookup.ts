@@ -4,6 +4,7 @@ import { type Db, prepared } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
+import { isTokenUnexpired } from './credentials.ts';
 import { isUnexpired } from './sessions.ts';
 
 /** Credentials of superusers and staff; the oldest are evicted. */
@@ -65,7 +66,8 @@ const OWNER_QUERIES = {
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
       .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
-      .where(hasDigest('api_tokens.digest', digests)),
+      .where(hasDigest('api_tokens.digest', digests))
+      .where(isTokenUnexpired),
   ),
   session: prepared((db, { digests }: Digests) =>
     activeUsers(db)

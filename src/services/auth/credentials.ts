@@ -5,7 +5,10 @@ import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
-/** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named tokens are not counted. */
+/** Whether a token was not refreshed, or less than a minute ago by the database's clock. */
+export const isTokenUnexpired = sql<boolean>`coalesce(api_tokens.expires_at > now(), true)`;
+
+/** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named and refreshed tokens are not counted. */
 const LOGINS_PER_USER = 50;
 const MAX_USER_AGENT_LENGTH = 255;
 
@@ -31,7 +34,7 @@ export const addToken = async (tx: Db, input: NewToken): Promise<number> => {
     .returning('id')
     .executeTakeFirstOrThrow();
   await sql`delete from api_tokens where id in (
-      select id from api_tokens where user_id = ${userId} and name = ''
+      select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
   return id;
 };

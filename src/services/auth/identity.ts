@@ -12,12 +12,17 @@ const SESSION_PATTERN = /^[\w-]{43}$/;
 
 /** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
 export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Unit) => {
-  const authenticate = async (kind: Credential['kind'], secret: string, idleDays: number) => {
+  const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
     const idleMs = clock.now().getTime() - row.last_used.getTime();
-    if (idleDays > 0 && idleMs > idleDays * DAY_MS) return null;
+    return idleDays > 0 && idleMs > idleDays * DAY_MS ? null : { row, idleMs };
+  };
 
+  const authenticate = async (kind: Credential['kind'], secret: string, idleDays: number) => {
+    const valid = await findValid(kind, secret, idleDays);
+    if (!valid) return null;
+    const { row, idleMs } = valid;
     const credential = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
     if (idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
     return toActor(row, credential);
@@ -26,6 +31,10 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
   return {
     findByToken: async (token: string): Promise<Actor | null> =>
       TOKEN_PATTERN.test(token) ? authenticate('token', token, tokenIdleDays) : null,
+
+    /** Whether `findByToken` would find its owner. Does not count as a use. */
+    isValidToken: async (token: string): Promise<boolean> =>
+      TOKEN_PATTERN.test(token) && (await findValid('token', token, tokenIdleDays)) !== null,
 
     findBySession: async (secret: string): Promise<Actor | null> =>
       SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,

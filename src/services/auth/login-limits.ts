@@ -76,12 +76,22 @@ export const createResetThrottle = (pool: Pool) => {
 const CODE_FAILURES_PER_NETWORK = 300;
 
 /** Limits failed exchanges of launch codes. */
-export const createLaunchThrottle = (pool: Pool) => {
-  const { networks } = createCounters(pool, 'launch', 15 * MINUTE_MS);
+export const createLaunchThrottle = (pool: Pool) =>
+  createNetworkThrottle(pool, 'launch', CODE_FAILURES_PER_NETWORK);
+
+/**
+ * Limits checks and refreshes of invalid tokens as failed logins, but counts them apart: a platform that checks expired tokens
+ * must not block the logins of its network.
+ */
+export const createTokenThrottle = (pool: Pool) => createNetworkThrottle(pool, 'token', FAILURES_PER_NETWORK);
+
+/** For secrets that are too long to be guessed, and belong to no known account. */
+const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) => {
+  const { networks } = createCounters(pool, prefix, 15 * MINUTE_MS);
   return {
     /** @throws Problem `throttled` */
     check: async (address: string): Promise<void> => {
-      rejectAt([await networks.read(networkKey(address)), CODE_FAILURES_PER_NETWORK]);
+      rejectAt([await networks.read(networkKey(address)), maxFailures]);
     },
 
     recordFailure: async (address: string): Promise<void> => {

@@ -36,7 +36,7 @@ export const SEARCHED: Columns = {
 export const REPLACED: Columns = {
   access_views: ['key'],
   access_view_uses: ['raw_key', 'ip_address', 'user_agent'],
-  api_tokens: ['digest', 'name', 'last_address'],
+  api_tokens: ['digest', 'name', 'last_address', 'replacement'],
   audit_entries: ['actor_email', 'target', 'details', 'address'],
   erasures: ['address', 'pattern', 'needles', 'scanned_table', 'transaction_id'],
   idempotent_responses: ['key', 'fingerprint', 'response'],

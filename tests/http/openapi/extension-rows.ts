@@ -22,6 +22,7 @@ const LOGIN = { username: ADA, password: DEMO_PASSWORD };
 export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutCredentialsOfUsers(app)),
   ...aboutLogins(),
+  ...(await aboutTokens(app)),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
@@ -42,6 +43,14 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
     { line: `GET /jb/users/${GRACE}/tokens/`, as: ROOT },
     { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
   ];
+};
+
+const aboutTokens = async (app: TestApp): Promise<Step[]> => {
+  const body = await app.as(null).tokens.create(LOGIN);
+  return [
+    ...['/jb/api-token-verify/', '!/api/v2/auth/verify/'],
+    ...['/jb/api-token-refresh/', '!/api/v2/auth/refresh/'],
+  ].map((path) => ({ line: `POST ${path}`, body }));
 };
 
 const aboutLogins = (): Step[] => [

@@ -1,6 +1,7 @@
 import type { DescriptionsOf } from './index.ts';
 
 const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
+const TOKEN_PROBLEMS = ['invalid-token', 'throttled'] as const;
 const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';
 
 /** For operations that grant access. */
@@ -17,6 +18,16 @@ export const tokens: DescriptionsOf<'tokens'> = {
     'Get a token by email',
     `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
     LOGIN_PROBLEMS,
+  ],
+  verify: [
+    'Verify a token',
+    'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
+    TOKEN_PROBLEMS,
+  ],
+  refresh: [
+    'Refresh a token',
+    'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
+    TOKEN_PROBLEMS,
   ],
   list: ['List your tokens', 'When each token was created and last used, but not the token itself.'],
   createNamed: [

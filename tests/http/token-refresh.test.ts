@@ -1,0 +1,135 @@
+import * as assert from 'uvu/assert';
+import { newToken } from '../../src/lib/ids.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+
+const paths = appSuite('paths that refresh and verify tokens');
+
+const VERIFY = [
+  '/jb/api-token-verify/',
+  '/jb/api-token-verify',
+  '!/api/v2/auth/verify/',
+  '!/api/v2/auth/verify',
+];
+const REFRESH = [
+  '/jb/api-token-refresh/',
+  '/jb/api-token-refresh',
+  '!/api/v2/auth/refresh/',
+  '!/api/v2/auth/refresh',
+];
+const FORM = 'application/x-www-form-urlencoded';
+
+const login = async (app: TestApp, path = '!/api/v2/auth/', username = ADA): Promise<string> => {
+  const response = await app.send(`POST ${path}`, { payload: { username, password: DEMO_PASSWORD } });
+  assert.is(response.statusCode, 200, response.body);
+  return response.json().token;
+};
+
+paths('accept JSON and forms, with or without the slash', async ({ app }) => {
+  const token = await login(app);
+  const boundary = '----form-boundary-0123456789';
+  const multipart = `multipart/form-data; boundary=${boundary}`;
+  const part = `--${boundary}\r\nContent-Disposition: form-data; name="token"\r\n\r\n${token}\r\n--${boundary}--\r\n`;
+  for (const path of VERIFY) {
+    const sent = [
+      await app.send(`POST ${path}`, { payload: { token } }),
+      await app.send(`POST ${path}`, { payload: `token=${token}`, headers: { 'content-type': FORM } }),
+      await app.send(`POST ${path}`, { payload: part, headers: { 'content-type': multipart } }),
+    ];
+    for (const { statusCode, body } of sent)
+      assert.equal([statusCode, body], [200, JSON.stringify({ token })]);
+  }
+  const issued: string[] = [];
+  for (const path of REFRESH) {
+    issued.push((await app.send(`POST ${path}`, { payload: { token } })).json().token);
+    const form = { payload: `token=${token}`, headers: { 'content-type': FORM } };
+    issued.push((await app.send(`POST ${path}`, form)).json().token);
+  }
+  assert.equal([new Set(issued).size, issued.includes(token)], [1, false]);
+});
+
+paths('issue tokens that every scheme accepts', async ({ app }) => {
+  const token = (
+    await app.send('POST !/api/v2/auth/refresh/', { payload: { token: await login(app) } })
+  ).json().token;
+  for (const scheme of ['Token', 'Bearer', 'JWT']) {
+    const headers = { authorization: `${scheme} ${token}` };
+    assert.is((await app.send('GET /jb/sites/', { headers })).statusCode, 200, scheme);
+  }
+});
+
+paths('ignore the Authorization header, like the path that issues tokens', async ({ app }) => {
+  const token = await login(app);
+  for (const authorization of [
+    'Token unknown',
+    'Bearer unknown',
+    'JWT unknown',
+    `JWT ${token}`,
+    'Basic eDp5',
+  ]) {
+    const valid = await app.send('POST /jb/api-token-verify/', {
+      payload: { token },
+      headers: { authorization },
+    });
+    const payload = { token: newToken() };
+    const invalid = await app.send('POST /jb/api-token-verify/', { payload, headers: { authorization } });
+    assert.equal([valid.statusCode, invalid.statusCode], [200, 400], authorization);
+  }
+});
+
+paths('answer an invalid token like wrong credentials', async ({ app }) => {
+  for (const path of [...VERIFY, ...REFRESH]) {
+    const token = newToken();
+    const response = await app.send(`POST ${path}`, { payload: { token }, headers: { accept: 'text/html' } });
+    const { instance, ...problem } = response.json();
+    const detail = 'The token is invalid or expired.';
+    assert.equal(problem, {
+      type: 'urn:steward:problem:invalid-token',
+      title: 'Invalid token',
+      status: 400,
+      detail,
+      non_field_errors: [detail],
+    });
+    assert.ok(instance);
+    assert.not.ok(response.body.includes(token));
+
+    const missing = await app.send(`POST ${path}`, { payload: {} });
+    assert.equal([missing.statusCode, missing.json().errors], [400, { token: ['This field is required.'] }]);
+    assert.is((await app.send(`GET ${path}`)).statusCode, 405);
+  }
+});
+
+paths('serve no other path under /api/v2', async ({ app }) => {
+  for (const path of ['!/api/v2/', '!/api/v2/users/', '!/api/v2/jb/users/', '!/api/v2/api-token-auth/'])
+    assert.is((await app.send(`POST ${path}`, { payload: {} })).statusCode, 404, path);
+});
+
+paths('are limited after 100 failures from one network, apart from logins', async ({ app }) => {
+  const token = await login(app, '/api-token-auth/', EDSGER);
+  const send = (sent: string, path = 'jb/api-token-verify/') =>
+    app.server.inject({
+      method: 'POST',
+      url: `/api/v1/${path}`,
+      payload: { token: sent },
+      remoteAddress: '10.1.0.1',
+    });
+  const codes = await Promise.all(Array.from({ length: 50 }, () => send(newToken())));
+  const more = await Promise.all(Array.from({ length: 50 }, () => send(newToken(), 'jb/api-token-refresh/')));
+  assert.ok([...codes, ...more].every(({ statusCode }) => statusCode === 400));
+
+  for (const path of ['jb/api-token-verify/', 'jb/api-token-refresh/']) {
+    const refused = await send(token, path);
+    assert.is(refused.statusCode, 429);
+    assert.ok(Number(refused.headers['retry-after']) > 0);
+  }
+  const loggedIn = await app.server.inject({
+    method: 'POST',
+    url: '/api/v1/api-token-auth/',
+    payload: { username: GRACE, password: DEMO_PASSWORD },
+    remoteAddress: '10.1.0.1',
+  });
+  assert.is(loggedIn.statusCode, 200);
+  assert.is((await app.send('POST /jb/api-token-verify/', { payload: { token } })).statusCode, 200);
+});
+
+paths.run();
