@@ -4,7 +4,7 @@ import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 
 const conflicts = browserSuite('conflicts between editors in the console');
 
@@ -98,7 +98,7 @@ conflicts('a change of other fields is kept unless the user chooses their own', 
 });
 
 conflicts(
-  'a change of the password policy meanwhile is kept, if the user goes back to the form',
+  'going back from a conflict keeps what was typed, until it is discarded',
   async ({ app, browser }) => {
     await using visit = await browser.open(REFUSAL);
     const { page } = visit;
@@ -113,13 +113,36 @@ conflicts(
 
     assert.is(await length.inputValue(), '10');
     assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 14);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    assert.is(await length.inputValue(), '14');
+    await length.fill('10');
     await save(page);
-    await versionsOf(page, 'Shortest length').getByLabel('Yours').check();
-    await page.getByRole('button', { name: 'Save my choice' }).click();
     await isSaved(page);
     assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 10);
   },
 );
+
+conflicts('apps that someone else has granted meanwhile are not revoked unseen', async ({ app, browser }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await openConsole(page, `/console/people/${GRACE}`);
+  await page.getByRole('checkbox', { name: 'Sales' }).uncheck();
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, CHURN] });
+  await save(page, 'Save apps');
+  const versions = await versionsOf(page, 'Apps').innerText();
+
+  assert.match(
+    versions,
+    /When you opened it\s+Sales[^,]*Now on the server\s+Sales[^,]*, Churn\s+Yours\s+\(empty\)/,
+  );
+  assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [SALES, CHURN]);
+  await versionsOf(page, 'Apps').getByLabel('Now on the server').check();
+  await page.getByRole('button', { name: 'Save my choice' }).click();
+  await isSaved(page);
+  assert.ok(await page.getByRole('checkbox', { name: 'Churn' }).isChecked());
+  assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [SALES, CHURN]);
+});
 
 conflicts('a login or the same change by someone else needs no choice', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);

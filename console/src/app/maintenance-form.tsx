@@ -16,7 +16,7 @@ type Props = { app: App; isReadOnly: boolean };
 
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
-  const { form, update, dialog } = useAppForm('maintenance', app, LABELS);
+  const { form, update, discard, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
   const save = (): void => update.mutate(values);
   const isStarting = values.in_maintenance && !app.in_maintenance;
@@ -54,7 +54,7 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
             save="Save maintenance"
             isDirty={form.isDirty()}
             isSaving={update.isPending}
-            onDiscard={form.reset}
+            onDiscard={discard}
           />
         )}
       </Stack>

@@ -20,7 +20,7 @@ type Texts = Pick<App, (typeof LABELS)[number][0]>;
 type Props = { app: App; isReadOnly: boolean };
 
 export const TextsForm = ({ app, isReadOnly }: Props) => {
-  const { form, update, dialog } = useAppForm('texts', app, LABELS);
+  const { form, update, discard, dialog } = useAppForm('texts', app, LABELS);
   return (
     <form
       className="card"
@@ -47,7 +47,7 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
             save="Save texts"
             isDirty={form.isDirty()}
             isSaving={update.isPending}
-            onDiscard={form.reset}
+            onDiscard={discard}
           />
         )}
       </Stack>

@@ -21,7 +21,7 @@ const LABELS = [
 type Props = { client: Client; isReadOnly: boolean };
 
 export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
-  const { form, update, dialog } = useClientForm('passwords', client, LABELS);
+  const { form, update, discard, dialog } = useClientForm('passwords', client, LABELS);
   return (
     <form
       className="card"
@@ -61,7 +61,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
         />
         <ExpiryPreview clientId={client.id} days={form.values.password_expiration_days} />
         {!isReadOnly && (
-          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
+          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
         )}
       </Stack>
       {dialog}

@@ -82,19 +82,24 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
       }}
     />
   );
-  return { form, update, dialog };
+  /** Shows the current record, which may be newer than the form. */
+  const discard = (): void => show(form, pick(record, labels));
+  return { form, update, discard, dialog };
+};
+
+const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {
+  form.setValues(values);
+  form.resetDirty(values);
 };
 
 /** Shows the current record as long as the user has changed nothing. */
 const useFollow = <Values extends object>(
-  { isDirty, setValues, resetDirty }: UseFormReturnType<Values>,
+  form: UseFormReturnType<Values>,
   record: object,
   values: Values,
 ): void => {
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new record is a reason, not a change of the form
   useEffect(() => {
-    if (isDirty()) return;
-    setValues(values);
-    resetDirty(values);
+    if (!form.isDirty()) show(form, values);
   }, [record]);
 };

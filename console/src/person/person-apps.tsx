@@ -17,7 +17,7 @@ export const PersonApps = ({ person, isReadOnly }: Props) => {
   const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: !isReadOnly }));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
-  const { form, update, dialog } = usePersonForm('apps', person, LABELS, describe);
+  const { form, update, discard, dialog } = usePersonForm('apps', person, LABELS, describe);
   return (
     <form className="card" aria-labelledby="apps" onSubmit={form.onSubmit((values) => update.mutate(values))}>
       <Stack align="flex-start">
@@ -50,7 +50,7 @@ export const PersonApps = ({ person, isReadOnly }: Props) => {
             save="Save apps"
             isDirty={form.isDirty()}
             isSaving={update.isPending}
-            onDiscard={form.reset}
+            onDiscard={discard}
           />
         )}
       </Stack>

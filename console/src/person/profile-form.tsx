@@ -13,7 +13,7 @@ const LABELS = [
 type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { form, update, dialog } = usePersonForm('profile', person, LABELS);
+  const { form, update, discard, dialog } = usePersonForm('profile', person, LABELS);
   return (
     <form
       className="card"
@@ -38,7 +38,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
         {!isReadOnly && (
-          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
+          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
         )}
       </Stack>
       {dialog}
