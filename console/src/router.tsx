@@ -3,6 +3,7 @@ import { accessFilter } from './access/access-filter.ts';
 import { appSearch } from './app/app-search.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
+import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { Shell } from './layout/shell.tsx';
 import { lazyScreen } from './lazy-screen.ts';
@@ -46,6 +47,12 @@ const screens = [
     path: '/usage',
     validateSearch: usageFilter,
     component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/idle',
+    validateSearch: idleFilter,
+    component: lazyScreen(() => import('./idle/idle-screen.tsx'), 'IdleScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

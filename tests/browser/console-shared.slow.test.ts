@@ -31,7 +31,7 @@ const SCREENS: [path: string, field: string][] = [
   ['/console/mails?status=queued', 'recipient'],
   ['/console/invitations?status=all&search=guest', 'email'],
   ['/console/audit?action=user.update&from=2026-11-01&actor=admin@acme.test', 'target'],
-  [`/console/usage?app=${SALES}&email=${GRACE}&days=90`, 'action_description'],
+  [`/console/usage?app=${SALES}&email=${GRACE}&periods=90`, 'action_description'],
   [`/console/people/${OBRIEN}`, 'email'],
   [`/console/apps/${SALES}`, 'label'],
   ['/console/clients/1', 'name'],

@@ -4,12 +4,28 @@ import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, GRACE } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { ACME, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
+import { NOON } from '../support/test-clock.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const usage = browserSuite('usage in the console');
 
-testAppearance(usage, { 'console-usage': showing(`/console/usage?app=${SALES}&days=90`, 'Usage') });
+/** The fleet has had no use since 2020, nor has its user; members use other apps without logging in. */
+usage.before(async ({ app }) => {
+  const db = app.db();
+  const since = new Date('2020-01-01T00:00:00Z');
+  await db.updateTable('users').set({ date_joined: since, last_login: null }).execute();
+  await db.updateTable('apps').set({ created_at: since }).where('id', '=', FLEET).execute();
+  for (const table of ['usage_days', 'usage_app_days'] as const)
+    await db.deleteFrom(table).where('app_id', '=', FLEET).execute();
+});
+
+testAppearance(usage, {
+  'console-usage': showing(`/console/usage?app=${SALES}&interval=week`, 'Usage'),
+  'console-usage-all': showing('/console/usage?interval=month', 'Usage', ROOT),
+  'console-idle': showing('/console/idle?days=30', 'Idle', ROOT),
+  'console-idle-apps': showing('/console/idle?kind=apps&days=30', 'Idle', ROOT),
+});
 
 const choose = async (page: Page, label: string, text: string, option: string): Promise<void> => {
   await page.getByRole('combobox', { name: label }).click();
@@ -17,22 +33,62 @@ const choose = async (page: Page, label: string, text: string, option: string): 
   await page.getByRole('option', { name: option }).click();
 };
 
-usage('the usage of a person in an app is chosen, and kept in the address', async ({ app, browser }) => {
+/** Waits until the address has exactly these parameters. */
+const waitForSearch = (page: Page, expected: Record<string, string>): Promise<void> =>
+  page.waitForURL(
+    ({ searchParams }) =>
+      JSON.stringify([...searchParams].toSorted()) === JSON.stringify(Object.entries(expected).toSorted()),
+  );
+
+/** Downloads a file, as lines of text. */
+const download = async (page: Page, name: RegExp): Promise<string[]> => {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
+  return (await readFile(await file.path(), 'utf8')).trimEnd().split('\r\n');
+};
+
+usage('a client, its app, a stack and a person are compared by week and month', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, '/console/usage');
-  await page.getByText('Choose an app, a person, or both.').waitFor();
-  await choose(page, 'App', 'sal', 'Sales');
-  await choose(page, 'Person', 'hop', 'Grace Hopper');
-  await page.getByText('365 days', { exact: true }).click();
-  await page.waitForURL(`**/console/usage?app=${SALES}&email=grace%40acme.test&days=365`);
-  await page.reload();
-  await page.getByRole('img', { name: /^Actions per day/ }).waitFor();
-  const rows = page.getByRole('table', { name: 'Usage per day' }).getByRole('row');
-  await rows.nth(365).waitFor();
+  const rows = (interval: string) =>
+    page.getByRole('table', { name: `Usage by ${interval}` }).getByRole('row');
+  await openConsole(page, '/console/', ROOT);
+  await page.getByRole('img', { name: /^Actions by day/ }).waitFor();
+  await page.getByRole('link', { name: 'All usage' }).click();
+  await choose(page, 'Client', 'acme', 'Acme Analytics');
+  await page.getByText('Month', { exact: true }).click();
+  await waitForSearch(page, { client: '1', interval: 'month' });
+  await rows('month').nth(6).waitFor();
+  const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 6 });
+  const [shown, csv] = [await rows('month').allInnerTexts(), await download(page, /^Download this table/)];
 
-  const series = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: 365 });
-  assert.is(await rows.nth(1).innerText(), `${series.at(-1)?.day}\t${series.at(-1)?.actions}`);
+  const sign = new Intl.NumberFormat('en-US', { signDisplay: 'exceptZero' });
+  assert.equal(
+    shown.slice(1).map((row) => row.split('\t')),
+    report.map(({ start, actions, previous_actions, actions_change, previous_start }) => [
+      start.slice(0, 7),
+      actions.toLocaleString('en-US'),
+      previous_actions.toLocaleString('en-US'),
+      sign.format(actions_change),
+      previous_start.slice(0, 7),
+    ]),
+  );
+  assert.equal(
+    csv.slice(1),
+    report.map((row) => Object.values(row).join(',')),
+  );
+
+  await page.getByRole('button', { name: 'Sales' }).click();
+  await choose(page, 'Stack', 'over', 'Overview');
+  await waitForSearch(page, { client: '1', app: SALES, stack: 'a0a91e46', interval: 'month' });
+  await choose(page, 'Person', 'hop', 'Grace Hopper');
+  await page.getByText('Week', { exact: true }).click();
+  await page.getByText('26 weeks', { exact: true }).click();
+  await waitForSearch(page, { client: '1', app: SALES, email: GRACE, interval: 'week', periods: '26' });
+  await page.reload();
+  await rows('week').nth(26).waitFor();
+  const person = { app_id: SALES, email: GRACE, interval: 'week', periods: 26 } as const;
+  const [newest] = await app.as(ROOT).usage.report(person);
+  assert.match(await rows('week').nth(1).innerText(), `\t${newest?.actions}\t${newest?.previous_actions}\t`);
   assert.is(await page.getByRole('combobox', { name: 'Person' }).inputValue(), 'Grace Hopper');
 });
 
@@ -52,19 +108,46 @@ usage('the entries are the newest of the app, and continue while scrolling', asy
   assert.match(newest, items[0]?.action_description ?? 'no entry');
 });
 
-usage('the CSV has the entries of the chosen person and days', async ({ app, browser }) => {
+usage('the CSV of the entries has those of the chosen person and days', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, `/console/usage?app=${SALES}&email=${GRACE}&days=90`);
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download CSV' }).click(),
-  ]);
-  const csv = await readFile(await download.path(), 'utf8');
+  await openConsole(page, `/console/usage?app=${SALES}&email=${GRACE}&periods=90`);
+  const entries = await download(page, /^Download the entries of 90 days/);
 
   const days = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: 90 });
   const actions = days.reduce((sum, day) => sum + day.actions, 0);
-  assert.is(csv.match(/grace@acme\.test/g)?.length, actions);
+  assert.is(entries.filter((line) => line.includes(GRACE)).length, actions);
 });
+
+usage(
+  'idle apps and people are listed, and selected in People to deactivate them',
+  async ({ app, browser }) => {
+    await using visit = await browser.open();
+    const { page } = visit;
+    await page.clock.setFixedTime(NOON);
+    await openConsole(page, '/console/idle?kind=apps&days=30', ROOT);
+    const apps = page.getByRole('table', { name: 'Idle apps' });
+    await apps.getByRole('link', { name: 'Fleet' }).waitFor();
+    const idleApps = await apps.getByRole('row').count();
+    await page.getByText('People', { exact: true }).last().click();
+    await choose(page, 'Client', 'glob', 'Globex Data');
+    await page.getByText('180 days', { exact: true }).click();
+    await waitForSearch(page, { kind: 'people', days: '180', client: '2' });
+    const people = page.getByRole('table', { name: 'Idle people' });
+    await people.getByRole('link', { name: 'Edsger Dijkstra' }).waitFor();
+    const shown = await people.getByRole('row').count();
+    await page.getByRole('link', { name: 'Select and change them in People' }).click();
+    await page.getByText('2 people', { exact: true }).waitFor();
+    await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('1 changed, 0 unchanged, 0 refused').waitFor();
+
+    assert.equal([idleApps, shown], [2, 3], 'with the row of headings');
+    assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);
+    assert.is((await app.as(ROOT).users.get({ email: GLOBEX })).is_active, true);
+  },
+);
 
 usage.run();

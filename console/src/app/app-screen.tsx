@@ -36,6 +36,13 @@ export const AppScreen = () => {
             {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
           </Group>
         }
+        actions={
+          isViewer && (
+            <Link className="text-link" to="/people" search={{ app: app.slug }}>
+              People with access
+            </Link>
+          )
+        }
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
         <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />

@@ -9,6 +9,8 @@ import { nameOf } from '../people/name-of.ts';
 
 /** The days after which `attention.get` counts a person as idle. */
 const IDLE_DAYS = 90;
+/** The days after which it counts an app as unused. */
+const UNUSED_DAYS = 30;
 
 /** What superusers and client admins should look at: a card for each kind of which there is something. */
 export const AttentionCards = () => {
@@ -47,6 +49,9 @@ export const AttentionCards = () => {
     </Topic>,
     <Topic key="unused" count={unused_apps.count} title="Apps not used for 30 days">
       {unused_apps.items.map(appLink)}
+      <Link to="/idle" search={{ kind: 'apps', days: UNUSED_DAYS }}>
+        All of them
+      </Link>
     </Topic>,
     <Topic key="maintenance" count={apps_in_maintenance.count} title="Apps in maintenance">
       {apps_in_maintenance.items.map(appLink)}

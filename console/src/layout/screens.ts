@@ -16,6 +16,7 @@ const NAVIGATION = [
   { to: '/access', label: 'Access', isFor: canAdminister },
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
+  { to: '/idle', label: 'Idle', isFor: canView },
   { to: '/clients', label: 'Clients', isFor: canView },
   { to: '/invite', label: 'Invite', isFor: canAdminister },
   { to: '/invitations', label: 'Invitations', isFor: canView },

@@ -10,6 +10,8 @@ export type PeopleFilter = Pick<
 > & {
   /** People who have not logged in for this many days. */
   idle_days?: number | undefined;
+  /** People who neither logged in nor used an app for this many days. */
+  unseen_days?: number | undefined;
 };
 
 export const ROLES = {
@@ -32,6 +34,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   never_logged_in: booleanOf(address.never_logged_in),
   password_expired: booleanOf(address.password_expired),
   idle_days: numberOf(address.idle_days),
+  unseen_days: numberOf(address.unseen_days),
   sort: oneOf(
     address.sort,
     SORTS.flatMap((sort) => [sort, `-${sort}`] as const),
@@ -44,9 +47,10 @@ const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'bo
 const DAY_MS = 24 * 3600 * 1000;
 
 /** The conditions of the service. Days begin at midnight UTC, so that the query stays the same during a day. */
-export const conditionsOf = ({ idle_days, sort: _sort, ...conditions }: PeopleFilter) => ({
+export const conditionsOf = ({ idle_days, unseen_days, sort: _sort, ...conditions }: PeopleFilter) => ({
   ...conditions,
-  ...(idle_days !== undefined && {
-    last_login_before: new Date((Math.floor(Date.now() / DAY_MS) - idle_days) * DAY_MS),
-  }),
+  ...(idle_days !== undefined && { last_login_before: midnight(idle_days) }),
+  ...(unseen_days !== undefined && { last_seen_before: midnight(unseen_days) }),
 });
+
+const midnight = (daysAgo: number): Date => new Date((Math.floor(Date.now() / DAY_MS) - daysAgo) * DAY_MS);

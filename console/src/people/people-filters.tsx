@@ -14,6 +14,13 @@ const LAST_LOGINS = {
   365: 'Over a year ago',
 };
 
+const LAST_SEEN = {
+  30: 'Not seen for 30 days',
+  90: 'Not seen for 90 days',
+  180: 'Not seen for 180 days',
+  365: 'Not seen for a year',
+};
+
 type Props = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
 
 export const PeopleFilters = ({ filter, onChange }: Props) => {
@@ -63,6 +70,13 @@ export const PeopleFilters = ({ filter, onChange }: Props) => {
             idle_days: value === undefined || value === 'never' ? undefined : Number(value),
           })
         }
+      />
+      <Choice
+        label="Last seen"
+        placeholder="Seen any time"
+        choices={LAST_SEEN}
+        value={filter.unseen_days}
+        onChange={(value) => onChange({ unseen_days: value === undefined ? undefined : Number(value) })}
       />
     </>
   );

@@ -1,4 +1,4 @@
-import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
@@ -25,10 +25,15 @@ const COLUMNS: Column<Entry>[] = [
   { heading: 'Description', width: '2fr', cell: ({ action_description }) => action_description },
 ];
 
-type Props = { appId: string; email: string | undefined };
+type Props = {
+  appId: string;
+  email: string | undefined;
+  /** Of the CSV file. */
+  days: number;
+};
 
 /** What people did in an app, newest first. */
-export const UsageEntries = ({ appId, email }: Props) => {
+export const UsageEntries = ({ appId, email, days }: Props) => {
   const entries = useInfiniteQuery(
     trpc.usage.list.infiniteQueryOptions(
       { app_id: appId, email, limit: PAGE_SIZE },
@@ -41,9 +46,12 @@ export const UsageEntries = ({ appId, email }: Props) => {
   const rows = entries.data?.pages.flatMap(({ items }) => items) ?? [];
   return (
     <Stack className="card" mt="md">
-      <Title order={2} size="h3">
-        Newest entries
-      </Title>
+      <Group justify="space-between">
+        <Title order={2} size="h3">
+          Newest entries
+        </Title>
+        <CsvLink appId={appId} email={email} days={days} />
+      </Group>
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={320} />}
       {entries.isSuccess && rows.length === 0 && (
@@ -60,5 +68,18 @@ export const UsageEntries = ({ appId, email }: Props) => {
         />
       )}
     </Stack>
+  );
+};
+
+/** All entries of these days. */
+const CsvLink = ({ appId, email, days }: Props) => {
+  const path =
+    email === undefined
+      ? `apps/${encodeURIComponent(appId)}/usage/`
+      : `users/${encodeURIComponent(email)}/usage/${encodeURIComponent(appId)}/`;
+  return (
+    <Anchor size="sm" href={`/api/v1/jb/${path}?window=${days}&format=csv`} download="usage.csv">
+      Download the entries of {days.toLocaleString()} days as CSV
+    </Anchor>
   );
 };

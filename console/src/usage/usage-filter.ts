@@ -1,19 +1,42 @@
-import { textOf } from '../components/search-params.ts';
+import { idOf, oneOf, textOf } from '../components/search-params.ts';
 
-export const USAGE_WINDOWS = [30, 90, 365] as const;
-type Days = (typeof USAGE_WINDOWS)[number];
+export const INTERVALS = ['day', 'week', 'month'] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+/** How many of each interval can be shown. */
+export const PERIODS = {
+  day: [30, 90, 365],
+  week: [12, 26, 52],
+  month: [6, 12, 24],
+} as const satisfies Record<Interval, readonly [number, ...number[]]>;
 
 /** Whose usage is shown, as the address states it. */
 export type UsageFilter = {
+  client?: number | undefined;
   /** Id of an app. */
   app?: string | undefined;
+  /** Id of a stack of the app. */
+  stack?: string | undefined;
   email?: string | undefined;
-  days?: Days | undefined;
+  interval?: Interval | undefined;
+  periods?: number | undefined;
 };
 
 /** Reads the filter from the address. A value of another type counts as none; the service checks the rest. */
-export const usageFilter = ({ app, email, days }: Record<string, unknown>): UsageFilter => ({
-  app: textOf(app),
-  email: textOf(email),
-  days: USAGE_WINDOWS.find((window) => window === days),
+export const usageFilter = (address: Record<string, unknown>): UsageFilter => ({
+  client: idOf(address.client),
+  app: textOf(address.app),
+  stack: textOf(address.stack),
+  email: textOf(address.email),
+  interval: oneOf(address.interval, INTERVALS),
+  periods: idOf(address.periods),
 });
+
+/** The query of the service. An app belongs to one client, which would not limit it further. */
+export const reportOf = ({ client, app, stack, email, interval = 'day', periods }: UsageFilter) => ({
+  interval,
+  periods: PERIODS[interval].find((count) => count === periods) ?? PERIODS[interval][0],
+  ...(app === undefined ? { client, email } : { app_id: app, stack, email }),
+});
+
+export type Report = ReturnType<typeof reportOf>;

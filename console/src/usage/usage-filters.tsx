@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { showsUsage } from '../apps/app-of.ts';
+import { ClientSelect } from '../components/client-select.tsx';
 import { nameOf } from '../people/name-of.ts';
 import type { UsageFilter } from './usage-filter.ts';
 
@@ -12,20 +13,40 @@ const FOUND_PEOPLE = 20;
 
 type Props = { filter: UsageFilter; onChange: (changes: Partial<UsageFilter>) => void };
 
+/** A person and a stack exclude each other: the totals have no people of a stack. */
 export const UsageFilters = ({ filter, onChange }: Props) => {
-  const apps = useQuery(trpc.apps.list.queryOptions({}));
+  const { client, app, stack, email } = filter;
+  const apps = useQuery(trpc.apps.list.queryOptions({ client }));
+  const stacks = useQuery(
+    trpc.apps.stacks.queryOptions({ app_id: app ?? '' }, { enabled: app !== undefined }),
+  );
   return (
     <>
+      <ClientSelect
+        value={client}
+        onChange={(selected) => onChange({ client: selected, app: undefined, stack: undefined })}
+      />
       <Select
-        label="App"
-        placeholder="Choose an app"
+        aria-label="App"
+        placeholder="All apps"
         clearable
         searchable
         data={(apps.data ?? []).filter(showsUsage).map(({ id, label }) => ({ value: id, label }))}
-        value={filter.app ?? null}
-        onChange={(app) => onChange({ app: app ?? undefined })}
+        value={app ?? null}
+        onChange={(selected) => onChange({ app: selected ?? undefined, stack: undefined })}
       />
-      <PersonSelect email={filter.email} onSelect={(email) => onChange({ email })} />
+      {app !== undefined && (
+        <Select
+          aria-label="Stack"
+          placeholder="All stacks"
+          clearable
+          searchable
+          data={(stacks.data ?? []).map(({ id, label }) => ({ value: id, label }))}
+          value={stack ?? null}
+          onChange={(selected) => onChange({ stack: selected ?? undefined, email: undefined })}
+        />
+      )}
+      <PersonSelect email={email} onSelect={(selected) => onChange({ email: selected, stack: undefined })} />
     </>
   );
 };
@@ -43,7 +64,7 @@ const PersonSelect = ({ email, onSelect }: PersonProps) => {
   const isFound = email === undefined || found.some(({ value }) => value === email);
   return (
     <Select
-      label="Person"
+      aria-label="Person"
       placeholder="All people"
       clearable
       searchable

@@ -1,69 +1,65 @@
-import { Anchor, Group, SimpleGrid } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
-import { EmptyState } from '../components/empty-state.tsx';
+import { Group, SimpleGrid } from '@mantine/core';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { ReportControls } from './report-controls.tsx';
+import { TopApps } from './top-apps.tsx';
 import { TopStacks, TopUsers } from './top-lists.tsx';
-import { UsageByDay } from './usage-by-day.tsx';
 import { UsageEntries } from './usage-entries.tsx';
-import { USAGE_WINDOWS, type UsageFilter } from './usage-filter.ts';
+import { reportOf, type UsageFilter } from './usage-filter.ts';
 import { UsageFilters } from './usage-filters.tsx';
+import { type UsagePeriod, UsageReport, useReport } from './usage-report.tsx';
 
 const route = getRouteApi('/usage');
 
-/** Usage of an app, of a person, or of a person in an app. The choice is part of the address. */
+/** Usage of all apps, of a client, an app, a stack or a person. The choice is part of the address. */
 export const UsageScreen = () => {
   const filter = route.useSearch();
-  const { app, email, days = USAGE_WINDOWS[0] } = filter;
+  const { client, app, email } = filter;
   const navigate = route.useNavigate();
   const change = (changes: Partial<UsageFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true, resetScroll: false });
   };
+  const report = reportOf(filter);
+  const days = daysOf(useReport(report).data ?? []);
   return (
     <>
       <ScreenHeader
         title="Usage"
-        procedures={
-          app !== undefined || email !== undefined ? ['usage.series', 'usage.top', 'usage.list'] : []
+        procedures={['usage.report', 'usage.topApps', 'usage.top', 'usage.list']}
+        lead="Actions of people in apps, beside the time before."
+        actions={
+          <Link className="text-link" to="/idle" search={{ client }}>
+            Who and what is idle
+          </Link>
         }
       />
       <Group>
         <UsageFilters filter={filter} onChange={change} />
       </Group>
-      {app === undefined && email === undefined ? (
-        <EmptyState title="Nothing is chosen yet">Choose an app, a person, or both.</EmptyState>
-      ) : (
-        <UsageByDay
-          subject={{ app_id: app, email }}
-          days={days}
-          windows={USAGE_WINDOWS}
-          onDays={(window) => change({ days: window })}
-          actions={app !== undefined && <CsvLink appId={app} email={email} days={days} />}
-        />
-      )}
-      {app !== undefined && (
-        <>
-          <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
-            <TopUsers appId={app} days={days} />
-            <TopStacks appId={app} days={days} />
-          </SimpleGrid>
-          <UsageEntries appId={app} email={email} />
-        </>
-      )}
+      <UsageReport
+        title={`Usage by ${report.interval}`}
+        report={report}
+        actions={<ReportControls report={report} onChange={change} />}
+      />
+      {app === undefined
+        ? email === undefined && <TopApps client={client} days={days} onApp={(id) => change({ app: id })} />
+        : days > 0 && (
+            <>
+              <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
+                <TopUsers appId={app} days={days} />
+                <TopStacks appId={app} days={days} />
+              </SimpleGrid>
+              <UsageEntries appId={app} email={email} days={days} />
+            </>
+          )}
     </>
   );
 };
 
-type CsvProps = { appId: string; email: string | undefined; days: number };
+const DAY_MS = 24 * 3600 * 1000;
 
-/** All entries of these days. */
-const CsvLink = ({ appId, email, days }: CsvProps) => {
-  const path =
-    email === undefined
-      ? `apps/${encodeURIComponent(appId)}/usage/`
-      : `users/${encodeURIComponent(email)}/usage/${encodeURIComponent(appId)}/`;
-  return (
-    <Anchor href={`/api/v1/jb/${path}?window=${days}&format=csv`} download="usage.csv">
-      Download CSV
-    </Anchor>
-  );
+/** The days that a report covers, until today; 0 while it is loading. */
+const daysOf = (rows: UsagePeriod[]): number => {
+  const [newest, oldest] = [rows[0], rows.at(-1)];
+  return newest && oldest ? (Date.parse(newest.end) - Date.parse(oldest.start)) / DAY_MS + 1 : 0;
 };

@@ -1,0 +1,61 @@
+import { Badge, Group } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+
+type App = Outputs['usage']['idleApps'][number];
+type Props = { days: number; client: number | undefined };
+
+const PAGE_SIZE = 100;
+
+export const IdleApps = ({ days, client }: Props) => {
+  const nameOfClient = useClientName();
+  const apps = useInfiniteQuery(
+    trpc.usage.idleApps.infiniteQueryOptions(
+      { days, client, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  return (
+    <PagedTable
+      label="Idle apps"
+      columns={columnsOf(nameOfClient)}
+      pages={apps}
+      keyOf={({ id }) => id}
+      empty={<EmptyState title="No app is idle">Choose fewer days to see more apps.</EmptyState>}
+    />
+  );
+};
+
+const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
+  { heading: 'App', width: '2fr', cell: (app) => <LabelCell app={app} /> },
+  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
+  { heading: 'Last use', width: '1fr', cell: ({ last_used_day }) => last_used_day ?? 'never' },
+  { heading: 'Added', width: '1fr', cell: ({ created_at }) => <DateText date={created_at} /> },
+  {
+    heading: 'People with access',
+    width: '1fr',
+    cell: ({ slug }) => (
+      <Link className="text-link" to="/people" search={{ app: slug }}>
+        Show
+      </Link>
+    ),
+  },
+];
+
+const LabelCell = ({ app: { id, label, in_maintenance } }: { app: App }) => (
+  <Group gap="sm" wrap="nowrap">
+    <Link className="text-link" to="/apps/$id" params={{ id }}>
+      {label}
+    </Link>
+    {in_maintenance && <Badge variant="default">In maintenance</Badge>}
+  </Group>
+);

@@ -1,0 +1,18 @@
+import { idOf, oneOf } from '../components/search-params.ts';
+
+export const IDLE_KINDS = ['people', 'apps'] as const;
+export const IDLE_DAYS = [30, 90, 180, 365] as const;
+
+/** What is listed, as the address states it. */
+export type IdleFilter = {
+  kind?: (typeof IDLE_KINDS)[number] | undefined;
+  days?: number | undefined;
+  client?: number | undefined;
+};
+
+/** Reads the filter from the address. A value of another type counts as none; the service checks the rest. */
+export const idleFilter = ({ kind, days, client }: Record<string, unknown>): IdleFilter => ({
+  kind: oneOf(kind, IDLE_KINDS),
+  days: idOf(days),
+  client: idOf(client),
+});

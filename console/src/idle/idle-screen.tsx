@@ -1,0 +1,56 @@
+import { Group, SegmentedControl } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
+import { ClientSelect } from '../components/client-select.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { oneOf } from '../components/search-params.ts';
+import { IdleApps } from './idle-apps.tsx';
+import { IDLE_DAYS, IDLE_KINDS, type IdleFilter } from './idle-filter.ts';
+import { IdlePeople, PeopleLink } from './idle-people.tsx';
+
+const LABELS = { people: 'People', apps: 'Apps' };
+const DEFAULT_DAYS = IDLE_DAYS[1];
+const route = getRouteApi('/idle');
+
+/** People and apps without any use for a number of days. */
+export const IdleScreen = () => {
+  const filter = route.useSearch();
+  const { kind = 'people', days = DEFAULT_DAYS, client } = filter;
+  const navigate = route.useNavigate();
+  const change = (changes: Partial<IdleFilter>): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
+  return (
+    <>
+      <ScreenHeader
+        title="Idle"
+        procedures={['usage.idleUsers', 'usage.idleApps']}
+        lead={
+          kind === 'people'
+            ? `Active people who neither logged in nor used an app for ${days} days.`
+            : `Apps that no one used for ${days} days.`
+        }
+        actions={kind === 'people' && <PeopleLink days={days} client={client} />}
+      />
+      <Group mb="md">
+        <SegmentedControl
+          aria-label="What is listed"
+          data={IDLE_KINDS.map((value) => ({ value, label: LABELS[value] }))}
+          value={kind}
+          onChange={(value) => change({ kind: oneOf(value, IDLE_KINDS) })}
+        />
+        <SegmentedControl
+          aria-label="Days without use"
+          data={IDLE_DAYS.map((count) => ({ value: String(count), label: `${count} days` }))}
+          value={String(days)}
+          onChange={(value) => change({ days: Number(value) })}
+        />
+        <ClientSelect value={client} onChange={(selected) => change({ client: selected })} />
+      </Group>
+      {kind === 'people' ? (
+        <IdlePeople days={days} client={client} />
+      ) : (
+        <IdleApps days={days} client={client} />
+      )}
+    </>
+  );
+};
