@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
 import { appSearch } from './app/app-search.ts';
+import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { idleFilter } from './idle/idle-filter.ts';
@@ -34,6 +35,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/apps',
+    validateSearch: appsFilter,
     component: lazyScreen(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
   }),
   createRoute({

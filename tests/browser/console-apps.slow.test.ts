@@ -43,6 +43,24 @@ apps('the list counts the people with access, and leads to them', async ({ brows
   assert.is(await page.getByRole('row').count(), 3);
 });
 
+apps('apps are found by words and client, and show their days', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/apps', ROOT);
+  const rows = page.getByRole('table', { name: 'Apps' }).getByRole('row');
+  await rows.filter({ hasText: 'Globex Data' }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search apps' }).fill('SAL');
+  await page.waitForURL('**/console/apps?search=SAL');
+  await rows.filter({ hasText: 'Fleet' }).waitFor({ state: 'detached' });
+  const line = rows.filter({ hasText: 'Sales' }).getByRole('img', { name: /^Actions by day/ });
+  await line.waitFor();
+
+  const today = (await app.as(ROOT).usage.series({ app_id: SALES, window: 1 }))[0]?.actions;
+  assert.match(String(await line.getAttribute('aria-label')), `Actions by day: ${today} today`);
+  assert.is((await line.locator('polyline').getAttribute('points'))?.split(' ').length, 30);
+  assert.is(await rows.count(), 2);
+});
+
 apps('an admin changes the help of an app, and sees it in a sandboxed preview', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

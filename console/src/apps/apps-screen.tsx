@@ -1,41 +1,61 @@
-import { Skeleton } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { Group } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { ClientSelect, useClients } from '../components/client-select.tsx';
+import { DebouncedInput } from '../components/debounced-input.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { AppsTable } from './apps-table.tsx';
+import type { AppsFilter } from './apps-filter.ts';
+import { appColumns } from './apps-table.tsx';
+import { useDailyUsage } from './use-daily-usage.ts';
 
 const PAGE_SIZE = 100;
+const route = getRouteApi('/apps');
 
-/** All apps that the user may see, oldest first. */
+/** The apps that the user may see, oldest first. */
 export const AppsScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const clients = useClients();
+  const change = (changes: Partial<AppsFilter>): void => {
+    void navigate({ search: { ...filter, ...changes }, replace: true });
+  };
   const apps = useInfiniteQuery(
     trpc.apps.list.infiniteQueryOptions(
-      { limit: PAGE_SIZE },
-      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+      { ...filter, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
     ),
   );
-  const rows = apps.data?.pages.flat() ?? [];
+  const daily = useDailyUsage(filter, apps.data?.pages ?? [], PAGE_SIZE);
   return (
     <>
       <ScreenHeader
         title="Apps"
         lead="Texts, maintenance, versions and usage of each app."
-        procedures={['apps.list']}
+        procedures={['apps.list', 'usage.dailyByApp']}
       />
-      <ProblemAlert error={apps.error} />
-      {apps.isPending && <Skeleton height={400} />}
-      {apps.isSuccess && rows.length === 0 && (
-        <EmptyState title="There are no apps">Staff load an app from a package.</EmptyState>
-      )}
-      {rows.length > 0 && (
-        <AppsTable
-          apps={rows}
-          hasMore={apps.hasNextPage && !apps.isFetchingNextPage}
-          onMore={() => void apps.fetchNextPage()}
-        />
-      )}
+      <Group mb="md">
+        <DebouncedInput label="Search apps" value={filter.search} onChange={(search) => change({ search })} />
+        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
+      </Group>
+      <PagedTable
+        label="Apps"
+        columns={appColumns(clients, daily)}
+        pages={apps}
+        keyOf={({ id }) => id}
+        empty={
+          filter.search === undefined && filter.client === undefined ? (
+            <EmptyState title="There are no apps">Staff load an app from a package.</EmptyState>
+          ) : (
+            <EmptyState title="No app matches">Change the search or the client.</EmptyState>
+          )
+        }
+      />
     </>
   );
 };

@@ -2,22 +2,42 @@ import { Badge, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { Sparkline } from '../components/sparkline.tsx';
+import type { Column } from '../components/virtual-table.tsx';
 import { type App, showsUsage, versionOf } from './app-of.ts';
+import type { DailyUsage } from './use-daily-usage.ts';
 
-const COLUMNS: Column<App>[] = [
-  { heading: 'App', width: '2fr', cell: (app) => <LabelCell app={app} /> },
-  { heading: 'Version', width: '8rem', cell: (app) => versionOf(app) ?? 'not loaded' },
-  { heading: 'People with access', width: '10rem', cell: (app) => <AccessCell app={app} /> },
+/** @param clients those that the user may see: the column is shown if there are several */
+export const appColumns = (
+  clients: { id: number; name: string }[],
+  daily: ReadonlyMap<string, DailyUsage>,
+): Column<App>[] => [
+  { heading: 'App', width: 'minmax(9rem, 2fr)', cell: (app) => <LabelCell app={app} /> },
+  ...(clients.length > 1
+    ? [
+        {
+          heading: 'Client',
+          width: 'minmax(8rem, 1fr)',
+          cell: ({ id }: App) => clients.find((client) => client.id === daily.get(id)?.client)?.name ?? '',
+        },
+      ]
+    : []),
+  { heading: 'Version', width: '6.5rem', cell: (app) => versionOf(app) ?? 'not loaded' },
+  { heading: 'People with access', width: '9.5rem', cell: (app) => <AccessCell app={app} /> },
   {
-    heading: 'Active users, 30 days',
-    width: '11rem',
+    heading: 'Users, 30 days',
+    width: '7.5rem',
     cell: ({ usage }) => usage['30']?.users.toLocaleString() ?? '–',
   },
   {
     heading: 'Actions, 30 days',
-    width: '9rem',
-    cell: ({ usage }) => usage['30']?.actions.toLocaleString() ?? '–',
+    width: '12rem',
+    cell: ({ id, usage }) => (
+      <Group gap="xs" wrap="nowrap" justify="space-between">
+        {usage['30']?.actions.toLocaleString() ?? '–'}
+        <Sparkline values={daily.get(id)?.daily_actions} />
+      </Group>
+    ),
   },
 ];
 
@@ -41,16 +61,3 @@ const AccessCell = ({ app }: { app: App }) => {
     </Link>
   );
 };
-
-type Props = { apps: App[]; hasMore: boolean; onMore: () => void };
-
-export const AppsTable = ({ apps, hasMore, onMore }: Props) => (
-  <VirtualTable
-    label="Apps"
-    columns={COLUMNS}
-    rows={apps}
-    keyOf={({ id }) => id}
-    hasMore={hasMore}
-    onMore={onMore}
-  />
-);

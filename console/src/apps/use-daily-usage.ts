@@ -1,0 +1,18 @@
+import { useQueries } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import type { AppsFilter } from './apps-filter.ts';
+
+export type DailyUsage = Outputs['usage']['dailyByApp'][number];
+
+/** The daily actions of the apps in a list, by their ids: one request for each of its pages. */
+export const useDailyUsage = (
+  filter: AppsFilter,
+  pages: readonly (readonly { id: string }[])[],
+  limit: number,
+): Map<string, DailyUsage> =>
+  useQueries({
+    queries: pages.map((_page, index) =>
+      trpc.usage.dailyByApp.queryOptions({ ...filter, limit, cursor: pages[index - 1]?.at(-1)?.id }),
+    ),
+    combine: (results) => new Map(results.flatMap(({ data }) => data ?? []).map((app) => [app.id, app])),
+  });
