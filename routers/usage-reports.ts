@@ -68,7 +68,7 @@ export const usageReportProcedures = {
       ctx.services.appUsage.listDaily(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
 
-  /** Apps that nobody used in the last `days`, oldest first. */
+  /** Apps without use in the last `days`, oldest first. */
   idleApps: viewerProcedure
     .meta(route('GET', '/jb/usage/idle-apps/', EXTENSION))
     .input(

@@ -42,7 +42,7 @@ export const appFilter = {
   search: Search.optional(),
   client: Id.optional(),
   in_maintenance: z.boolean().optional(),
-  /** Whether nobody used the app in the last `unused_days`, as far as the caller may see its usage. */
+  /** Whether the app was not used in the last `unused_days`, as far as the caller may see its usage. */
   is_unused: z.boolean().optional(),
   /** By default 30. Without `is_unused`, it selects the unused apps. */
   unused_days: WindowDays.optional(),

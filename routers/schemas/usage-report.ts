@@ -59,7 +59,7 @@ export const IdleAppView = View('IdleApp', {
   label: z.string(),
   in_maintenance: z.boolean(),
   created_at: Instant,
-  /** A UTC day. Null if nobody ever used the app. */
+  /** A UTC day. Null if the app was never used. */
   last_used_day: z.string().nullable(),
 });
 

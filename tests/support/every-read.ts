@@ -34,7 +34,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
 
 const IN_2020 = new Date('2020-01-01T00:00:00Z');
 
-/** Two apps that nobody used, and users who joined in 2020: some never logged in. */
+/** Two apps without use, and users who joined in 2020: some never logged in. */
 const addIdle = async (app: TestApp): Promise<void> => {
   const db = app.db();
   for (const slug of ['idle-one', 'idle-two']) {

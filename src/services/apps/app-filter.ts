@@ -7,7 +7,7 @@ export type AppFilter = {
   search?: string | undefined;
   client?: number | undefined;
   in_maintenance?: boolean | undefined;
-  /** Apps older than the window that nobody used in it, as far as the viewer may see their usage. */
+  /** Apps older than the window without use in it, as far as the viewer may see their usage. */
   is_unused?: boolean | undefined;
   /** The window of `is_unused` in days, up to today. Without `is_unused`, it selects the unused apps. */
   unused_days?: number | undefined;

@@ -41,7 +41,7 @@ export const createAppUsage = ({ em, clock }: Unit) => {
         .execute(),
 
     /**
-     * Apps that nobody used in the last days, oldest first, with the last day on which they were used.
+     * Apps without use in the last days, oldest first, with the last day on which they were used.
      * @throws Problem `invalid-input` on `cursor`
      */
     listIdle: async (actor: Actor, filter: AppFilter & { unused_days: number }, part: ItemPageRequest) =>

@@ -82,7 +82,7 @@ export const usage: DescriptionsOf<'usage'> = {
   ],
   idleApps: [
     'List idle apps',
-    'Apps that are older than `days` and that nobody used in these days, oldest first.',
+    'Apps that are older than `days` and were not used in these days, oldest first.',
   ],
   idleUsers: [
     'List idle users',
