@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
+import { queryClient, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
@@ -19,6 +20,8 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/',
+    // Requested together with the session instead of after it.
+    loader: () => void queryClient.prefetchQuery(trpc.apps.list.queryOptions({})),
     component: lazyScreen(() => import('./home/home-screen.tsx'), 'HomeScreen'),
   }),
   createRoute({

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, logIn, waitForHeading } from '../support/browser.ts';
 import { readSamples, runCurl, runTypescript } from '../support/code-samples.ts';
 import { goTo, openConsole, showing, waitForData } from '../support/console.ts';
 import { invite } from '../support/mail-fixtures.ts';
@@ -21,6 +21,16 @@ testAppearance(shared, {
     await page.getByRole('region', { name: 'curl' }).waitFor();
   },
   'console-refused': showing('/console/people', 'People', ADA),
+});
+
+shared('the name of the service is shown before any script has arrived', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await logIn(page, ACME);
+  await page.route('**/assets/*.js', () => {});
+  await page.goto('/console/', { waitUntil: 'commit' });
+
+  await page.getByText('Steward', { exact: true }).waitFor();
 });
 
 /** Screens with a filter, and the field of each row that they show. */
