@@ -9,6 +9,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
+import { addKeyCommands } from './keys.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addUserCommands, readEmail } from './users.ts';
 
@@ -25,6 +26,7 @@ export const createProgram = (): Command => {
   addAppCommands(program);
   addInviteCommand(program);
   addUserCommands(program);
+  addKeyCommands(program);
   addImportCommand(program);
   addUsageCommand(program);
   addBackupCommands(program);

@@ -17,6 +17,7 @@ for (const [command, described] of [
   ['create-admin', 'ADMIN_PASSWORD'],
   ['invite', 'queued'],
   ['import-django', 'dumpdata'],
+  ['keys rotate', '330 seconds'],
   ['apps', 'publish'],
   ['apps pack', 'app.yaml'],
   ['apps pack', 'node_modules'],

@@ -6,13 +6,14 @@ import {
   importJWK,
   type JWK,
 } from 'jose';
-import type { Logger } from '../../lib/logger.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { TICKET_ALGORITHM } from '../../lib/ticket-claims.ts';
 import type { SigningKeyRow } from './signing-key-rows.ts';
 
+export type KeyLogger = { warn: (line: string) => unknown };
+
 /** Creates, seals and opens private keys. */
-export const createKeyVault = (secretKey: string, logger: Pick<Logger, 'warn'>) => {
+export const createKeyVault = (secretKey: string, logger: KeyLogger) => {
   const box = createSealedBox(deriveKey(secretKey, 'steward signing keys'));
   /** By id; null if the key is sealed with another secret key. */
   const opened = new Map<string, JWK | null>();

@@ -1,7 +1,6 @@
 import { compactVerify, createLocalJWKSet, errors, type JWK, SignJWT } from 'jose';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
 import {
   insertSigningKey,
@@ -13,14 +12,14 @@ import {
   readSigningKeys,
   type SigningKeyRow,
 } from './signing-key-rows.ts';
-import { createKeyVault } from './signing-key-vault.ts';
+import { createKeyVault, type KeyLogger } from './signing-key-vault.ts';
 
 type Deps = {
   /** A fork of its own. */
   em: Db;
   secretKey: string;
   clock: Clock;
-  logger: Pick<Logger, 'warn'>;
+  logger: KeyLogger;
   signingKeyDays: number;
 };
 
