@@ -9,7 +9,7 @@ import { defineConfig, type Plugin } from 'vite';
 const SERVICE = process.env.STEWARD_URL ?? 'http://127.0.0.1:8000';
 
 /** The paths that the service answers during development. */
-const PROXIED = ['/api', '/trpc', '/avatars', '/login', '/password'];
+const PROXIED = ['/api', '/trpc', '/avatars', '/launch', '/login', '/password'];
 
 const OPENAPI = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
 const REST_PATHS = 'virtual:rest-paths';

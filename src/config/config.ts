@@ -61,7 +61,7 @@ export const Settings = z.object({
     defaultText: 'none',
   }),
   APP_URL: appUrl.optional().meta({
-    description: 'Address template of an app, used by the app cards on `/`',
+    description: 'Address template of apps that have no `launch_url`',
     valueType: 'URL or path with `{slug}` or `{id}`',
     defaultText: '`/api/v1/jb/apps/{id}/`',
   }),

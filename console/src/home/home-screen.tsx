@@ -17,7 +17,7 @@ const LAST_DAYS = reportOf({ interval: 'day', periods: 30 });
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
 export const HomeScreen = () => {
-  const { user, roles, app_url } = useSession();
+  const { user, roles } = useSession();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
   const granted = apps.filter(({ id }) => user.apps.includes(id));
   return (
@@ -40,12 +40,12 @@ export const HomeScreen = () => {
           />
         </>
       )}
-      {(granted.length > 0 || !canAdminister(roles)) && <OwnApps apps={granted} urlTemplate={app_url} />}
+      {(granted.length > 0 || !canAdminister(roles)) && <OwnApps apps={granted} />}
     </>
   );
 };
 
-const OwnApps = ({ apps, urlTemplate }: { apps: App[]; urlTemplate: string }) => (
+const OwnApps = ({ apps }: { apps: App[] }) => (
   <>
     <Title order={2} mt="lg" mb="sm">
       Your apps
@@ -55,17 +55,15 @@ const OwnApps = ({ apps, urlTemplate }: { apps: App[]; urlTemplate: string }) =>
     ) : (
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
         {apps.map((app) => (
-          <AppCard key={app.id} app={app} urlTemplate={urlTemplate} />
+          <AppCard key={app.id} app={app} />
         ))}
       </SimpleGrid>
     )}
   </>
 );
 
-type AppCardProps = { app: App; urlTemplate: string };
-
 /** Leads to the app; during maintenance it shows the message instead. */
-const AppCard = ({ app, urlTemplate }: AppCardProps) =>
+const AppCard = ({ app }: { app: App }) =>
   app.in_maintenance ? (
     <Card withBorder component="section" aria-label={app.label}>
       <Group justify="space-between" mb="xs">
@@ -81,11 +79,7 @@ const AppCard = ({ app, urlTemplate }: AppCardProps) =>
       />
     </Card>
   ) : (
-    <Card
-      withBorder
-      component="a"
-      href={urlTemplate.replaceAll('{slug}', app.slug).replaceAll('{id}', app.id)}
-    >
+    <Card withBorder component="a" href={`/launch/${app.slug}/`}>
       <Title order={3} size="h4">
         {app.label}
       </Title>

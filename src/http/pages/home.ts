@@ -22,7 +22,7 @@ export const homePages: Pages = {
 const sendHome = async (context: PageContext, problem: Problem | null = null) => {
   const user = await context.currentUser();
   if (!user) return redirectTo(context.reply, '/login/');
-  const { reader, appUrl, getBranding } = context;
+  const { reader, getBranding } = context;
   const [branding, apps, sessions] = await Promise.all([
     getBranding(),
     reader.apps.list({}),
@@ -35,7 +35,7 @@ const sendHome = async (context: PageContext, problem: Problem | null = null) =>
 ${alertBox(problem)}
 <section class="card" aria-labelledby="apps">
 <h2 id="apps">Your apps</h2>
-${appList(apps, appUrl)}
+${appList(apps)}
 ${home !== '/' && html`<p><a class="button" href="${home}">Go to your apps</a></p>`}
 </section>
 <section class="card" aria-labelledby="sessions">
@@ -54,14 +54,11 @@ ${logoutForm(context, { isQuiet: true })}</div>
 type Apps = Awaited<ReturnType<Caller['apps']['list']>>;
 type Session = Awaited<ReturnType<Caller['sessions']['list']>>[number];
 
-const expandAppUrl = (template: string, { slug, id }: Apps[number]): string =>
-  template.replaceAll('{slug}', slug).replaceAll('{id}', id);
-
-const appList = (apps: Apps, urlTemplate: string): Html =>
+const appList = (apps: Apps): Html =>
   apps.length === 0
     ? html`<p>No apps yet. Ask the person who invited you for access.</p>`
     : html`<ul class="tiles">${apps.map(
-        (app) => html`<li><a href="${expandAppUrl(urlTemplate, app)}"><strong>${app.label}</strong>
+        (app) => html`<li><a href="/launch/${app.slug}/"><strong>${app.label}</strong>
 ${app.description !== '' && html`<span>${app.description}</span>`}</a></li>\n`,
       )}</ul>`;
 

@@ -34,7 +34,6 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   return {
     request,
     reply,
-    appUrl: deps.appUrl,
     getBranding,
     /** Calls the queries whose results the page shows. */
     reader,

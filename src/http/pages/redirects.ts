@@ -24,10 +24,14 @@ const webUrl = (location: string): string | null => {
  * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
  */
 export const formActionSources = (destination: string): string => {
+  if (LAUNCH_PATH.test(destination)) return "'self' http: https:";
   const scheme = URL.parse(destination)?.protocol;
   if (scheme === undefined) return "'self'";
   return scheme === 'https:' ? "'self' https:" : "'self' http: https:";
 };
+
+/** Redirects to an app. */
+const LAUNCH_PATH = /^\/launch\//;
 
 /** The login page that continues to `next`. */
 export const loginPath = (next: string): string =>
