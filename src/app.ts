@@ -109,6 +109,7 @@ export const createApp = async (deps: AppDeps) => {
     hasher,
     store,
     links,
+    signingKeys,
     clock,
     openServices,
     inTransaction,

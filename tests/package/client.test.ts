@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { copyFile, cp, glob } from 'node:fs/promises';
+import { copyFile, cp, glob, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -15,7 +15,8 @@ import { installInto, installWorkspace } from '../support/installed-package.ts';
 import { addressOf } from '../support/listen-address.ts';
 import { CHROMIUM } from '../support/programs.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { DEMO_PASSWORD } from '../support/test-app.ts';
+import { DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
+import { ticketOf } from '../support/tickets.ts';
 
 const run = promisify(execFile);
 const PROJECT = join(import.meta.dirname, '../..');
@@ -64,6 +65,29 @@ client('contains only modules and declarations', () => {
 client('depends only on tRPC, superjson and jose, and has the version of the service', () => {
   assert.equal(Object.keys(manifest.dependencies), ['@trpc/client', '@trpc/server', 'jose', 'superjson']);
   assert.is(manifest.version, serverManifest.version);
+});
+
+client('verifies tickets without loading the client', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  const program = `
+    import { verifyTicket } from '@steward/client/tickets';
+    const [ticket, jwksUrl, time] = process.argv.slice(1);
+    const options = { issuer: 'http://localhost:8000', app: 'sales', jwksUrl, now: new Date(time) };
+    console.log((await verifyTicket(ticket, options)).email);`;
+  const keys = `${await addressOf(app)}/.well-known/jwks.json`;
+  const args = ['--input-type=module', '-e', program, ticket, keys, app.clock.now().toISOString()];
+  const { stdout } = await run(process.execPath, args, { cwd: installed.app });
+
+  assert.is(stdout, `${GRACE}\n`);
+  const sources = installed.files.filter((file) => /\/(verify-ticket|tickets|ticket-claims)\.js$/.test(file));
+  for (const file of sources) {
+    const source = await readFile(
+      join(installed.app, 'node_modules/@steward/client', file.slice('package/'.length)),
+      'utf8',
+    );
+    assert.not.match(source, /@trpc|superjson/, file);
+  }
+  assert.is(sources.length, 3);
 });
 
 client('runs docs/examples/people.ts', async ({ app }) => {

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import type { TicketClaims } from '../../src/lib/ticket-claims.ts';
-import type { TestApp } from './test-app.ts';
+import { ROOT, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
 /** What a ticket says, without verifying it. */
@@ -9,6 +9,13 @@ export const claimsIn = (ticket: string): TicketClaims => decodeJwt<TicketClaims
 /** A ticket for the app Sales. */
 export const ticketOf = async (app: TestApp, email: string, stack?: string): Promise<string> =>
   (await app.as(email).apps.openTicket({ app_id: SALES, stack })).ticket;
+
+/** A ticket with these claims instead of its own, signed with the key that signs. */
+export const resign = async (app: TestApp, ticket: string, claims: object): Promise<string> =>
+  app.signingKeys.sign({ ...claimsIn(ticket), ...claims });
+
+export const isActive = async (app: TestApp, ticket: string, as = ROOT): Promise<boolean> =>
+  (await app.as(as).tickets.introspect({ token: ticket })).active;
 
 export const setApp = async (app: TestApp, changes: { in_maintenance?: boolean; launch_url?: string }) => {
   await app.db().updateTable('apps').set(changes).where('id', '=', SALES).execute();

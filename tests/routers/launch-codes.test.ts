@@ -1,0 +1,168 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
+import { createLaunchCode } from '../../src/services/gate/launch-codes.ts';
+import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
+import { claimsIn, setApp, setClient, usedView } from '../support/tickets.ts';
+import { SALES } from '../support/usage.ts';
+
+const codes = appSuite('launch codes');
+
+const LAUNCH_URL = 'https://sales.example.com/open?theme=dark&name=%20x';
+
+codes.before(({ app }) => setApp(app, { launch_url: LAUNCH_URL }));
+
+const launch = async (app: TestApp, email = GRACE, stack?: string): Promise<string> => {
+  const { url } = await app.as(email).apps.launch({ app_slug: 'sales', stack });
+  return new URL(url).searchParams.get('code') ?? '';
+};
+const exchange = (app: TestApp, code: string, slug = 'sales') =>
+  app.as(null).tickets.exchange({ code, app: slug });
+
+codes('are added to the address of the app, and are exchanged for a ticket', async ({ app }) => {
+  const { url } = await app.as(GRACE).apps.launch({ app_slug: 'sales', stack: 'overview' });
+  const [, code = ''] =
+    /^https:\/\/sales\.example\.com\/open\?theme=dark&name=%20x&code=([\w-]{43})$/.exec(url) ?? [];
+  const { ticket } = await exchange(app, code);
+  const { email, stack, aud } = claimsIn(ticket);
+
+  assert.equal([email, stack, aud], [GRACE, 'overview', 'sales']);
+});
+
+codes('are stored as their digest', async ({ app }) => {
+  const code = await launch(app);
+  const rows = await app.db().selectFrom('launch_codes').selectAll().execute();
+
+  assert.ok(rows.some(({ digest }) => digest === tokenDigest(code)));
+  assert.not.ok(JSON.stringify(rows).includes(code));
+});
+
+codes('work once', async ({ app }) => {
+  const code = await launch(app);
+  const { ticket } = await exchange(app, code);
+
+  const { message } = await rejectsWith(exchange(app, code), 'invalid-launch-code');
+  assert.is(message, (await rejectsWith(exchange(app, 'unknown'), 'invalid-launch-code')).message);
+  assert.ok((await app.as(ACME).tickets.introspect({ token: ticket })).active, 'the ticket stays valid');
+});
+
+codes('give one ticket to 50 exchanges at the same time', async ({ app }) => {
+  const code = await launch(app);
+  const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => exchange(app, code)));
+
+  assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  await sql`delete from rate_limits`.execute(app.db());
+});
+
+codes('are used up by another app', async ({ app }) => {
+  const code = await launch(app);
+
+  await rejectsWith(exchange(app, code, 'fleet'), 'invalid-launch-code');
+  await rejectsWith(exchange(app, code), 'invalid-launch-code');
+});
+
+codes('expire after 60 seconds by the clock of the database', async ({ app }) => {
+  const age = (seconds: number) =>
+    sql`update launch_codes set expires_at = expires_at - ${seconds}::int * interval '1 second'`.execute(
+      app.db(),
+    );
+  const [young, old] = [await launch(app), await launch(app)];
+
+  await age(50);
+  await exchange(app, young);
+  await age(10);
+  await rejectsWith(exchange(app, old), 'invalid-launch-code');
+});
+
+codes('are refused alike once the user has lost the app, and end with a deactivation', async ({ app }) => {
+  const code = await launch(app, ADA);
+  await app.as(ACME).users.update({ email: ADA, apps: [] });
+  await rejectsWith(exchange(app, code), 'invalid-launch-code');
+
+  await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
+  const other = await launch(app, ADA);
+  await app.as(ACME).users.update({ email: ADA, is_active: false });
+  await rejectsWith(exchange(app, other), 'invalid-launch-code');
+  await app.as(ACME).users.update({ email: ADA, is_active: true });
+});
+
+codes('are refused during maintenance, which the app learns, and for closed clients', async ({ app }) => {
+  const [one, other] = [await launch(app), await launch(app)];
+
+  await setApp(app, { in_maintenance: true });
+  await rejectsWith(exchange(app, one), 'app-in-maintenance');
+  await setApp(app, { in_maintenance: false });
+  await setClient(app, 1, false);
+  await rejectsWith(exchange(app, other), 'invalid-launch-code');
+  await setClient(app, 1, true);
+});
+
+codes('are not given to users who may not open the app', async ({ app }) => {
+  await rejectsWith(launch(app, EDSGER), 'not-found');
+  await rejectsWith(launch(app, GRACE, 'unknown'), 'not-found');
+  await rejectsWith(app.as(GRACE).apps.launch({ app_slug: 'unknown' }), 'not-found');
+});
+
+codes('open the app for a use of an access view', async ({ app }) => {
+  const { viewId, useId } = await usedView(app);
+  const code = await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES });
+  const claims = claimsIn((await exchange(app, code)).ticket);
+
+  assert.equal([claims.sub, claims.access_view], [`view:${viewId}`, viewId]);
+});
+
+codes('are taken from a form', async ({ app }) => {
+  const response = await app.send('POST /gate/exchange/', {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ code: await launch(app), app: 'sales' }).toString(),
+  });
+
+  assert.is(response.statusCode, 200);
+  assert.is(claimsIn(response.json().ticket).email, GRACE);
+});
+
+codes('are deleted after they have expired', async ({ app }) => {
+  await launch(app);
+  await sql`update launch_codes set expires_at = now() - interval '1 second'`.execute(app.db());
+  const kept = await launch(app);
+
+  await pruneTickets(app.orm.em.fork());
+
+  const rows = await app.db().selectFrom('launch_codes').select('digest').execute();
+  assert.equal(rows, [{ digest: tokenDigest(kept) }]);
+});
+
+codes('limit failed exchanges from one network, also for valid codes', async ({ app }) => {
+  await sql`delete from rate_limits`.execute(app.db());
+  await rejectsWith(exchange(app, 'x'), 'invalid-launch-code');
+  await sql`update rate_limits set points = 300 where key like 'launch-network:%'`.execute(app.db());
+
+  const { retryAfterSeconds } = await rejectsWith(exchange(app, await launch(app)), 'throttled');
+  assert.ok(retryAfterSeconds !== undefined && retryAfterSeconds > 0);
+});
+
+codes.run();
+
+const template = appSuite('apps.launch without a launch address', { APP_URL: '/apps/{slug}/{id}/' });
+
+template('returns the path that APP_URL makes, without a code', async ({ app }) => {
+  const { url } = await app.as(GRACE).apps.launch({ app_slug: 'sales' });
+
+  assert.is(url, `/apps/sales/${SALES}/`);
+  assert.equal(await app.db().selectFrom('launch_codes').select('digest').execute(), []);
+});
+
+template('adds a code to an address on another site', async () => {
+  const other = await startTestApp({ APP_URL: 'https://{slug}.example.com/#home' });
+  try {
+    const { url } = await other.as(GRACE).apps.launch({ app_slug: 'sales' });
+    assert.match(url, /^https:\/\/sales\.example\.com\/\?code=[\w-]{43}#home$/);
+  } finally {
+    await other.close();
+  }
+});
+
+template.run();

@@ -1,0 +1,206 @@
+import { decodeProtectedHeader } from 'jose';
+import * as assert from 'uvu/assert';
+import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
+import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { maintainSigningKeys } from '../../src/services/gate/key-rotation.ts';
+import { createSigningKeys } from '../../src/services/gate/signing-keys.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, GRACE, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { isActive, ticketOf } from '../support/tickets.ts';
+
+const keys = appSuite('signing keys', { TOKEN_IDLE_DAYS: '0' });
+
+const statesOf = async (app: TestApp) =>
+  (await app.as(ROOT).signingKeys.list()).keys.map(({ state }) => state);
+const publishedBy = async (app: Pick<TestApp, 'server'>): Promise<string[]> => {
+  const { keys: published } = (await app.server.inject('/.well-known/jwks.json')).json();
+  return published.map(({ kid }: { kid: string }) => kid);
+};
+const kidOf = async (app: TestApp): Promise<string> =>
+  String(decodeProtectedHeader(await ticketOf(app, GRACE)).kid);
+const maintain = (app: TestApp) =>
+  maintainSigningKeys(app.orm.em.fork(), app.signingKeys, createAudit(NO_ORIGIN, app.clock));
+
+keys('are created once by instances that start at the same time', async ({ app }) => {
+  const twins = await Promise.all([app.startTwin(), app.startTwin(), app.startTwin()]);
+  try {
+    assert.equal(await app.db().selectFrom('signing_keys').select('id').execute(), []);
+    const published = await Promise.all([app, ...twins].map(publishedBy));
+
+    assert.is((await app.db().selectFrom('signing_keys').select('id').execute()).length, 1);
+    assert.is(new Set(published.flat()).size, 1);
+    assert.equal(await statesOf(app), ['signing']);
+  } finally {
+    await Promise.all(twins.map((twin) => twin.close()));
+  }
+});
+
+keys('are stored encrypted', async ({ app }) => {
+  const [row] = await app.db().selectFrom('signing_keys').selectAll().execute();
+  const stored = Buffer.from(row?.sealed_key ?? []).toString('latin1');
+
+  assert.equal(Object.keys(row?.public_key ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+  assert.not.match(stored, /"d"|kty/);
+});
+
+keys('are published by every instance before one signs with them', async ({ app }) => {
+  const twin = await app.startTwin();
+  const as = (instance: typeof twin) => ({ ...app, ...instance });
+  try {
+    const [old = ''] = await publishedBy(twin);
+    const ticket = await ticketOf(app, GRACE);
+    const { kid, state, signs_from } = await app.as(ROOT).signingKeys.rotate();
+    assert.is(state, 'pending');
+    assert.is(signs_from.getTime() - app.clock.now().getTime(), 330_000);
+
+    app.clock.advance(30_000);
+    assert.equal(await publishedBy(twin), [kid, old]);
+    for (const instance of [app, twin]) {
+      const { ticket: issued } = await as(instance)
+        .openServices()
+        .tickets.issueTicket(await subject(app));
+      assert.is(decodeProtectedHeader(issued).kid, old);
+    }
+    app.clock.advance(299_999);
+    assert.is(await kidOf(app), old);
+    app.clock.advance(1);
+    for (const instance of [app, twin]) {
+      const { ticket: issued } = await as(instance)
+        .openServices()
+        .tickets.issueTicket(await subject(app));
+      assert.is(decodeProtectedHeader(issued).kid, kid);
+      assert.ok(await isActive(app, issued));
+    }
+    assert.not.ok(await isActive(app, ticket), 'it has expired');
+    assert.equal(await statesOf(app), ['signing', 'retiring']);
+    app.clock.advance(390_000);
+    assert.equal(await publishedBy(twin), [kid, old]);
+    app.clock.advance(1);
+    assert.equal([await publishedBy(twin), await publishedBy(app)], [[kid], [kid]]);
+    assert.equal(await statesOf(app), ['signing', 'retired']);
+    await maintain(app);
+    assert.equal(await statesOf(app), ['signing']);
+  } finally {
+    await twin.close();
+  }
+});
+
+const subject = async (app: TestApp) => {
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', GRACE)
+    .executeTakeFirstOrThrow();
+  return { kind: 'user', userId: id, appId: 'zylTKNVx' } as const;
+};
+
+keys('of tickets that are valid when the key is replaced stay valid', async ({ app }) => {
+  await app.as(ROOT).signingKeys.rotate();
+  app.clock.advance(329_000);
+  const ticket = await ticketOf(app, GRACE);
+  app.clock.advance(60_000);
+
+  assert.is.not(decodeProtectedHeader(ticket).kid, await kidOf(app));
+  assert.ok(await isActive(app, ticket));
+});
+
+keys('are replaced once by several rotations at the same time', async ({ app }) => {
+  app.clock.advance(HOUR_MS);
+  await maintain(app);
+  const rotated = await Promise.all(Array.from({ length: 8 }, () => app.as(ROOT).signingKeys.rotate()));
+
+  assert.is(new Set(rotated.map(({ kid }) => kid)).size, 1);
+  const entries = await app.as(ROOT).audit.list({ action: 'signing-key.rotate' });
+  assert.equal([entries[0]?.actor, entries[0]?.target], [ROOT, rotated[0]?.kid]);
+  assert.is(entries.filter(({ target }) => target === rotated[0]?.kid).length, 1);
+});
+
+keys('are replaced by age', async ({ app }) => {
+  app.clock.advance(HOUR_MS);
+  await maintain(app);
+  const before = await kidOf(app);
+
+  app.clock.advance(89 * DAY_MS);
+  await maintain(app);
+  assert.equal(await statesOf(app), ['signing']);
+  app.clock.advance(DAY_MS);
+  await Promise.all([maintain(app), maintain(app)]);
+  assert.equal(await statesOf(app), ['pending', 'signing']);
+  app.clock.advance(HOUR_MS);
+  await maintain(app);
+  assert.is.not(await kidOf(app), before);
+});
+
+keys('are for superusers', async ({ app }) => {
+  for (const who of [STAFF, ACME]) {
+    await rejectsWith(app.as(who).signingKeys.list(), 'forbidden');
+    await rejectsWith(app.as(who).signingKeys.rotate(), 'forbidden');
+  }
+});
+
+keys.run();
+
+const changedSecret = appSuite('signing keys after a change of SECRET_KEY');
+
+changedSecret('are named in one line each, and replaced', async ({ app }) => {
+  const before = await kidOf(app);
+  app.clock.advance(1000);
+  const lines: string[] = [];
+  const other = createSigningKeys({
+    em: app.orm.em.fork(),
+    secretKey: 'another secret key that only tests use',
+    clock: app.clock,
+    logger: { warn: (line) => lines.push(line) },
+    signingKeyDays: 90,
+  });
+
+  await other.ensure();
+  const { keys: published } = await other.publishedKeys();
+  const states = (await other.list(app.orm.em.fork())).map(({ state }) => state);
+
+  assert.equal(lines, [
+    `The signing key ${before} cannot be opened: it was created with another SECRET_KEY.`,
+  ]);
+  assert.equal(states, ['signing', 'unreadable']);
+  assert.equal([published.length, published[1]?.kid], [2, before], 'tickets of before stay valid');
+});
+
+changedSecret.run();
+
+const jwks = appSuite('/.well-known/jwks.json');
+
+jwks('can be cached for five minutes, and by its ETag', async ({ app }) => {
+  const first = await app.server.inject('/.well-known/jwks.json');
+  const headers = { 'if-none-match': String(first.headers.etag) };
+  const second = await app.server.inject({ url: '/.well-known/jwks.json', headers });
+
+  assert.is(first.headers['cache-control'], 'public, max-age=300');
+  assert.is(first.headers['access-control-allow-origin'], '*');
+  assert.is(first.headers['content-type'], 'application/json; charset=utf-8');
+  assert.equal([second.statusCode, second.body], [304, '']);
+  await app.as(ROOT).signingKeys.rotate();
+  assert.is((await app.server.inject({ url: '/.well-known/jwks.json', headers })).statusCode, 200);
+  assert.is((await app.server.inject({ url: '/.well-known/jwks.json', method: 'POST' })).statusCode, 405);
+});
+
+jwks('has public keys only', async ({ app }) => {
+  const { keys: published } = (await app.server.inject('/.well-known/jwks.json')).json();
+
+  for (const key of published) {
+    assert.equal([key.kty, key.crv, key.alg, key.use], ['EC', 'P-256', 'ES256', 'sig']);
+    assert.not.ok('d' in key);
+  }
+});
+
+jwks('has a key at the first request, also on another instance', async () => {
+  const app = await startTestApp();
+  try {
+    assert.is((await publishedBy(app)).length, 1);
+  } finally {
+    await app.close();
+  }
+});
+
+jwks.run();

@@ -1,0 +1,220 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { createLaunchCode } from '../../src/services/gate/launch-codes.ts';
+import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { claimsIn, isActive, resign, setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const introspection = appSuite('tickets.introspect');
+
+introspection('returns the claims of a valid ticket', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  const expected = { active: true, ...claimsIn(ticket) };
+
+  for (const who of [ROOT, STAFF, ACME])
+    assert.equal(await app.as(who).tickets.introspect({ token: ticket }), expected, who);
+});
+
+introspection('takes forms, as RFC 7662 requires', async ({ app }) => {
+  const response = await app.send('POST /gate/introspect/', {
+    as: STAFF,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ token: await ticketOf(app, GRACE) }).toString(),
+  });
+
+  assert.is(response.json().active, true);
+  assert.is(response.json().email, GRACE);
+});
+
+introspection('shows client admins tickets of their own apps only, and members none', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+
+  assert.equal(await app.as(GLOBEX).tickets.introspect({ token: ticket }), { active: false });
+  await rejectsWith(app.as(GRACE).tickets.introspect({ token: ticket }), 'forbidden');
+  await rejectsWith(app.as(null).tickets.introspect({ token: ticket }), 'unauthenticated');
+});
+
+introspection('says only that anything else is not active', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  const [head, body, signature = ''] = ticket.split('.');
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  const claims = claimsIn(ticket);
+  const bad = {
+    nothing: '',
+    'no ticket': 'x',
+    'a changed signature': `${head}.${body}.${signature.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))}`,
+    'no signature': `${head}.${body}.`,
+    'alg none': `${none}.${body}.`,
+    'another issuer': await resign(app, ticket, { iss: 'https://elsewhere.test' }),
+    'an unknown app': await resign(app, ticket, { aud: 'unknown' }),
+    'another app': await resign(app, ticket, { aud: 'fleet' }),
+    'an unknown user': await resign(app, ticket, { sub: '@unknown' }),
+    'an unknown view': await resign(app, ticket, { access_view: 999_999 }),
+    'its end': await resign(app, ticket, { exp: claims.iat }),
+  };
+  for (const [what, token] of Object.entries(bad))
+    assert.equal(await app.as(ROOT).tickets.introspect({ token }), { active: false }, what);
+  assert.ok(await isActive(app, await resign(app, ticket, {})), 'only the changed claim decides');
+});
+
+introspection('ends with the ticket', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+
+  app.clock.advance(119_999);
+  assert.ok(await isActive(app, ticket));
+  app.clock.advance(1);
+  assert.not.ok(await isActive(app, ticket));
+});
+
+introspection('decides access again', async ({ app }) => {
+  const admin = app.as(ACME);
+  const ticket = await ticketOf(app, GRACE);
+  const { apps } = await admin.users.get({ email: GRACE });
+
+  await admin.users.update({ email: GRACE, is_active: false });
+  assert.not.ok(await isActive(app, ticket), 'deactivated');
+  await admin.users.update({ email: GRACE, is_active: true, apps: [] });
+  assert.not.ok(await isActive(app, ticket), 'lost the app');
+  await admin.users.update({ email: GRACE, apps });
+  await setApp(app, { in_maintenance: true });
+  assert.not.ok(await isActive(app, ticket), 'maintenance');
+  await setApp(app, { in_maintenance: false });
+  await setClient(app, 1, false);
+  assert.not.ok(await isActive(app, ticket), 'closed client');
+  await setClient(app, 1, true);
+  assert.ok(await isActive(app, ticket));
+});
+
+introspection('ends with the view', async ({ app }) => {
+  for (const user of [null, ADA]) {
+    const { viewId, useId } = await usedView(app, { user });
+    const { tickets } = app.openServices();
+    const { ticket } = await tickets.issueTicket({ kind: 'view', useId, appId: SALES });
+    assert.ok(await isActive(app, ticket));
+
+    await app.db().updateTable('access_views').set({ is_active: false }).where('id', '=', viewId).execute();
+    assert.not.ok(await isActive(app, ticket));
+  }
+});
+
+introspection.run();
+
+const revocation = appSuite('tickets.revoke');
+
+/** A ticket of the next millisecond is not revoked. */
+const nextMillisecond = (app: TestApp) => sql`select pg_sleep(0.002)`.execute(app.db());
+
+revocation('ends the tickets of a user that were issued before, not those after', async ({ app }) => {
+  const [before, other] = [await ticketOf(app, GRACE), await ticketOf(app, ADA)];
+
+  await app.as(ACME).tickets.revoke({ user: GRACE });
+  await nextMillisecond(app);
+  const after = await ticketOf(app, GRACE);
+
+  assert.is(claimsIn(before).iat, claimsIn(after).iat, 'issued in the same second');
+  assert.equal([await isActive(app, before), await isActive(app, after)], [false, true]);
+  assert.ok(await isActive(app, other));
+});
+
+revocation('ends tickets for an app, and all', async ({ app }) => {
+  const sales = await ticketOf(app, GRACE);
+  const churn = (await app.as(ADA).apps.openTicket({ app_id: CHURN })).ticket;
+
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  assert.equal([await isActive(app, sales), await isActive(app, churn)], [false, true]);
+  await app.as(ROOT).tickets.revoke({ all: true });
+  assert.not.ok(await isActive(app, churn));
+  await nextMillisecond(app);
+  assert.ok(await isActive(app, await ticketOf(app, GRACE)));
+});
+
+revocation('ends the tickets, codes and embedded pages of a view', async ({ app }) => {
+  const [revoked, kept] = [await usedView(app), await usedView(app)];
+  const { tickets } = app.openServices();
+  const ticketFor = async (useId: number) =>
+    (await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket;
+  const [of, ofOther] = [await ticketFor(revoked.useId), await ticketFor(kept.useId)];
+  for (const { useId } of [revoked, kept]) {
+    const row = { digest: String(useId).padEnd(64, '0'), access_view_use_id: useId };
+    const expires_at = new Date(app.clock.now().getTime() + 60_000);
+    await app
+      .db()
+      .insertInto('embed_sessions')
+      .values({ ...row, expires_at })
+      .execute();
+    await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES });
+  }
+
+  await app.as(ACME).tickets.revoke({ access_view: revoked.key });
+
+  assert.equal([await isActive(app, of), await isActive(app, ofOther)], [false, true]);
+  for (const table of ['embed_sessions', 'launch_codes'] as const) {
+    const rows = await app.db().selectFrom(table).select('access_view_use_id').execute();
+    assert.equal(
+      rows.map(({ access_view_use_id }) => access_view_use_id),
+      [kept.useId],
+      table,
+    );
+  }
+});
+
+revocation('ends the launch codes of a user', async ({ app }) => {
+  await app.db().deleteFrom('launch_codes').execute();
+  await app.as(GRACE).apps.launch({ app_slug: 'sales' });
+  await setApp(app, { launch_url: 'https://sales.example.com/' });
+  for (const who of [GRACE, ADA]) await app.as(who).apps.launch({ app_slug: 'sales' });
+
+  await app.as(ROOT).tickets.revoke({ user: GRACE });
+
+  assert.is((await app.db().selectFrom('launch_codes').select('digest').execute()).length, 1);
+});
+
+revocation('is limited to what the caller administers', async ({ app }) => {
+  const { key } = await usedView(app);
+  const globex = app.as(GLOBEX).tickets;
+
+  await rejectsWith(globex.revoke({ user: GRACE }), 'not-found');
+  await rejectsWith(globex.revoke({ app_id: SALES }), 'not-found');
+  await rejectsWith(globex.revoke({ access_view: key }), 'not-found');
+  await rejectsWith(globex.revoke({ all: true }), 'forbidden');
+  await rejectsWith(app.as(STAFF).tickets.revoke({ app_id: SALES }), 'forbidden');
+  await rejectsWith(app.as(EDSGER).tickets.revoke({ user: EDSGER }), 'forbidden');
+});
+
+revocation('needs exactly one thing to revoke', async ({ app }) => {
+  for (const input of [{}, { user: GRACE, app_id: SALES }, { user: GRACE, all: true as const }])
+    await rejectsWith(app.as(ROOT).tickets.revoke(input), 'invalid-input');
+});
+
+revocation('is in the audit trail, and kept once for each subject', async ({ app }) => {
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  const entries = await app.as(ACME).audit.list({ action: 'ticket.revoke', target: 'sales' });
+  const rows = await app
+    .db()
+    .selectFrom('ticket_revocations')
+    .select('id')
+    .where('app_id', '=', SALES)
+    .execute();
+
+  assert.ok(entries.length >= 2);
+  assert.equal([entries[0]?.actor, entries[0]?.clients], [ACME, [1]]);
+  assert.is(rows.length, 1);
+});
+
+revocation('is deleted when no ticket is older', async ({ app }) => {
+  const count = async () => (await app.db().selectFrom('ticket_revocations').select('id').execute()).length;
+  await app.as(ROOT).tickets.revoke({ all: true });
+  const before = await count();
+
+  await pruneTickets(app.orm.em.fork());
+  assert.is(await count(), before);
+  await sql`update ticket_revocations set revoked_at = revoked_at - interval '601 seconds'`.execute(app.db());
+  await pruneTickets(app.orm.em.fork());
+  assert.is(await count(), 0);
+});
+
+revocation.run();
