@@ -8,13 +8,16 @@ import sys
 
 import jwt
 
-CLAIMS = ["iss", "aud", "sub", "exp", "iat", "roles", "data_permissions"]
+CLAIMS = ["iss", "aud", "sub", "exp", "iat", "roles"]
 
 
 def verify(ticket, keys, issuer, app):
     key = keys.get_signing_key_from_jwt(ticket).key
     options = {"require": CLAIMS}
-    return jwt.decode(ticket, key, algorithms=["ES256"], issuer=issuer, audience=app, leeway=30, options=options)
+    claims = jwt.decode(ticket, key, algorithms=["ES256"], issuer=issuer, audience=app, leeway=30, options=options)
+    if "data_permissions" not in claims:  # It may be null, which PyJWT takes for missing.
+        raise jwt.MissingRequiredClaimError("data_permissions")
+    return claims
 
 
 if __name__ == "__main__":
