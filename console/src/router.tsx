@@ -11,6 +11,7 @@ import { Shell } from './layout/shell.tsx';
 import { lazyScreen } from './lazy-screen.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
+import { prefetchPerson } from './person/prefetch-person.ts';
 import { usageFilter } from './usage/usage-filter.ts';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
@@ -33,6 +34,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/people/$email',
+    loader: ({ params }) => prefetchPerson(params.email),
     component: lazyScreen(() => import('./person/person-screen.tsx'), 'PersonScreen'),
   }),
   createRoute({

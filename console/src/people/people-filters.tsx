@@ -5,7 +5,8 @@ import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
-const TYPING_MS = 120;
+/** Short, because a list that is no longer wanted is aborted. */
+const TYPING_MS = 40;
 
 const LAST_LOGINS = {
   never: 'Never',

@@ -36,11 +36,18 @@ export const PeopleScreen = () => {
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email),
         placeholderData: keepPreviousData,
+        trpc: { abortOnUnmount: true },
       },
     ),
   );
+  // After the rows: counting the matches of a short word takes longer than finding the first ones.
+  const hasRows = people.isSuccess && !people.isPlaceholderData;
   const total = useQuery(
-    trpc.users.count.queryOptions(conditions, { placeholderData: keepPreviousData }),
+    trpc.users.count.queryOptions(conditions, {
+      enabled: hasRows,
+      placeholderData: keepPreviousData,
+      trpc: { abortOnUnmount: true },
+    }),
   ).data;
   const rows = people.data?.pages.flat() ?? [];
   return (
