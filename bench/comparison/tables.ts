@@ -168,12 +168,15 @@ export const growthTable = (
   );
 };
 
-const BEGIN = '<!-- begin: npm run bench -- --write -->';
-const END = '<!-- end: npm run bench -- --write -->';
-
-/** Replaces what stands between the two markers of a document. */
-export const replaceTables = (document: string, lines: readonly string[]): string => {
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`The document lacks the markers ${BEGIN} and ${END}.`);
-  return [document.slice(0, begin) + BEGIN, '', ...lines, '', document.slice(end)].join('\n');
+/** Replaces what stands in a document between the two markers of a command. */
+export const replaceTables = (
+  document: string,
+  lines: readonly string[],
+  command = 'npm run bench',
+): string => {
+  const begin = `<!-- begin: ${command} -- --write -->`;
+  const end = `<!-- end: ${command} -- --write -->`;
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`The document lacks the markers ${begin} and ${end}.`);
+  return [document.slice(0, from) + begin, '', ...lines, '', document.slice(to)].join('\n');
 };

@@ -1,0 +1,42 @@
+import type { ConsoleBrowser } from './console-browser.ts';
+import { measureNavigation } from './watch.ts';
+
+const PEOPLE_OF_MATRIX = 1_500;
+
+/** Clients by how close they are to a number of people. */
+const CLIENTS = `
+  select client_id as id from memberships group by 1 order by abs(count(*) - $1) limit 10`;
+const APPS = `select id from apps order by md5(id) limit $1`;
+
+type Ids = { id: string }[];
+
+/** Each sample begins with a new page, whose caches of data are empty. */
+const measureScreens = async (
+  { page }: ConsoleBrowser,
+  paths: string[],
+  condition: string,
+): Promise<number[]> => {
+  const times: number[] = [];
+  for (const path of paths) {
+    await page.goto('/console/');
+    await page.getByRole('heading', { level: 1, name: /^Hello/ }).waitFor();
+    await page.waitForLoadState('networkidle');
+    times.push(await measureNavigation(page, path, condition));
+  }
+  return times;
+};
+
+export const measureMatrix = async (console: ConsoleBrowser, samples: number): Promise<number[]> => {
+  const { rows } = await console.environment.database.query<Ids[number]>(CLIENTS, [PEOPLE_OF_MATRIX]);
+  const paths = Array.from(
+    { length: samples },
+    (_, index) => `/console/access?client=${rows[index % rows.length]?.id}`,
+  );
+  return measureScreens(console, paths, `document.querySelector('td input[type=checkbox]')`);
+};
+
+export const measureUsage = async (console: ConsoleBrowser, samples: number): Promise<number[]> => {
+  const { rows } = await console.environment.database.query<Ids[number]>(APPS, [samples]);
+  const paths = rows.map(({ id }) => `/console/usage?app=${id}&days=365`);
+  return measureScreens(console, paths, `document.querySelector('.recharts-curve')`);
+};
