@@ -1,5 +1,6 @@
 import { Checkbox, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useDeferredValue } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
@@ -14,6 +15,8 @@ type Props = { person: Person; isReadOnly: boolean };
 export const PersonApps = ({ person, isReadOnly }: Props) => {
   const { email } = person;
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
+  // Superusers see hundreds of apps: their boxes are rendered after the rest of the screen is shown.
+  const shown = useDeferredValue(apps, []);
   const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: !isReadOnly }));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
@@ -34,7 +37,7 @@ export const PersonApps = ({ person, isReadOnly }: Props) => {
           label="May open"
         >
           <Stack mt="xs" gap="xs">
-            {apps.map(({ id, label }) => (
+            {shown.map(({ id, label }) => (
               <Checkbox
                 key={id}
                 value={id}
