@@ -41,7 +41,7 @@ const run = async (options: Options, cleanup: AsyncDisposableStack): Promise<voi
       printLine(`${round}/${rounds} ${describeResult(result)}`);
     }
   }
-  const about = `${describeMachine()} The best of ${rounds} rounds of ${samples} samples.`;
+  const about = `${describeMachine()} Rounds: ${rounds} of ${samples} samples.`;
   const lines = [about, '', ...resultsTable(bestOf(results))];
   printLine(['', ...lines].join('\n'));
   if (write) await writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines, COMMAND));
