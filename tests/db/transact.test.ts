@@ -2,6 +2,7 @@ import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/config/connection.ts';
 import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
 import { createRunPipeline, createTransact, type RunPipeline, type Transact } from '../../src/db/pipeline.ts';
 import { currentDeadline, Deadline, withDeadline } from '../../src/lib/deadline.ts';
@@ -10,6 +11,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 
 type Context = {
+  connection: Connection;
   pool: pg.Pool;
   other: pg.Pool;
   runPipeline: RunPipeline;
@@ -21,11 +23,11 @@ const transactions = suite<Context>('transact');
 transactions.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next transaction.
-  context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
+  context.pool = createTestPool(connection, { max: 1 });
   context.other = createTestPool(connection);
   context.runPipeline = createRunPipeline(context.pool);
   context.transact = createTransact(context.runPipeline);
-  context.drop = drop;
+  Object.assign(context, { connection, drop });
 });
 transactions.before.each(async ({ other }) => {
   await other.query('drop table if exists marks; create table marks (mark int primary key)');
@@ -118,9 +120,13 @@ transactions('fails if the connection is lost, and the next one has another', as
 });
 
 transactions('gives up a server that does not answer in time', async (context) => {
-  await failsWith(context.transact([CompiledQuery.raw('select pg_sleep(60)')]), /timeout/);
+  const pool = createTestPool(context.connection, { max: 1, limitMs: 2_000 });
+  const transact = createTransact(createRunPipeline(pool));
 
-  await context.transact([add(6)]);
+  await failsWith(transact([CompiledQuery.raw('select pg_sleep(60)')]), /timeout/);
+  await transact([add(6)]);
+  await pool.end();
+
   assert.equal(await marksOf(context), [6]);
 });
 
