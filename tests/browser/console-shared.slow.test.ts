@@ -83,7 +83,8 @@ const EMPTY_LISTS: [path: string, advice: string][] = [
   ['/console/invitations?search=nowhere', 'Change the filter, or invite someone.'],
   ['/console/audit?target=nowhere', 'Remove a part of the filter.'],
   ['/console/access?search=nowhere', 'Change the search, or invite someone.'],
-  ['/console/usage', 'Choose an app, a person, or both.'],
+  ['/console/apps?search=nowhere', 'Change the search or the client.'],
+  ['/console/idle?kind=apps', 'Choose fewer days to see more apps.'],
 ];
 
 shared('a list is a skeleton while it loads, and says what to do if it is empty', async ({ browser }) => {
@@ -98,9 +99,9 @@ shared('a list is a skeleton while it loads, and says what to do if it is empty'
   await waitForHeading(page, 'Account');
   await waitForData(page);
   for (const [path, advice] of EMPTY_LISTS) {
-    isHolding = path !== '/console/usage';
+    isHolding = true;
     await page.evaluate(`history.pushState({}, '', '${path}')`);
-    if (isHolding) await page.locator('main .mantine-Skeleton-root[data-visible]').first().waitFor();
+    await page.locator('main .mantine-Skeleton-root[data-visible]').first().waitFor();
     assert.is(await page.locator('.mantine-Loader-root').count(), 0, path);
     isHolding = false;
     await Promise.all(held.splice(0).map((release) => release()));
