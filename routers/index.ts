@@ -1,4 +1,5 @@
 import { accessRouter } from './access.ts';
+import { accessViewsRouter } from './access-views.ts';
 import { appPackagesRouter, appsRouter } from './apps.ts';
 import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
@@ -35,6 +36,7 @@ export const appRouter = router({
   mail: mailRouter,
   operations: operationsRouter,
   access: accessRouter,
+  accessViews: accessViewsRouter,
   attention: attentionRouter,
   tickets: ticketsRouter,
   signingKeys: signingKeysRouter,

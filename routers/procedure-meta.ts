@@ -19,6 +19,8 @@ export type ProcedureMeta = {
     body?: string;
     /** Input keys that are read from the query string although the request has a body. */
     query?: readonly string[];
+    /** The object under this key is sent in the query as `{key}.{name}={value}`. */
+    dotted?: string;
     /** Also accepts form bodies. */
     forms?: boolean;
     maxBodyBytes?: number;

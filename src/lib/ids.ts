@@ -21,3 +21,6 @@ export const newLaunchCode = (): string => randomBytes(32).toString('base64url')
 /** Invitation keys: 32 URL-safe characters, 192 random bits each. */
 export const newInvitationKeys = (count: number): string[] =>
   Array.from({ length: count }, () => randomBytes(24).toString('base64url'));
+
+/** The key of an access view: 32 hexadecimal characters, 128 random bits. */
+export const newAccessViewKey = (): string => randomBytes(16).toString('hex');

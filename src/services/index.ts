@@ -18,6 +18,7 @@ import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createAccessViews } from './gate/access-views.ts';
 import { createForwardAuth } from './gate/forward-auth.ts';
 import { createKeyRotation } from './gate/key-rotation.ts';
 import { createLaunchCodes } from './gate/launch-codes.ts';
@@ -110,6 +111,7 @@ const factories = {
   accessUpdates: createAccessUpdates,
   userGrants: createUserGrants,
   operations: createOperations,
+  accessViews: createAccessViews,
   idempotency: ({ idempotency }: Unit) => idempotency,
   resourceLocks: createResourceLocks,
 };

@@ -72,9 +72,12 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
         .where('email', '=', GLOBEX)
         .executeTakeFirstOrThrow()
     ).id;
+  const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
   const { operation } = await app.as(GLOBEX).users.bulkUpdate({ emails: [EDSGER], action: 'reactivate' });
   return {
     ...KNOWN,
+    'access_views key': [view.key, 'f'.repeat(32)],
+    'accessviews key': [view.key, 'f'.repeat(32)],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
     'mails id': [String(theirs?.id), MISSING_ID],

@@ -36,9 +36,12 @@ const value = fc.oneof(
   fc.constantFrom(null, 1e308, -1, 2 ** 53, {}, [], [[]], { __proto__: null }),
 );
 
+const textOf = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value);
+
 /** Valid values, values that break a rule of the document, and random values. */
 const textFor = ({ schema }: Parameter) =>
-  fc.oneof({ weight: 3, arbitrary: allowedBy(schema).map(String) }, { weight: 1, arbitrary: text });
+  fc.oneof({ weight: 3, arbitrary: allowedBy(schema).map(textOf) }, { weight: 1, arbitrary: text });
 
 const bodyFor = ({ requestBody }: Operation): fc.Arbitrary<unknown> => {
   const schema = requestBody?.content['application/json']?.schema;

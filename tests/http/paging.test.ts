@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { fillLists, listEndpoints } from '../support/every-read.ts';
+import { restPath } from '../support/rest-path.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 
 const BASE = 'https://steward.test/base';
@@ -25,7 +26,8 @@ const followed = async (app: TestApp, first: string): Promise<{ items: unknown[]
     const { headers, body } = await read(app, path);
     items.push(...JSON.parse(body));
     counts.push(headers['x-count']);
-    path = String(headers['x-next']).replace(`${BASE}/api/v1`, '');
+    const next = String(headers['x-next']);
+    path = next === 'None' ? next : restPath(next.replace(BASE, ''));
   }
   return { items, counts };
 };
@@ -42,6 +44,7 @@ const continued = async (app: TestApp, path: string, key: string): Promise<unkno
 };
 
 const CURSOR_KEYS: Record<string, string> = {
+  'accessViews.list': 'key',
   'users.list': 'email',
   'usage.idleUsers': 'email',
   'clients.users': 'email',

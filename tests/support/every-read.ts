@@ -5,7 +5,8 @@ import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';
-const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1', email: ADA };
+const VIEW = 'a'.repeat(32);
+const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1', email: ADA, key: VIEW };
 /** For the path whose email address is an invitation's, not a user's. */
 const INVITED = 'one@guest.test';
 /** Required query parameters. */
@@ -23,6 +24,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const email of [INVITED, 'two@guest.test']) {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
+  await addUsedViews(app);
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {
     await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
@@ -45,6 +47,33 @@ const addIdle = async (app: TestApp): Promise<void> => {
       .execute();
   }
   await db.updateTable('users').set({ date_joined: IN_2020 }).execute();
+};
+
+/** Two access views, one of which was used twice. */
+const addUsedViews = async (app: TestApp): Promise<void> => {
+  for (const user of [ADA, null]) await app.as(ROOT).accessViews.create({ app: 'sales', user });
+  const { id } = await app
+    .db()
+    .updateTable('access_views')
+    .set({ key: VIEW })
+    .where('user_id', 'is not', null)
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const applied = {
+    autorotate: false,
+    show_header: true,
+    show_footer: true,
+    language_code: '',
+    selections: {},
+  };
+  const use = { access_view_id: id, raw_key: VIEW, used_at: app.clock.now(), ...applied };
+  const by = { ip_address: '192.0.2.1', user_agent: '=a browser' };
+  for (let count = 0; count < 2; count += 1)
+    await app
+      .db()
+      .insertInto('access_view_uses')
+      .values({ ...use, ...by })
+      .execute();
 };
 
 /** Every GET endpoint with a path to existing data. */

@@ -100,7 +100,7 @@ export const requestErrors = (operation: Operation, { path, url, body }: Asked):
     new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathname)?.groups ?? {};
   const known = parametersOf(operation);
   const unknown = [...searchParams.keys()].filter(
-    (key) => !known.some((parameter) => parameter.in === 'query' && parameter.name === key),
+    (key) => !known.some((parameter) => parameter.in === 'query' && isNameOf(parameter, key)),
   );
   const parameterFaults = known.flatMap((parameter) => {
     const text = parameter.in === 'path' ? inPath[parameter.name] : searchParams.get(parameter.name);
@@ -112,6 +112,12 @@ export const requestErrors = (operation: Operation, { path, url, body }: Asked):
   const bodyFaults =
     schema && (body !== undefined || operation.requestBody?.required) ? validationErrors(schema, body) : [];
   return [...unknown.map((key) => `${key} is no parameter`), ...parameterFaults, ...bodyFaults];
+};
+
+/** Whether a key is this parameter, or a property of it that the query has as a parameter of its own. */
+const isNameOf = ({ name, schema }: Parameter, key: string): boolean => {
+  const { patternProperties = {} } = schema as { patternProperties?: object }; // a JSON Schema
+  return name === key || Object.keys(patternProperties).some((pattern) => new RegExp(pattern).test(key));
 };
 
 const read = (schema: { type?: string }, text: string): unknown =>

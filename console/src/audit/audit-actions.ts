@@ -4,6 +4,10 @@ export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action'
 
 /** What each action says in a list: the actor is the subject. */
 const LABELS: Record<Action, string> = {
+  'access-view.create': 'Created an access view',
+  'access-view.deactivate': 'Deactivated an access view',
+  'access-view.update': 'Changed an access view',
+  'access-view.use': 'Opened an access view',
   'app.clear-cache': 'Cleared the cache of an app',
   'app.fetch-package': 'Fetched a package',
   'app.load-package': 'Loaded an app version',

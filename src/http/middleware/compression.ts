@@ -109,7 +109,7 @@ const PROCEDURE_NAME = /^[\w.]+$/;
 export const isSecretProcedure = (procedure: string): boolean => SECRET_PROCEDURES.test(procedure);
 
 const SECRET_PROCEDURES =
-  /^(tokens|sessions|passwords|mail)\.|^invitations\.(copyLink|preview|accept)$|^tickets\.|^apps\.(openTicket|launch)$/;
+  /^(tokens|sessions|passwords|mail|accessViews)\.|^invitations\.(copyLink|preview|accept)$|^tickets\.|^apps\.(openTicket|launch)$/;
 
 const secretPaths = new Set([
   '/api/v1/csrf/',

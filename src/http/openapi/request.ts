@@ -19,12 +19,21 @@ export const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): Json
       name,
       in: 'query',
       required: !schemaOf(name).safeParse(undefined).success,
-      schema: convert(schemaOf(name), 'input'),
+      ...(name === endpoint.rest.dotted
+        ? dottedParameter(name)
+        : { schema: convert(schemaOf(name), 'input') }),
     })),
     ...(endpoint.method === 'GET' && !endpoint.rest.download ? [formatParameter(endpoint)] : []),
     ...headerParametersOf(endpoint),
   ];
 };
+
+/** An object whose properties are parameters with its name and a dot before theirs. */
+const dottedParameter = (name: string): JsonSchema => ({
+  style: 'form',
+  explode: true,
+  schema: { type: 'object', patternProperties: { [`^${name}\\.`]: { type: 'string' } } },
+});
 
 const formatParameter = (endpoint: Endpoint): JsonSchema => ({
   name: 'format',

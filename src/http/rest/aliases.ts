@@ -14,6 +14,17 @@ export type Alias = {
   path: `/api/v${number}/${string}/`;
 };
 
+type Paths = readonly [procedure: keyof Procedures['accessViews'] & string, Alias['method'], path: string][];
+
+/** The paths of access views in the second version. */
+const ofAccessViews = (paths: Paths): Alias[] =>
+  paths.map(([procedure, method, path]) => ({
+    operationId: `v2.accessViews.${method === 'PUT' ? 'put' : procedure}`,
+    procedure: `accessViews.${procedure}`,
+    method,
+    path: `/api/v2/accessviews/${path}` as Alias['path'], // each path ends with a slash
+  }));
+
 /**
  * Further REST paths of procedures, for callers of later versions of the replaced service. Each takes the same input and
  * returns the same response as the procedure's own path.
@@ -25,4 +36,19 @@ export const ALIASES: readonly Alias[] = [
   { operationId: 'v2.auth', procedure: 'tokens.create', method: 'POST', path: '/api/v2/auth/' },
   { operationId: 'v2.refresh', procedure: 'tokens.refresh', method: 'POST', path: '/api/v2/auth/refresh/' },
   { operationId: 'v2.verify', procedure: 'tokens.verify', method: 'POST', path: '/api/v2/auth/verify/' },
+  {
+    operationId: 'accessViews.put',
+    procedure: 'accessViews.update',
+    method: 'PUT',
+    path: '/api/v1/access_views/{key}/',
+  },
+  ...ofAccessViews([
+    ['list', 'GET', ''],
+    ['create', 'POST', ''],
+    ['get', 'GET', '{key}/'],
+    ['update', 'PATCH', '{key}/'],
+    ['update', 'PUT', '{key}/'],
+    ['deactivate', 'DELETE', '{key}/'],
+    ['uses', 'GET', '{key}/usage/'],
+  ]),
 ];

@@ -48,6 +48,9 @@ export const readBody = async (request: FastifyRequest, takesForms: boolean): Pr
   return parseJson(bytes);
 };
 
+/** Whether the body is a form, which `readBody` parses to texts. */
+export const isForm = ({ state }: FastifyRequest): boolean => FORM_TYPE.test(state.mediaType);
+
 /** RFC 8259 §8.1: JSON is UTF-8. A body without a content type is read as JSON. */
 const isJson = (mediaType: string): boolean => {
   const [type = '', ...parameters] = mediaType.split(';').map((part) => part.trim().toLowerCase());

@@ -1,8 +1,15 @@
+import { z } from 'zod';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
 import { type Endpoint, inputKeysOf, unwrapSchema } from './endpoints.ts';
 import { type ErrorsMember, errorsByField } from './problem-document.ts';
 
-type Parts = { params: Record<string, string>; query: Record<string, unknown>; body: unknown };
+type Parts = {
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+  body: unknown;
+  /** Whether the body is a form, whose values are texts. */
+  isForm?: boolean;
+};
 
 /** The input of the procedure, and how its errors are arranged: like the body, as one object or an array. */
 type RestInput = {
@@ -16,11 +23,12 @@ type RestInput = {
  * the body cannot address another resource.
  * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
-export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
+export const readInput = (endpoint: Endpoint, { params, query, body, isForm = false }: Parts): RestInput => {
   const { many, body: bodyKey, query: queryKeys = [] } = endpoint.rest;
   const sentKeys = inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key));
   const urlInput = {
     ...parseTexts(endpoint, sentKeys, query),
+    ...dottedInput(endpoint, query),
     ...parseTexts(endpoint, endpoint.pathKeys, params),
   };
   if (!hasBody(endpoint)) return singleInput(urlInput);
@@ -32,7 +40,7 @@ export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): R
       isSingle ? errorsByField(withoutPrefix(fields, `${many}.0.`)) : errorsByIndex(fields, many);
     return { input: { ...urlInput, [many]: items }, isSingle, errors };
   }
-  const content = objectBody(body);
+  const content = isForm ? parseForm(endpoint, objectBody(body)) : objectBody(body);
   // In the body, the keys of the query are ignored like unknown keys.
   for (const key of queryKeys) delete content[key];
   return singleInput(
@@ -54,6 +62,15 @@ const objectBody = (body: unknown): Record<string, unknown> => {
     throw new Problem('malformed-body', { detail: 'The request body must be a JSON object.' });
   }
   return { ...body };
+};
+
+/** The object whose properties the query has as `flags.color=red`. */
+const dottedInput = ({ rest: { dotted } }: Endpoint, query: Record<string, unknown>) => {
+  if (dotted === undefined) return {};
+  const prefix = `${dotted}.`;
+  const given = Object.entries(query).filter(([key]) => key.startsWith(prefix));
+  const properties = given.map(([key, value]) => [key.slice(prefix.length), value]);
+  return given.length === 0 ? {} : { [dotted]: Object.fromEntries(properties) };
 };
 
 /** Removes a prefix from the paths of errors. Where two paths become the same, both lists of messages are kept. */
@@ -91,6 +108,32 @@ const parseTexts = ({ input }: Endpoint, keys: readonly string[], texts: Record<
       return [key, schema ? parseText(unwrapSchema(schema)._zod.def.type, texts[key]) : texts[key]];
     }),
   );
+
+/** The values of a form as their types: Python writes `True`, objects are JSON, and an empty field may mean null. */
+const parseForm = ({ input }: Endpoint, form: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(form).map(([key, text]) => {
+      const schema = input.shape[key];
+      return [key, schema && typeof text === 'string' ? parseFormText(schema, text) : text];
+    }),
+  );
+
+const parseFormText = (schema: z.core.$ZodType, text: string): unknown => {
+  if (text === '' && z.safeParse(schema, null).success) return null;
+  const { type } = unwrapSchema(schema)._zod.def;
+  if (type === 'custom' && text.startsWith('{')) return parseJsonText(text);
+  return parseText(type, type === 'boolean' ? text.toLowerCase() : text);
+};
+
+const parseJsonText = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // Fails in the schema, which requires an object.
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+};
 
 /** A date, or a time with its UTC offset. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;

@@ -5,7 +5,7 @@ import { ListStream } from '../../db/list-stream.ts';
 import { Download } from '../../lib/download.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { parseBodiesAsBuffers, readBody } from './body.ts';
+import { isForm, parseBodiesAsBuffers, readBody } from './body.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { toCsv } from './csv.ts';
 import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
@@ -69,7 +69,7 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   const { request } = reply;
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
-  const { input, isSingle, errors } = readInput(endpoint, { params, query, body });
+  const { input, isSingle, errors } = readInput(endpoint, { params, query, body, isForm: isForm(request) });
   const context = contextOf(request, deps);
   try {
     const isDownload = endpoint.rest.download !== undefined;

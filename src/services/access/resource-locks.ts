@@ -31,6 +31,12 @@ export const createResourceLocks = ({ em, clock }: Unit) => {
       const filter = { email: String(email), client: client === undefined ? undefined : Number(client) };
       return lockPending(em, actor, { ...filter, now: clock.now() });
     },
+    'accessViews.get': (actor: Actor, { key }: Key) =>
+      lock(
+        'access_views',
+        sql`key = ${String(key)} and exists (select from apps
+          where apps.id = access_views.app_id and ${clientVisibleTo(actor, sql`apps.client_id`)})`,
+      ),
     'savedFilters.get': (actor: Actor, { hash }: Key) =>
       lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`),
   };

@@ -6,6 +6,10 @@ import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
 export const AUDIT_ACTIONS = [
+  'access-view.create',
+  'access-view.deactivate',
+  'access-view.update',
+  'access-view.use',
   'app.clear-cache',
   'app.fetch-package',
   'app.load-package',

@@ -31,6 +31,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutErasures(app)),
   ...aboutApps,
   ...(await aboutTickets(app)),
+  ...(await aboutAccessViews(app)),
 ];
 
 const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
@@ -204,4 +205,17 @@ const aboutTickets = async (app: TestApp): Promise<Step[]> => {
     { line: 'GET /jb/signing-keys/', as: ROOT },
     { line: 'POST /jb/signing-keys/rotate/', as: ROOT },
   ];
+};
+
+const aboutAccessViews = async (app: TestApp): Promise<Step[]> => {
+  const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
+  return ['/access_views/', '!/api/v2/accessviews/'].flatMap((path) => [
+    { line: `GET ${path}?flags.color=red`, as: ACME },
+    { line: `POST ${path}`, as: ACME, body: { app: 'sales', selections: { region: 'north' } } },
+    { line: `GET ${path}${key}/`, as: ACME },
+    { line: `PATCH ${path}${key}/`, as: ACME, body: { show_header: false } },
+    { line: `PUT ${path}${key}/`, as: ACME, body: { show_header: true } },
+    { line: `GET ${path}${key}/usage/`, as: ACME },
+    { line: `DELETE ${path}${key}/`, as: ACME },
+  ]);
 };

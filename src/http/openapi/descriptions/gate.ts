@@ -24,3 +24,24 @@ export const signingKeys: DescriptionsOf<'signingKeys'> = {
     'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
   ],
 };
+
+export const accessViews: DescriptionsOf<'accessViews'> = {
+  list: [
+    'List access views',
+    'Of the apps that you manage, newest first. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the key of the last access view of the previous page.',
+    ['not-found'],
+  ],
+  get: ['Get an access view', 'By its current key.'],
+  create: [
+    'Create an access view',
+    'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app is told that it is them. `data_permissions` replace those of the user. Accepts JSON and forms.',
+    ['forbidden'],
+  ],
+  update: [
+    'Update an access view',
+    'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms.',
+    ['forbidden'],
+  ],
+  deactivate: ['Deactivate an access view', 'It opens the app no longer. Nothing is removed.', ['forbidden']],
+  uses: ['List the uses of an access view', 'Newest first, each with what applied at that time.'],
+};

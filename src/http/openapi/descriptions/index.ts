@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../../lib/problems.ts';
 import { attention, audit, branding, clients, environment, mail, sites } from './administration.ts';
 import { appPackages, apps, savedFilters, usage } from './apps.ts';
 import { passwords, sessions, tokens } from './auth.ts';
-import { signingKeys, tickets } from './gate.ts';
+import { accessViews, signingKeys, tickets } from './gate.ts';
 import { access, invitations, operations, roles, users } from './users.ts';
 
 /** What the document says about an operation that its schemas do not. */
@@ -25,7 +25,7 @@ type AllDescriptions = { [R in keyof Procedures]: DescriptionsOf<R> };
 const DESCRIPTIONS: Record<string, Record<string, Description>> = {
   ...{ tokens, sessions, passwords, users, roles, invitations, sites, clients, branding, environment },
   ...{ apps, appPackages, usage, savedFilters, audit, mail, operations, access, attention },
-  ...{ tickets, signingKeys },
+  ...{ accessViews, tickets, signingKeys },
 } satisfies AllDescriptions;
 
 /** @param procedure its tRPC path, such as `users.get` */

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import {
+  AccessViewChanges,
+  AccessViewKey,
+  AccessViewUseView,
+  AccessViewView,
+  accessViewEncoder,
+  accessViewUseEncoder,
+  accessViewUseView,
+  accessViewView,
+  FlagFilter,
+  NewAccessView,
+  toColumns,
+  toSubject,
+} from './schemas/access-views.ts';
+import { EmailKey, Slug } from './schemas/fields.ts';
+import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
+import { listOf, streamFormat } from './schemas/streamed-items.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Access views');
+const ByKey = z.object({ key: AccessViewKey });
+const path = '/access_views/';
+
+export const accessViewsRouter = router({
+  /** Newest first. `cursor` is the key of the last view of the previous page. */
+  list: viewerProcedure
+    .meta(route('GET', path, { dotted: 'flags' }))
+    .input(
+      z
+        .object({
+          app: Slug.optional(),
+          user: EmailKey.optional(),
+          flags: FlagFilter,
+          ...pagingFields(AccessViewKey),
+        })
+        .prefault({}),
+    )
+    .output(listOf(AccessViewView))
+    .query(async ({ ctx, input }) => {
+      const { accessViews } = ctx.services;
+      const format = streamFormat(ctx, input);
+      if (format && input.cursor === undefined)
+        return accessViews.stream(ctx.actor, input, accessViewEncoder(format, ctx.baseUrl));
+      const views = await accessViews.list(ctx.actor, input, toPageRequest(ctx, input));
+      return views.map((view) => accessViewView(view, ctx.baseUrl));
+    }),
+
+  get: viewerProcedure
+    .meta(route('GET', `${path}{key}/`, { volatileFields: ['usages_cnt'] }))
+    .input(ByKey)
+    .output(AccessViewView)
+    .query(async ({ ctx, input }) =>
+      accessViewView(await ctx.services.accessViews.get(ctx.actor, input.key), ctx.baseUrl),
+    ),
+
+  create: adminProcedure
+    .meta(route('POST', path, { status: 201, forms: true, resource: 'accessViews.get' }))
+    .input(NewAccessView.prefault({}))
+    .output(AccessViewView)
+    .mutation(async ({ ctx, input }) => {
+      const { accessViews } = ctx.services;
+      const view = await accessViews.create(ctx.actor, toSubject(input), toColumns(input));
+      return accessViewView(view, ctx.baseUrl);
+    }),
+
+  update: adminProcedure
+    .meta(route('PATCH', `${path}{key}/`, { forms: true, resource: 'accessViews.get' }))
+    .input(AccessViewChanges.extend({ key: AccessViewKey }))
+    .output(AccessViewView)
+    .mutation(async ({ ctx, input: { key, ...changes } }) => {
+      const { accessViews } = ctx.services;
+      const view = await accessViews.update(ctx.actor, key, toSubject(changes), toColumns(changes));
+      return accessViewView(view, ctx.baseUrl);
+    }),
+
+  /** Nothing is removed: the view can be activated again. */
+  deactivate: adminProcedure
+    .meta(route('DELETE', `${path}{key}/`, { status: 204, resource: 'accessViews.get' }))
+    .input(ByKey)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.accessViews.deactivate(ctx.actor, input.key)),
+
+  /** Newest first. */
+  uses: viewerProcedure
+    .meta(route('GET', `${path}{key}/usage/`))
+    .input(ByKey.extend(pageNumberFields))
+    .output(listOf(AccessViewUseView))
+    .query(async ({ ctx, input }) => {
+      const { accessViews } = ctx.services;
+      const format = streamFormat(ctx, input);
+      if (format) return accessViews.streamUses(ctx.actor, input.key, accessViewUseEncoder(format));
+      const uses = await accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
+      return uses.map(accessViewUseView);
+    }),
+});

@@ -1,0 +1,38 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** An IP address as PostgreSQL's `inet` takes it, an IPv4-mapped IPv6 address as IPv4. Null if the text is no address. */
+export const canonicalAddress = (text: string): string | null => {
+  const [address = ''] = text.split('%'); // `fe80::1%eth0`
+  return isIP(address) === 0 ? null : ipaddr.process(address).toString();
+};
+
+/** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is none. */
+export const parseNetwork = (text: string): { network: string } | { reason: string } => {
+  const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  const maxBits = version === 4 ? 32 : 128;
+  const bits = Number(prefix ?? maxBits);
+  if (version === 0 || address.includes('%') || bits > maxBits)
+    return { reason: 'Must be a network such as 10.0.0.0/8 or 2001:db8::/32.' };
+  const network = networkAddress(address, bits);
+  if (!network.isSame) return { reason: `Has bits beyond its prefix. Use ${network.address}/${bits}.` };
+  const mapped = bits >= 96 && version === 6 ? canonicalAddress(address) : null;
+  return mapped?.includes('.')
+    ? { network: `${mapped}/${bits - 96}` }
+    : { network: `${network.address}/${bits}` };
+};
+
+/** The first address of a network, and whether it is the given one. */
+const networkAddress = (address: string, bits: number) => {
+  const parsed = ipaddr.parse(address);
+  const cidr = `${address}/${bits}`;
+  const first =
+    parsed.kind() === 'ipv4'
+      ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
+      : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  return {
+    address: first.toString(),
+    isSame: first.toNormalizedString() === parsed.toNormalizedString(),
+  };
+};

@@ -1,0 +1,237 @@
+import { type Db, pickDefined, tables } from '../../db/kysely.ts';
+import type { ListStream } from '../../db/list-stream.ts';
+import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
+import { newAccessViewKey } from '../../lib/ids.ts';
+import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { openListStream } from '../access/open-list-stream.ts';
+import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
+import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
+import {
+  type AccessViewEncoder,
+  type AccessViewRow,
+  type AccessViewUseEncoder,
+  accessViewRows,
+  accessViewUses,
+  listedAccessViews,
+  openAccessViewList,
+  openUseList,
+  readAccessView,
+} from './access-view-rows.ts';
+import { findSubject, requireAppToShare, SUBJECT_FAULTS, stackFault } from './access-view-subject.ts';
+
+/** What its manager decides about a view, beside its app and its user. Named as the columns. */
+export type AccessViewColumns = {
+  is_active: boolean;
+  allowed_uses: number;
+  expires_at: Date | null;
+  data_permissions: Record<string, unknown> | null;
+  selections: Record<string, unknown>;
+  stack_slug: string | null;
+  flags: Record<string, unknown>;
+  autorotate: boolean;
+  allowed_networks: string[];
+  show_header: boolean;
+  show_footer: boolean;
+  language_code: string;
+};
+
+type AccessViewChanges = { [Column in keyof AccessViewColumns]?: AccessViewColumns[Column] | undefined };
+
+/** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
+type Subject = { app: string | undefined; user: string | null | undefined };
+
+/** `app` is a slug. */
+type Filter = {
+  app?: string | undefined;
+  user?: string | undefined;
+  flags?: Record<string, string> | undefined;
+};
+
+/** Those that the audit trail compares. Of the others, it has only that they changed. */
+const COMPARED = [
+  ...(['is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
+  ...(['allowed_networks', 'show_header', 'show_footer', 'language_code'] as const),
+] as const;
+const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
+
+/** Access views of the apps of clients that the actor administers, or may see. Others are not found. */
+export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
+  const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
+    ...filter,
+    appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
+  });
+  const record = async (
+    tx: Db,
+    actor: Actor,
+    action: AuditAction,
+    view: AccessViewRow,
+    changes?: Changes,
+  ) => {
+    const details = { access_view: view.id, ...(view.user !== null && { user: view.user }), ...changes };
+    await audit.record(tx, [{ action, actor, target: view.app, clients: [view.client_id], details }]);
+  };
+  /** Locks a view that the actor may change. */
+  const lock = async (tx: Db, actor: Actor, key: string): Promise<AccessViewRow> => {
+    const view = await accessViewRows(tx, actor)
+      .where('access_views.key', '=', key)
+      .forNoKeyUpdate('access_views')
+      .executeTakeFirstOrThrow(() => notFound('access view'));
+    requireClientAdmin(actor, view.client_id);
+    return view;
+  };
+  const change = async (tx: Db, actor: Actor, view: AccessViewRow, changes: AccessViewChanges) => {
+    const given = pickDefined(changes);
+    if (!given) return { after: view, difference: {} };
+    await tables(tx)
+      .updateTable('access_views')
+      .set({ ...given, modified_at: clock.now() })
+      .where('id', '=', view.id)
+      .execute();
+    const after = await readAccessView(tx, actor, view.key);
+    return { after, difference: diffViews(view, after) };
+  };
+
+  return {
+    /**
+     * Newest first, without those that open an app once, soon. `cursor` is the key of the last view of the previous page.
+     * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
+     */
+    list: async (
+      actor: Actor,
+      filter: Filter,
+      { cursor, ...page }: ItemPageRequest,
+    ): Promise<AccessViewRow[]> => {
+      const rows = listedAccessViews(em, actor, await toRowFilter(actor, filter));
+      const id =
+        cursor === undefined
+          ? undefined
+          : (await cursorRow(accessViewRows(em, actor).where('access_views.key', '=', cursor))).id;
+      return readPage(afterCursor(rows, 'access_views.id', id, 'desc'), 'access_views.id', page);
+    },
+
+    /**
+     * Streams the whole list.
+     * @throws Problem as `list`
+     */
+    stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
+      const open = async (reader: Actor) =>
+        openAccessViewList(em, reader, await toRowFilter(reader, filter), encoder);
+      return openListStream({ em, readRows, actor, open });
+    },
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, key: string): Promise<AccessViewRow> => readAccessView(em, actor, key),
+
+    /** @throws Problem `not-found` */
+    uses: async (actor: Actor, key: string, page: PageRequest) => {
+      const { id } = await readAccessView(em, actor, key);
+      return readPage(accessViewUses(em, id), 'used.id', page);
+    },
+
+    /**
+     * Streams all uses.
+     * @throws Problem `not-found`
+     */
+    streamUses: async (actor: Actor, key: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
+      // By its id from here on, because a use may give the view another key.
+      const { id } = await readAccessView(em, actor, key);
+      const open = async (reader: Actor) => {
+        await accessViewRows(em, reader)
+          .where('access_views.id', '=', id)
+          .executeTakeFirstOrThrow(() => notFound('access view'));
+        return openUseList(em, id, encoder);
+      };
+      return openListStream({ em, readRows, actor, open });
+    },
+
+    /** @throws Problem `invalid-input`, `forbidden` */
+    create: (
+      actor: Actor,
+      { app: slug, user }: Subject,
+      columns: AccessViewColumns,
+    ): Promise<AccessViewRow> =>
+      em.transactional(async (tx) => {
+        const app = await requireAppToShare(tx, actor, slug);
+        const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null };
+        const stack = await stackFault(tx, app.id, columns.stack_slug);
+        if ('fault' in subject || stack !== null)
+          throw invalid({
+            ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
+            ...(stack !== null && { stack_slug: [stack] }),
+          });
+        const key = await insertView(tx, { ...columns, app_id: app.id, user_id: subject.id }, clock.now());
+        const view = await readAccessView(tx, actor, key);
+        await record(tx, actor, 'access-view.create', view);
+        return view;
+      }),
+
+    /**
+     * A view keeps its app and its user: what was opened before belongs to them.
+     * @throws Problem `not-found`, `forbidden`, `invalid-input`
+     */
+    update: (
+      actor: Actor,
+      key: string,
+      subject: Subject,
+      changes: AccessViewChanges,
+    ): Promise<AccessViewRow> =>
+      em.transactional(async (tx) => {
+        const view = await lock(tx, actor, key);
+        await requireValidChanges(tx, view, subject, changes);
+        const { after, difference } = await change(tx, actor, view, changes);
+        if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
+        return after;
+      }),
+
+    /** @throws Problem `not-found`, `forbidden` */
+    deactivate: (actor: Actor, key: string): Promise<void> =>
+      em.transactional(async (tx) => {
+        const view = await lock(tx, actor, key);
+        if (!view.is_active) return;
+        const { after } = await change(tx, actor, view, { is_active: false });
+        await record(tx, actor, 'access-view.deactivate', after);
+      }),
+  };
+};
+
+type NewView = AccessViewColumns & { app_id: string; user_id: number | null; is_one_time?: boolean };
+
+/** Returns the key of the view. Kysely binds it; the ORM would write it into the text of the statement. */
+export const insertView = async (tx: Db, view: NewView, now: Date): Promise<string> => {
+  const key = newAccessViewKey();
+  await tables(tx)
+    .insertInto('access_views')
+    .values({ ...view, key, created_at: now, modified_at: now })
+    .execute();
+  return key;
+};
+
+const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
+  const changes = diffColumns(before, after, COMPARED);
+  for (const column of FREE_FORM)
+    if (JSON.stringify(before[column]) !== JSON.stringify(after[column]))
+      changes[column] = { from: null, to: null };
+  return changes;
+};
+
+const FIXED = 'Cannot be changed. Create another access view.';
+
+const requireValidChanges = async (
+  tx: Db,
+  view: AccessViewRow,
+  subject: Subject,
+  changes: AccessViewChanges,
+) => {
+  const { stack_slug: slug, allowed_uses: allowedUses } = changes;
+  const fields: FieldErrors = {};
+  if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
+  if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
+  // A stack that the app has dropped since then may be sent back.
+  const stack = slug === view.stack_slug ? null : await stackFault(tx, view.app_id, slug ?? null);
+  if (stack !== null) fields.stack_slug = [stack];
+  if (allowedUses && allowedUses < view.usages_cnt)
+    fields.allowed_uses_cnt = [`Must be 0, or at least the ${view.usages_cnt} uses so far.`];
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+};

@@ -1,0 +1,192 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+
+const views = appSuite('access views over REST');
+
+const V1 = '/access_views/';
+const V2 = '!/api/v2/accessviews/';
+const create = async (app: TestApp, body: object = {}) =>
+  (await app.send(`POST ${V1}`, { as: ACME, payload: { app: 'sales', ...body } })).json();
+
+for (const scheme of ['Token', 'Bearer', 'JWT'])
+  for (const path of [V1, V2])
+    views(`creates, reads, changes and deactivates at ${path} with ${scheme}`, async ({ app }) => {
+      const headers = { authorization: `${scheme} ${await app.tokenOf(ACME)}` };
+
+      const made = await app.send(`POST ${path}`, { headers, payload: { app: 'sales', user: ADA } });
+      assert.is(made.statusCode, 201);
+      const { key } = made.json();
+      assert.is(made.headers.location, `/api/v1/access_views/${key}/`);
+      const whole = made.json();
+      const replaced = await app.send(`PUT ${path}${key}`, {
+        headers,
+        payload: { ...whole, autorotate: true },
+      });
+      assert.equal(replaced.json(), { ...whole, autorotate: true, modified: replaced.json().modified });
+      const patched = await app.send(`PATCH ${path}${key}/`, { headers, payload: { autorotate: false } });
+      assert.is(patched.json().autorotate, false);
+      const got = await app.send(`GET ${path}${key}/`, { headers });
+      assert.equal(got.json(), patched.json());
+      assert.equal((await app.send(`GET ${path}`, { headers })).json()[0], got.json());
+      assert.equal((await app.send(`GET ${path}${key}/usage/`, { headers })).json(), []);
+      const gone = await app.send(`DELETE ${path}${key}/`, { headers });
+      assert.equal([gone.statusCode, gone.body], [204, '']);
+      assert.is((await app.send(`GET ${path}${key}/`, { headers })).json().is_active, false);
+    });
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+views('takes forms, with the texts that Python and browsers send', async ({ app }) => {
+  const form = new URLSearchParams({
+    app_slug: 'sales',
+    user_email: ADA,
+    is_active: 'True',
+    show_footer: 'false',
+    allowed_uses_cnt: '7',
+    expires_at: '2030-01-31T12:00:00+01:00',
+    data_permissions: '{"region":["north"]}',
+    allowed_networks: '10.0.0.0/8',
+    language_code: 'de',
+  });
+  const made = await app.send(`POST ${V1}`, { as: ACME, headers: FORM, payload: `${form}` });
+
+  assert.is(made.statusCode, 201, made.body);
+  const { key, created, modified, url, ...view } = made.json();
+  assert.equal(view, {
+    app: 'sales',
+    user: ADA,
+    is_active: true,
+    allowed_uses_cnt: 7,
+    usages_cnt: 0,
+    expires_at: '2030-01-31T11:00:00.000Z',
+    data_permissions: { region: ['north'] },
+    selections: {},
+    stack_slug: null,
+    flags: {},
+    autorotate: false,
+    allowed_networks: '10.0.0.0/8',
+    show_header: true,
+    show_footer: false,
+    language_code: 'de',
+  });
+  for (const method of ['PUT', 'PATCH']) {
+    const payload = 'expires_at=&data_permissions=&stack_slug=trends';
+    const changed = await app.send(`${method} ${V1}${key}/`, { as: ACME, headers: FORM, payload });
+    assert.equal(
+      [changed.json().expires_at, changed.json().data_permissions, changed.json().stack_slug],
+      [null, {}, 'trends'],
+      changed.body,
+    );
+  }
+});
+
+views('reports invalid values of a form by field', async ({ app }) => {
+  const payload =
+    'app=sales&is_active=yes&allowed_uses_cnt=1.5&expires_at=soon&flags={broken&selections=1&user=';
+  const refused = await app.send(`POST ${V1}`, { as: ACME, headers: FORM, payload });
+
+  assert.is(refused.statusCode, 400);
+  assert.equal(Object.keys(refused.json().errors).sort(), [
+    ...['allowed_uses_cnt', 'expires_at', 'flags', 'is_active', 'selections'],
+  ]);
+});
+
+views('filters by flags in the query, also in the links to other pages', async ({ app }) => {
+  const [red, blue] = [
+    await create(app, { flags: { 'the color': 'red', n: 1 } }),
+    await create(app, { flags: { 'the color': 'blue', n: 1 } }),
+  ];
+  const keys = async (query: string) => {
+    const { body, headers } = await app.send(`GET ${V1}?${query}`, { as: ACME });
+    return { keys: JSON.parse(body).map(({ key }: { key: string }) => key), next: headers['x-next'] };
+  };
+
+  assert.equal((await keys('flags.the%20color=red')).keys, [red.key]);
+  assert.equal((await keys('flags.n=1&flags.the+color=blue&app=sales')).keys, [blue.key]);
+  const { keys: first, next } = await keys('flags.n=1&page_size=1');
+  assert.equal(first, [blue.key]);
+  assert.equal((await keys(new URL(String(next)).search.slice(1))).keys, [red.key]);
+});
+
+/** Texts that could break out of a parameter, a JSON path or a statement. */
+const HOSTILE = [
+  '',
+  "'",
+  '"',
+  '\\',
+  '$.a',
+  'a.b',
+  '{}',
+  '--',
+  '%',
+  '\u202e',
+  '😀',
+  '__proto__',
+  'constructor',
+  '[0]',
+  ' ',
+];
+
+views('takes any text as the name and value of a flag, and finds exactly those with it', async ({ app }) => {
+  for (const name of HOSTILE) {
+    const { key } = await create(app, { flags: Object.fromEntries([[name, `=${name}`]]) });
+    const found = async (value: string) => {
+      const query = new URLSearchParams([[`flags.${name}`, value]]);
+      const response = await app.send(`GET ${V1}?${query}`, { as: ACME });
+      assert.is(response.statusCode, 200, `${name}: ${response.body}`);
+      return response.json().map((view: { key: string }) => view.key);
+    };
+    assert.equal(await found(`=${name}`), [key], name);
+    assert.equal(await found('other'), [], name);
+  }
+  for (const query of ['flags.a=%00', 'flags.a=1&flags.a=2', 'flags=x', `flags.${'x'.repeat(300)}=1`]) {
+    const refused = await app.send(`GET ${V1}?${query}`, { as: ACME });
+    assert.is(refused.statusCode, 400, query);
+  }
+});
+
+views('has an ETag that uses do not change for writers', async ({ app }) => {
+  const { key } = await create(app);
+  const path = `${V1}${key}/`;
+  const { etag } = (await app.send(`GET ${path}`, { as: ACME })).headers;
+  await app.db().updateTable('access_views').set({ uses: 1 }).where('key', '=', key).execute();
+
+  const headers = { 'if-match': String(etag) };
+  const changed = await app.send(`PATCH ${path}`, { as: ACME, headers, payload: { show_header: false } });
+  assert.is(changed.statusCode, 200, changed.body);
+  const late = await app.send(`DELETE ${path}`, { as: ACME, headers });
+  assert.is(late.statusCode, 412);
+  assert.is((await app.send(`GET ${path}`, { as: ACME })).json().is_active, true);
+});
+
+views('creates one view per idempotency key', async ({ app }) => {
+  const headers = { 'idempotency-key': 'once' };
+  const send = () => app.send(`POST ${V1}`, { as: ACME, headers, payload: { app: 'churn' } });
+  const [first, ...others] = await Promise.all([send(), send(), send()]);
+
+  for (const other of others) assert.is(other.body, first.body);
+  assert.is((await app.as(ACME).accessViews.list({ app: 'churn' })).length, 1);
+});
+
+views('streams lists and uses as JSON and CSV, with the bytes of the pages', async ({ app }) => {
+  const { key } = await create(app, { flags: { text: 'a "b" ü\n' }, selections: { a: [1] }, user: ADA });
+  for (const path of [V1, `${V1}${key}/usage/`]) {
+    const whole = await app.send(`GET ${path}`, { as: ROOT });
+    const paged = await app.send(`GET ${path}?page_size=1000`, { as: ROOT });
+    assert.is(whole.body, paged.body);
+    const csv = await app.send(`GET ${path}`, { as: ROOT, headers: { accept: 'text/csv' } });
+    assert.is(csv.statusCode, 200);
+    assert.is(csv.body, (await app.send(`GET ${path}?page_size=1000&format=csv`, { as: ROOT })).body);
+  }
+});
+
+views('are not compressed, because they contain keys', async ({ app }) => {
+  for (let count = 0; count < 5; count += 1) await create(app);
+  for (const path of [V1, V2]) {
+    const { headers } = await app.send(`GET ${path}`, { as: ACME, headers: { 'accept-encoding': 'gzip' } });
+    assert.is(headers['content-encoding'], undefined);
+  }
+});
+
+views.run();

@@ -1,0 +1,287 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+
+const views = appSuite('accessViews');
+
+views('creates a view with defaults, which its managers and staff read', async ({ app }) => {
+  const made = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
+
+  const { key, ...rest } = made;
+  assert.match(key, /^[0-9a-f]{32}$/);
+  assert.equal(rest, {
+    app: 'sales',
+    user: ADA,
+    is_active: true,
+    allowed_uses_cnt: 1,
+    usages_cnt: 0,
+    expires_at: null,
+    data_permissions: {},
+    selections: {},
+    stack_slug: null,
+    flags: {},
+    autorotate: false,
+    allowed_networks: '',
+    show_header: true,
+    show_footer: true,
+    language_code: '',
+    created: app.clock.now(),
+    modified: app.clock.now(),
+    url: `${app.config.baseUrl}/v/${key}/`,
+  });
+  for (const who of [ACME, ROOT, STAFF]) assert.equal(await app.as(who).accessViews.get({ key }), made);
+  for (const who of [ACME, ROOT, STAFF]) assert.equal(await app.as(who).accessViews.uses({ key }), []);
+});
+
+views('takes the app and the user under either name, and nobody as the user', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+
+  const named = await admin.create({ app_slug: 'sales', user_email: GRACE.toUpperCase() });
+  assert.equal([named.app, named.user], ['sales', GRACE]);
+  assert.is((await admin.create({ app: 'churn', user: null })).user, null);
+  assert.is((await admin.create({ app: 'churn', app_slug: 'churn', user: '' })).user, null);
+  for (const [field, input] of [
+    ['app_slug', { app: 'churn', app_slug: 'sales' }],
+    ['user_email', { app: 'churn', user: ADA, user_email: GRACE }],
+    ['app', {}],
+  ] as const)
+    assert.equal(Object.keys((await rejectsWith(admin.create(input), 'invalid-input')).fields ?? {}), [
+      field,
+    ]);
+});
+
+views('is hidden from other clients and from members, and read-only for staff', async ({ app }) => {
+  const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
+
+  const foreign = app.as(GLOBEX).accessViews;
+  for (const call of [
+    () => foreign.get({ key }),
+    () => foreign.uses({ key }),
+    () => foreign.update({ key, is_active: false }),
+    () => foreign.deactivate({ key }),
+  ])
+    await rejectsWith(call(), 'not-found');
+  const isListed = (await foreign.list({})).some((view) => view.key === key);
+  assert.is(isListed, false);
+  for (const who of [ADA, EDSGER]) {
+    const member = app.as(who).accessViews;
+    for (const call of [
+      () => member.list({}),
+      () => member.get({ key }),
+      () => member.uses({ key }),
+      () => member.create({ app: 'sales' }),
+    ])
+      await rejectsWith(call(), 'forbidden');
+  }
+  const staff = app.as(STAFF).accessViews;
+  for (const call of [
+    () => staff.create({ app: 'sales' }),
+    () => staff.update({ key }),
+    () => staff.deactivate({ key }),
+  ])
+    await rejectsWith(call(), 'forbidden');
+  await rejectsWith(app.as(null).accessViews.get({ key }), 'unauthenticated');
+  assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
+});
+
+views('requires the administration of the app, not only access to it', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+  const { key } = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
+
+  await rejectsWith(app.as(EDSGER).accessViews.create({ app: 'fleet' }), 'forbidden');
+  await rejectsWith(app.as(EDSGER).accessViews.get({ key }), 'not-found');
+  await rejectsWith(app.as(EDSGER).accessViews.list({ app: 'fleet' }), 'forbidden');
+  const unknown = await rejectsWith(app.as(ACME).accessViews.create({ app: 'fleet' }), 'invalid-input');
+  assert.ok(unknown.fields?.app);
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
+});
+
+views('requires a user whom the caller may see and who can open the app', async ({ app }) => {
+  const create = (user: string, slug = 'sales') => app.as(ACME).accessViews.create({ app: slug, user });
+  const messageOf = async (promise: Promise<unknown>) =>
+    (await rejectsWith(promise, 'invalid-input')).fields?.user?.[0];
+
+  assert.is(await messageOf(create('unknown@acme.test')), await messageOf(create(GLOBEX)));
+  assert.is(await messageOf(create(GLOBEX)), 'There is no user with this address that you manage.');
+  assert.is(await messageOf(create(IDLE)), 'This user is deactivated.');
+  assert.is(await messageOf(create(GRACE, 'churn')), 'This user cannot open the app.');
+});
+
+views('refuses views of superusers and staff, except by superusers', async ({ app }) => {
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
+
+  const refused = await rejectsWith(
+    app.as(ACME).accessViews.create({ app: 'sales', user: GRACE }),
+    'invalid-input',
+  );
+  assert.match(String(refused.fields?.user), /Only superusers/);
+  assert.is((await app.as(ROOT).accessViews.create({ app: 'sales', user: GRACE })).user, GRACE);
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: false });
+});
+
+views('can be created while the app is in maintenance and its client closed', async ({ app }) => {
+  await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
+  await app.as(ROOT).clients.updateGate({ id: 1, is_open: false });
+
+  assert.is((await app.as(ACME).accessViews.create({ app: 'sales', user: ADA })).user, ADA);
+
+  await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: false });
+  await app.as(ROOT).clients.updateGate({ id: 1, is_open: true });
+});
+
+views('reports every invalid field', async ({ app }) => {
+  const large = { text: 'x'.repeat(65_536) };
+  const attempt = app.as(ACME).accessViews.create({
+    app: 'sales',
+    allowed_uses_cnt: -1,
+    allowed_networks: '10.0.0.0/8, 10.0.0.1/8 nonsense',
+    language_code: 'deu',
+    data_permissions: large,
+    selections: large,
+    flags: { bad: 'a\0b' },
+    stack_slug: 'x'.repeat(65),
+  });
+
+  const { fields = {} } = await rejectsWith(attempt, 'invalid-input');
+  assert.equal(Object.keys(fields).sort(), [
+    ...['allowed_networks', 'allowed_uses_cnt', 'data_permissions', 'flags', 'language_code', 'selections'],
+    'stack_slug',
+  ]);
+  assert.is(fields.allowed_networks?.length, 2);
+  for (const stack_slug of ['churn', 'nothing'])
+    assert.ok(
+      (await rejectsWith(app.as(ACME).accessViews.create({ app: 'sales', stack_slug }), 'invalid-input'))
+        .fields?.stack_slug,
+    );
+});
+
+views('keeps 64 KiB of data permissions as sent, and none as an empty object', async ({ app }) => {
+  const data_permissions = { __proto__: null, list: ['x'.repeat(65_000)], 'ü\0': [null, 1.5, { a: {} }] };
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'sales', data_permissions });
+
+  assert.equal(JSON.parse(JSON.stringify((await admin.get({ key })).data_permissions)), {
+    list: data_permissions.list,
+    'ü\0': data_permissions['ü\0'],
+  });
+  const stored = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('access_views')
+        .select('data_permissions')
+        .where('key', '=', key)
+        .executeTakeFirstOrThrow()
+    ).data_permissions;
+  assert.ok(await stored());
+  for (const none of [{}, null]) {
+    await admin.update({ key, data_permissions: { a: 1 } });
+    assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
+    assert.is(await stored(), null);
+  }
+});
+
+views('changes what is given, and keeps the app and the user', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const made = await admin.create({ app: 'sales', user: ADA, stack_slug: 'trends', flags: { color: 'red' } });
+  app.clock.advance(MINUTE_MS);
+  const { key } = made;
+
+  assert.equal(await admin.update({ key }), made);
+  const changes = {
+    allowed_uses_cnt: 0,
+    expires_at: new Date('2030-01-01T00:00:00Z'),
+    allowed_networks: ' 10.1.0.0/16\n2001:DB8::/32,, 192.0.2.1 ',
+    language_code: 'de',
+  };
+  assert.equal(await admin.update({ key, ...changes, app: 'sales', user: ADA }), {
+    ...made,
+    ...changes,
+    allowed_networks: '10.1.0.0/16,2001:db8::/32,192.0.2.1/32',
+    modified: app.clock.now(),
+  });
+  for (const [field, changed] of [
+    ['app', { app: 'churn' }],
+    ['user', { user: GRACE }],
+    ['user', { user: null }],
+  ] as const)
+    assert.equal(
+      Object.keys((await rejectsWith(admin.update({ key, ...changed }), 'invalid-input')).fields ?? {}),
+      [field],
+    );
+});
+
+views('does not allow fewer uses than there were', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'sales', allowed_uses_cnt: 5 });
+  await app.db().updateTable('access_views').set({ uses: 3 }).where('key', '=', key).execute();
+
+  assert.ok(
+    (await rejectsWith(admin.update({ key, allowed_uses_cnt: 2 }), 'invalid-input')).fields?.allowed_uses_cnt,
+  );
+  assert.is((await admin.update({ key, allowed_uses_cnt: 3 })).allowed_uses_cnt, 3);
+  assert.is((await admin.update({ key, allowed_uses_cnt: 0 })).allowed_uses_cnt, 0);
+});
+
+views('accepts a stack that the app has dropped, if the view has it', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'churn', stack_slug: 'churn' });
+  const offer = (is_offered: boolean) =>
+    app.db().updateTable('stacks').set({ is_offered }).where('id', '=', 'c2c73a68').execute();
+  await offer(false);
+
+  assert.is((await admin.update({ key, stack_slug: 'churn', show_header: false })).show_header, false);
+  await rejectsWith(admin.create({ app: 'churn', stack_slug: 'churn' }), 'invalid-input');
+  assert.is((await admin.update({ key, stack_slug: '' })).stack_slug, null);
+  await rejectsWith(admin.update({ key, stack_slug: 'churn' }), 'invalid-input');
+  await offer(true);
+});
+
+views('is deactivated, which is recorded once, and activated again', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'churn', user: ADA, data_permissions: { region: 'north' } });
+
+  await admin.deactivate({ key });
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  assert.is((await admin.update({ key, is_active: true, data_permissions: null })).is_active, true);
+
+  const entries = (await app.as(ACME).audit.list({ target: 'churn', limit: 3 })).reverse();
+  assert.equal(
+    entries.map(({ action, actor }) => [action, actor]),
+    ['create', 'deactivate', 'update'].map((verb) => [`access-view.${verb}`, ACME]),
+  );
+  assert.is(entries[0]?.details.user, ADA);
+  assert.equal(entries[2]?.details.is_active, { from: false, to: true });
+  assert.equal(entries[2]?.details.data_permissions, { from: null, to: null });
+  assert.not.match(JSON.stringify(entries), new RegExp(`${key}|north`));
+});
+
+views('are listed newest first, by page, and filtered', async ({ app }) => {
+  const admin = app.as(GLOBEX).accessViews;
+  const keys: string[] = [];
+  for (const flags of [{ n: 1 }, { n: 2, color: 'red' }, { n: 2, color: 'blue' }, { n: '2', 'a.b': true }])
+    keys.unshift((await admin.create({ app: 'fleet', user: EDSGER, flags })).key);
+  keys.unshift((await admin.create({ app: 'fleet', flags: { n: null } })).key);
+  const list = async (input: Parameters<typeof admin.list>[0]) =>
+    (await admin.list({ app: 'fleet', ...input }))
+      .map(({ key }) => keys.indexOf(key))
+      .filter((at) => at >= 0);
+
+  assert.equal(await list({}), [0, 1, 2, 3, 4]);
+  assert.equal(await list({ limit: 2 }), [0, 1]);
+  assert.equal(await list({ limit: 2, cursor: String(keys[1]) }), [2, 3]);
+  assert.equal(await list({ page: 2, page_size: 3 }), [3, 4]);
+  assert.equal(await list({ user: EDSGER }), [1, 2, 3, 4]);
+  assert.equal(await list({ user: 'unknown@globex.test' }), []);
+  assert.equal(await list({ flags: { n: '2' } }), [1, 2, 3]);
+  assert.equal(await list({ flags: { n: '2', color: 'red' } }), [3]);
+  assert.equal(await list({ flags: { 'a.b': 'true' } }), [1]);
+  assert.equal(await list({ flags: { n: 'null' } }), []);
+  await rejectsWith(admin.list({ app: 'sales' }), 'not-found');
+  await rejectsWith(admin.list({ limit: 1, cursor: 'f'.repeat(32) }), 'invalid-input');
+});
+
+views.run();
