@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { routesOf } from './procedure-meta.ts';
+import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
   AccessViewChanges,
   AccessViewKey,
   AccessViewUseView,
   AccessViewView,
   accessViewEncoder,
+  accessViewUrl,
   accessViewUseEncoder,
   accessViewUseView,
   accessViewView,
@@ -14,7 +15,7 @@ import {
   toColumns,
   toSubject,
 } from './schemas/access-views.ts';
-import { EmailKey, Slug } from './schemas/fields.ts';
+import { EmailKey, Slug, Text } from './schemas/fields.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -93,5 +94,15 @@ export const accessViewsRouter = router({
       if (format) return accessViews.streamUses(ctx.actor, input.key, accessViewUseEncoder(format));
       const uses = await accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
       return uses.map(accessViewUseView);
+    }),
+
+  /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */
+  embed: adminProcedure
+    .meta(route('GET', '/jb/apps/{app}/embed/{email}/', EXTENSION))
+    .input(z.object({ app: Text(255), email: EmailKey }))
+    .output(z.object({ url: z.string() }))
+    .mutation(async ({ ctx, input: { app, email } }) => {
+      const key = await ctx.services.oneTimeViews.create(ctx.actor, app, email);
+      return { url: accessViewUrl(key, ctx.baseUrl) };
     }),
 });

@@ -23,6 +23,7 @@ import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
+import { pruneEmbeds } from './services/gate/embed-sessions.ts';
 import { maintainSigningKeys } from './services/gate/key-rotation.ts';
 import { JWKS_MAX_AGE_SECONDS } from './services/gate/signing-key-rows.ts';
 import { createSigningKeys } from './services/gate/signing-keys.ts';
@@ -207,6 +208,7 @@ const maintenanceTasks = (
     }),
   signingKeys: () => maintainSigningKeys(orm.em.fork(), signingKeys, createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
+  embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
   operations: () => pruneOperations(orm.em.fork(), clock.now(), config.auditRetentionDays),

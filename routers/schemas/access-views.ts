@@ -37,7 +37,8 @@ export const AccessViewView = View('AccessView', {
   url: z.string(),
 });
 
-const urlOf = (key: string, baseUrl: string): string => `${baseUrl}/v/${key}/`;
+/** What to open or to embed. */
+export const accessViewUrl = (key: string, baseUrl: string): string => `${baseUrl}/v/${key}/`;
 
 export const accessViewView = (view: AccessViewRow, baseUrl: string) =>
   viewOf(AccessViewView, {
@@ -45,14 +46,14 @@ export const accessViewView = (view: AccessViewRow, baseUrl: string) =>
     data_permissions: opaque(view.data_permissions),
     selections: opaque(view.selections),
     flags: opaque(view.flags),
-    url: urlOf(view.key, baseUrl),
+    url: accessViewUrl(view.key, baseUrl),
   });
 
 /** As `accessViewView`. */
 export const accessViewEncoder = (format: ListFormat, baseUrl: string): AccessViewEncoder =>
   createRowEncoder(AccessViewView, format, {
     // The column has the key.
-    url: (key) => urlOf(key ?? '', baseUrl),
+    url: (key) => accessViewUrl(key ?? '', baseUrl),
   });
 
 /** A use of an access view, with what applied at that time. */

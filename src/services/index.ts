@@ -23,8 +23,10 @@ import { createForwardAuth } from './gate/forward-auth.ts';
 import { createKeyRotation } from './gate/key-rotation.ts';
 import { createLaunchCodes } from './gate/launch-codes.ts';
 import { createLaunches } from './gate/launches.ts';
+import { createOneTimeViews } from './gate/one-time-views.ts';
 import { createTicketRevocations } from './gate/ticket-revocations.ts';
 import { createTickets } from './gate/tickets.ts';
+import { createViewOpening } from './gate/view-opening.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
@@ -112,6 +114,8 @@ const factories = {
   userGrants: createUserGrants,
   operations: createOperations,
   accessViews: createAccessViews,
+  oneTimeViews: createOneTimeViews,
+  viewOpening: createViewOpening,
   idempotency: ({ idempotency }: Unit) => idempotency,
   resourceLocks: createResourceLocks,
 };

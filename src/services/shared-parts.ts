@@ -11,6 +11,7 @@ import {
   createLoginThrottle,
   createResetThrottle,
   createTokenThrottle,
+  createViewThrottle,
 } from './auth/login-limits.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createOpeningLookup } from './gate/opening-facts.ts';
@@ -42,6 +43,7 @@ export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }:
     loginConcurrency: createLoginConcurrency(),
     launchThrottle: createLaunchThrottle(pool),
     tokenThrottle: createTokenThrottle(pool),
+    viewThrottle: createViewThrottle(pool),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
     lookUpCredential: createCredentialLookup(fork(), read),

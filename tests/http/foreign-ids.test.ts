@@ -13,6 +13,7 @@ type Ids = Record<string, readonly [foreign: string, missing: string]>;
 const KNOWN: Ids = {
   app_id: FLEET,
   app_slug: ['fleet', 'nothing'],
+  app: FLEET,
   stack_id: ['d3d64b79', '00000000'],
   hash: ['of-edsger', 'of-missing'],
   email: [EDSGER, 'unknown@globex.test'],

@@ -79,7 +79,7 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
 /** Every GET endpoint with a path to existing data. */
 export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
   restEndpoints()
-    .filter(({ method }) => method === 'GET')
+    .filter(({ method, type }) => method === 'GET' && type === 'query')
     .map((endpoint) => {
       const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
       const path = restPath(endpoint.url).replaceAll(/:(\w+)/g, (_match, key: string) =>

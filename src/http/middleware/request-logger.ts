@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyServerOptions } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { telemetry } from '../../lib/telemetry.ts';
 import { logFieldsOf } from '../../lib/tracing.ts';
 
@@ -7,6 +7,16 @@ type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']
 /** Creates the child logger of a request on first use: most requests log nothing, and creating it takes longer than routing. */
 export const lazyChildLogger: ChildLoggerFactory = (logger, bindings, options) =>
   new LazyLogger(() => logger.child(bindings, options)) as LazyLogger & FastifyBaseLogger; // its methods are added below
+
+const WITH_ACCESS_KEY = /^\/(?:v|api\/v1\/access_views|api\/v2\/accessviews)\/:key\//;
+/** In paths without a route. */
+const ACCESS_KEY = /[0-9a-f]{32}/gi;
+
+/** The path without the query. Keys of access views open apps, so that the route is logged instead of them. */
+const loggedPath = ({ url, routeOptions: { url: route } }: FastifyRequest): string =>
+  route !== undefined && WITH_ACCESS_KEY.test(route)
+    ? route
+    : url.replace(/\?.*$/s, '').replaceAll(ACCESS_KEY, '…');
 
 /** Logs one line per response, without the query, which contains the inputs of tRPC calls. */
 export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): void => {
@@ -23,7 +33,7 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
       {
         reqId: request.id,
         method: request.method,
-        path: request.url.replace(/\?.*$/s, ''),
+        path: loggedPath(request),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
         // This event of the socket has lost the async context of the request.

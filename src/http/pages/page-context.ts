@@ -34,6 +34,9 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   return {
     request,
     reply,
+    isSecure: isHttps(deps.baseUrl),
+    /** For what no procedure does. */
+    openServices: () => contextOf(request, deps).openServices(),
     getBranding,
     /** Calls the queries whose results the page shows. */
     reader,

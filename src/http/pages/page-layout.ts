@@ -25,11 +25,24 @@ type HtmlResponse = {
   body: Html;
   /** Directives of the Content-Security-Policy that differ from the defaults. */
   csp: Readonly<Record<string, string>>;
+  /** Origins whose pages may show this one in a frame. */
+  frameAncestors?: readonly string[];
 };
 
-/** Sends a document that must not be indexed, framed, cached or sniffed, with the status that the reply already has. */
+/** Sends a document that must not be indexed, cached or sniffed, nor framed by other than the given origins, with the status that the reply already has. */
 export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyReply => {
-  const { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp } = response;
+  const {
+    title,
+    icon = '/avatars/S.svg',
+    style,
+    bodyClass = false,
+    body,
+    csp,
+    frameAncestors = [],
+  } = response;
+  const isFramed = frameAncestors.length > 0;
+  // Browsers that know `frame-ancestors` ignore it, but it cannot name origins.
+  if (isFramed) reply.removeHeader('x-frame-options');
   const document = htmlDocument({
     title,
     head: html`<meta name="robots" content="noindex">
@@ -43,7 +56,7 @@ export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyRe
     'style-src': style.cspSource,
     'img-src': "'self'",
     ...csp,
-    'frame-ancestors': "'none'",
+    'frame-ancestors': isFramed ? frameAncestors.join(' ') : "'none'",
     'base-uri': "'none'",
   });
   return withPrivacyHeaders(reply)
@@ -51,13 +64,23 @@ export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyRe
     .header('content-security-policy', policy.map((directive) => directive.join(' ')).join('; '))
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-opener-policy', 'same-origin')
-    .header('cross-origin-resource-policy', 'same-origin')
+    .header('cross-origin-resource-policy', isFramed ? 'cross-origin' : 'same-origin')
     .send(document.toString());
 };
 
 /** Redirects with 303, so that the browser continues with a GET after a form. */
-export const redirectTo = (reply: FastifyReply, location: string): FastifyReply =>
-  withPrivacyHeaders(reply).code(303).header('location', location).send();
+export const redirectTo = (
+  reply: FastifyReply,
+  location: string,
+  referrerPolicy: ReferrerPolicy = 'strict-origin',
+): FastifyReply =>
+  withPrivacyHeaders(reply)
+    .header('referrer-policy', referrerPolicy)
+    .code(303)
+    .header('location', location)
+    .send();
+
+type ReferrerPolicy = 'strict-origin' | 'no-referrer';
 
 /**
  * URLs of pages may contain secrets. `strict-origin` hides paths and queries from other sites; `no-referrer` would also
@@ -84,6 +107,8 @@ export type Page = {
   status?: number;
   /** Sources for the `form-action` directive, see `formActionSources`. */
   formAction?: string;
+  /** Origins whose pages may show this one in a frame. */
+  frameAncestors?: readonly string[];
 };
 
 /** Sends a page for users in the common layout. */
@@ -102,6 +127,7 @@ ${content}
 </main>
 ${brand.support_email !== '' && html`<footer><p>Need help? Contact ${mailLink(brand.support_email)}.</p></footer>`}`,
     csp: { 'form-action': page.formAction ?? "'self'" },
+    ...(page.frameAncestors && { frameAncestors: page.frameAncestors }),
   });
 };
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import type { ContextDeps } from '../middleware/request-context.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
+import { accessViewPages } from './access-view.ts';
 import { failurePage } from './error-pages.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
@@ -18,6 +19,7 @@ const PAGES = {
   ...passwordResetPages,
   ...passwordChangePages,
   ...invitationPages,
+  ...accessViewPages,
 };
 
 /** Serves the pages for users: plain HTML and forms, without scripts. */

@@ -42,6 +42,12 @@ export const ALIASES: readonly Alias[] = [
     method: 'PUT',
     path: '/api/v1/access_views/{key}/',
   },
+  {
+    operationId: 'v2.embed',
+    procedure: 'accessViews.embed',
+    method: 'GET',
+    path: '/api/v2/embed/{app}/{email}/',
+  },
   ...ofAccessViews([
     ['list', 'GET', ''],
     ['create', 'POST', ''],

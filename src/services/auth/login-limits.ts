@@ -85,6 +85,9 @@ export const createLaunchThrottle = (pool: Pool) =>
  */
 export const createTokenThrottle = (pool: Pool) => createNetworkThrottle(pool, 'token', FAILURES_PER_NETWORK);
 
+/** Limits attempts to open access views with unknown keys. */
+export const createViewThrottle = (pool: Pool) => createNetworkThrottle(pool, 'view', FAILURES_PER_NETWORK);
+
 /** For secrets that are too long to be guessed, and belong to no known account. */
 const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) => {
   const { networks } = createCounters(pool, prefix, 15 * MINUTE_MS);

@@ -140,6 +140,39 @@ export const EXPORT_PARTS = {
         .execute(),
     ),
 
+  /** Without their keys, which open apps. */
+  access_views: ({ em, person }: Exported): Pages =>
+    byId((after) =>
+      tables(em)
+        .selectFrom('access_views as view')
+        .innerJoin('apps', 'apps.id', 'view.app_id')
+        .select(['view.id', 'apps.slug as app', 'is_active', 'allowed_uses', 'uses', 'expires_at'])
+        .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
+        .select(['view.show_header', 'view.show_footer', 'language_code'])
+        .select(['view.created_at', 'modified_at'])
+        .where('user_id', '=', person.id)
+        .where('view.id', '>', after)
+        .orderBy('view.id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    ),
+
+  access_view_uses: ({ em, person }: Exported): Pages =>
+    byId((after) =>
+      tables(em)
+        .selectFrom('access_view_uses as used')
+        .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
+        .innerJoin('apps', 'apps.id', 'view.app_id')
+        .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
+        .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
+        .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
+        .where('used.user_id', '=', person.id)
+        .where('used.id', '>', after)
+        .orderBy('used.id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    ),
+
   usage: async function* ({ em, person }: Exported): Pages {
     for (const app of await tables(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute())
       yield* usageOf(em, person.email, app);

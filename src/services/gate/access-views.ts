@@ -1,3 +1,5 @@
+import type { InsertObject } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -161,7 +163,8 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
             ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
             ...(stack !== null && { stack_slug: [stack] }),
           });
-        const key = await insertView(tx, { ...columns, app_id: app.id, user_id: subject.id }, clock.now());
+        const row = { ...columns, app_id: app.id, user_id: subject.id };
+        const { key } = await insertView(tx, row, clock.now());
         const view = await readAccessView(tx, actor, key);
         await record(tx, actor, 'access-view.create', view);
         return view;
@@ -196,17 +199,15 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
   };
 };
 
-type NewView = AccessViewColumns & { app_id: string; user_id: number | null; is_one_time?: boolean };
+type NewView = Omit<InsertObject<Database, 'access_views'>, 'key' | 'created_at' | 'modified_at'>;
 
-/** Returns the key of the view. Kysely binds it; the ORM would write it into the text of the statement. */
-export const insertView = async (tx: Db, view: NewView, now: Date): Promise<string> => {
-  const key = newAccessViewKey();
-  await tables(tx)
+/** Adds a view with a new key. Kysely binds it; the ORM would write it into the text of the statement. */
+export const insertView = (tx: Db, view: NewView, now: Date): Promise<{ id: number; key: string }> =>
+  tables(tx)
     .insertInto('access_views')
-    .values({ ...view, key, created_at: now, modified_at: now })
-    .execute();
-  return key;
-};
+    .values({ ...view, key: newAccessViewKey(), created_at: now, modified_at: now })
+    .returning(['id', 'key'])
+    .executeTakeFirstOrThrow();
 
 const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
   const changes = diffColumns(before, after, COMPARED);

@@ -209,7 +209,8 @@ const aboutTickets = async (app: TestApp): Promise<Step[]> => {
 
 const aboutAccessViews = async (app: TestApp): Promise<Step[]> => {
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
-  return ['/access_views/', '!/api/v2/accessviews/'].flatMap((path) => [
+  const embeds = [`/jb/apps/${SALES}/embed/${ADA}/`, `!/api/v2/embed/sales/${ADA}/`];
+  const ofPaths = ['/access_views/', '!/api/v2/accessviews/'].flatMap((path) => [
     { line: `GET ${path}?flags.color=red`, as: ACME },
     { line: `POST ${path}`, as: ACME, body: { app: 'sales', selections: { region: 'north' } } },
     { line: `GET ${path}${key}/`, as: ACME },
@@ -218,4 +219,5 @@ const aboutAccessViews = async (app: TestApp): Promise<Step[]> => {
     { line: `GET ${path}${key}/usage/`, as: ACME },
     { line: `DELETE ${path}${key}/`, as: ACME },
   ]);
+  return [...ofPaths, ...embeds.map((path) => ({ line: `GET ${path}`, as: ROOT }))];
 };

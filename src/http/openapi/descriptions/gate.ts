@@ -43,5 +43,10 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
     ['forbidden'],
   ],
   deactivate: ['Deactivate an access view', 'It opens the app no longer. Nothing is removed.', ['forbidden']],
+  embed: [
+    'Get an address that embeds an app once',
+    'Of an app, by its id or slug, for a user who can open it. The address works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another address.',
+    ['forbidden'],
+  ],
   uses: ['List the uses of an access view', 'Newest first, each with what applied at that time.'],
 };

@@ -1,0 +1,106 @@
+import type { FastifyRequest } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
+import type { RefusedView } from '../../services/gate/view-opening.ts';
+import { keepEmbedSession } from '../middleware/embed-cookie.ts';
+import { formatDateTime, userMessage } from './display-text.ts';
+import { messageHtml } from './error-pages.ts';
+import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
+import { mailLink, redirectTo } from './page-layout.ts';
+
+/** `/v/{key}/` opens the app of an access view. */
+export const accessViewPages: Pages = {
+  'GET /v/:key/': async (context) => {
+    const { request, reply } = context;
+    // Neither looks up the key nor counts a use.
+    if (!isPerson(request))
+      return reply
+        .code(request.method === 'HEAD' ? 200 : 204)
+        .header('cache-control', 'no-store')
+        .send();
+    const userAgent = request.headers['user-agent'] ?? '';
+    const { value, problem } = await attempt(() =>
+      context.openServices().viewOpening.open(pathParameter(context, 'key'), userAgent),
+    );
+    if (problem)
+      return context.sendCard({
+        title: problem.status === 404 ? 'Invalid link' : 'This link cannot be opened now',
+        body: html`<p>${problem.status === 404 ? UNKNOWN : userMessage(problem)}</p>`,
+        problem,
+      });
+    if ('refusal' in value) return sendRefusal(context, value);
+    keepEmbedSession(reply, value.appSlug, value.session, context.isSecure);
+    return redirectTo(reply, value.location, 'no-referrer');
+  },
+};
+
+const UNKNOWN =
+  'The link may be incomplete. Copy the whole link, or ask the person who gave it to you for a new one.';
+
+const PREFETCH_HEADERS = ['purpose', 'sec-purpose', 'x-purpose', 'x-moz'];
+const PREFETCH = /prefetch|prerender|preview/i;
+/** Programs that name themselves: crawlers, and messengers that show a preview of a link. */
+const BOT = /bot\b|crawler|spider|preview|externalhit|^whatsapp/i;
+
+/** Whether a person opens the link, rather than a mail scanner, a preview or a prefetching browser. */
+const isPerson = ({ method, headers }: FastifyRequest): boolean => {
+  const mode = headers['sec-fetch-mode'] ?? 'navigate';
+  return (
+    method === 'GET' &&
+    mode === 'navigate' &&
+    /text\/html/i.test(headers.accept ?? '') &&
+    !PREFETCH_HEADERS.some((name) => PREFETCH.test(String(headers[name] ?? ''))) &&
+    !BOT.test(headers['user-agent'] ?? '')
+  );
+};
+
+const sendRefusal = async (context: PageContext, view: RefusedView) => {
+  const { client_name, support_email, embed_origins } = view;
+  const { title, status, text } = await describe(view);
+  const body = html`${text}
+${support_email !== '' && html`<p>You can also contact ${mailLink(support_email)}.</p>`}`;
+  return context.sendCard({
+    brand: { client_name, support_email: '' },
+    title,
+    body,
+    status,
+    frameAncestors: embed_origins,
+  });
+};
+
+type Description = { title: string; status: number; text: Html };
+
+const describe = async (view: RefusedView): Promise<Description> => {
+  const { refusal, client_name: client, app_label: app } = view;
+  const gone = (title: string, text: string) => ({ title, status: 410, text: html`<p>${text}</p>` });
+  const forbidden = (title: string, text: string) => ({ title, status: 403, text: html`<p>${text}</p>` });
+  switch (refusal) {
+    case 'revoked':
+      return gone('This link was revoked', `${client} has deactivated it. Ask them for a new one.`);
+    case 'expired':
+      return gone(
+        'This link has expired',
+        `It was valid until ${formatDateTime(view.expiresAt ?? new Date(0))}. Ask ${client} for a new one.`,
+      );
+    case 'used-up':
+      return gone('This link was already used', `${usesText(view.allowedUses)} Ask ${client} for a new one.`);
+    case 'wrong-network':
+      return forbidden(
+        'This link does not work in your network',
+        `${client} allows it in other networks only.`,
+      );
+    case 'client-closed':
+      return forbidden('This app is closed', `${client} has closed its apps.`);
+    case 'user-inactive':
+    case 'not-granted':
+      return forbidden('This link no longer works', `Its user no longer has access to ${app}.`);
+    case 'in-maintenance':
+      return {
+        title: `${app} is in maintenance`,
+        status: 503,
+        text: (await messageHtml(view.maintenance_message)) ?? html`<p>Please try again later.</p>`,
+      };
+  }
+};
+
+const usesText = (allowedUses: number): string =>
+  allowedUses > 1 ? `It could be opened ${allowedUses} times.` : 'It could be opened once.';

@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
+import { canonicalAddress } from '../../lib/ip-networks.ts';
+import { notFound } from '../../lib/problems.ts';
+import { telemetry } from '../../lib/telemetry.ts';
+import type { Unit } from '../unit.ts';
+import { ensureMonths } from '../usage/usage-partitions.ts';
+import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
+import { createEmbedSession, type EmbedSession } from './embed-sessions.ts';
+import { appAddress, withLaunchCode } from './launch-address.ts';
+import { createLaunchCode } from './launch-codes.ts';
+import {
+  type CountedView,
+  countUse,
+  findView,
+  insertUse,
+  type OpenedApp,
+  type RefusalPage,
+  readOpenedApp,
+  readRefusalPage,
+  type ViewRefusal,
+} from './view-opening-rows.ts';
+
+type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
+
+export type OpenedView = {
+  /** Where the app opens. */
+  location: string;
+  appSlug: string;
+  session: EmbedSession;
+};
+
+export type RefusedView = RefusalPage & {
+  refusal: ViewRefusal;
+  allowedUses: number;
+  expiresAt: Date | null;
+};
+
+/** Rolls back a use of an app that may not be opened after all. */
+class Refused extends Error {
+  readonly refusal: ViewRefusal;
+
+  constructor(refusal: ViewRefusal) {
+    super(refusal);
+    this.refusal = refusal;
+  }
+}
+
+/** Others are unknown, and some are no text for the database. */
+const KEY = /^\w{1,64}$/;
+
+/** Opens apps by access views, for anyone who has their key. */
+export const createViewOpening = (unit: Unit) => {
+  const { em, clock, origin, viewThrottle, usageWriteLimiter, appUrl } = unit;
+  const address = canonicalAddress(origin.address ?? '');
+
+  const refuse = async (view: KnownView, refusal: ViewRefusal): Promise<RefusedView> => ({
+    ...(await readRefusalPage(em, view.app_id)),
+    refusal,
+    allowedUses: view.allowed_uses,
+    expiresAt: view.expires_at,
+  });
+
+  /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
+  const use = async (tx: Db, key: string, known: KnownView, userAgent: string): Promise<OpenedView> => {
+    if (known.user_id !== null)
+      await tables(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
+    await lockUsage(known.app_id).execute(tables(tx));
+    const view = await countUse(tx, key, address);
+    // Another request has used it up, changed it, or given it another key.
+    if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
+    const opened = await readOpenedApp(tx, view.app_id, view.user_id);
+    if (opened.access !== 'allowed') throw new Refused(opened.access);
+    const browser = { address: origin.address ?? '', userAgent };
+    const useId = await insertUse(tx, view, key, clock.now(), browser);
+    await recordUse(unit, tx, view, opened);
+    const target = { appId: view.app_id, stackSlug: view.stack_slug };
+    return {
+      location: await withLaunchCode(appAddress(opened.app, appUrl), () =>
+        createLaunchCode(tx, { ...target, kind: 'view', useId }),
+      ),
+      appSlug: opened.app.app_slug,
+      session: await createEmbedSession(tx, useId, view.is_one_time ? null : view.expires_at),
+    };
+  };
+
+  return {
+    /**
+     * Uses a view, or says why it does not open its app. Keys that were replaced are unknown.
+     * @throws Problem `not-found`, `throttled`, `overloaded`
+     */
+    open: async (key: string, userAgent: string): Promise<OpenedView | RefusedView> => {
+      const caller = origin.address ?? '';
+      await viewThrottle.check(caller);
+      const known = KEY.test(key) ? await findView(em, key, address) : undefined;
+      if (!known) {
+        await viewThrottle.recordFailure(caller);
+        throw notFound('access view');
+      }
+      if (known.refusal !== null) return refuse(known, known.refusal);
+      await ensureMonths(em, [clock.now()]);
+      const [opened] = await Promise.allSettled([
+        usageWriteLimiter.within(known.app_id, 1, () =>
+          em.transactional((tx) => use(tx, key, known, userAgent)),
+        ),
+      ]);
+      if (opened.status === 'fulfilled') return opened.value;
+      if (opened.reason instanceof Refused) return refuse(known, opened.reason.refusal);
+      throw opened.reason;
+    },
+  };
+};
+
+type Deps = Pick<Unit, 'clock' | 'audit' | 'erasureKeys'>;
+
+/** Records a use in the audit trail and in the usage log of the app; without a user, for no address. */
+const recordUse = async (
+  { clock, audit, erasureKeys }: Deps,
+  tx: Db,
+  view: CountedView,
+  { app, user }: OpenedApp,
+) => {
+  const details = { access_view: view.id, ...(user && { user: user.email }) };
+  const about = { actor: user, target: app.app_slug, clients: [app.client_id], details };
+  await audit.record(tx, [{ action: 'access-view.use', ...about }]);
+  const stack = view.stack_slug === null ? undefined : await stackId(tx, view.app_id, view.stack_slug);
+  const extra = { app: app.app_slug, app_id: app.app_id, stack, access_view: view.id };
+  const entry = {
+    entryKey: null,
+    email: user?.email ?? '',
+    fullName: user?.name ?? 'Guest',
+    action: 'STACK_ACCESS',
+    actionDescription: `Opened ${app.app_label} with an access view`,
+    stack: stack ?? null,
+    extra: JSON.stringify(extra),
+    occurredAt: clock.now(),
+    digest: user && erasureKeys.addressDigest(user.email),
+  };
+  await writeUsage(tx, view.app_id, [entry], clock.now());
+  telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));
+};
+
+/** Usage is counted by the ids of stacks. */
+const stackId = async (tx: Db, appId: string, slug: string): Promise<string | undefined> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from stacks where app_id = ${appId} and slug = ${slug}`.execute(tables(tx));
+  return rows[0]?.id;
+};
