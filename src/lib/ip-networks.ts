@@ -4,8 +4,12 @@ import ipaddr from 'ipaddr.js';
 /** An IP address as PostgreSQL's `inet` takes it, an IPv4-mapped IPv6 address as IPv4. Null if the text is no address. */
 export const canonicalAddress = (text: string): string | null => {
   const [address = ''] = text.split('%'); // `fe80::1%eth0`
-  return isIP(address) === 0 ? null : ipaddr.process(address).toString();
+  return isIP(address) === 0 ? null : ipaddr.process(inHexadecimal(address)).toString();
 };
+
+/** `::10.0.0.1` as `::a00:1`: ipaddr.js would take it for an IPv4-mapped address. */
+const inHexadecimal = (address: string): string =>
+  isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 
 /** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is none. */
 export const parseNetwork = (text: string): { network: string } | { reason: string } => {
@@ -15,7 +19,7 @@ export const parseNetwork = (text: string): { network: string } | { reason: stri
   const bits = Number(prefix ?? maxBits);
   if (version === 0 || address.includes('%') || bits > maxBits)
     return { reason: 'Must be a network such as 10.0.0.0/8 or 2001:db8::/32.' };
-  const network = networkAddress(address, bits);
+  const network = networkAddress(inHexadecimal(address), bits);
   if (!network.isSame) return { reason: `Has bits beyond its prefix. Use ${network.address}/${bits}.` };
   const mapped = bits >= 96 && version === 6 ? canonicalAddress(address) : null;
   return mapped?.includes('.')

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD } from '../support/test-app.ts';
 
 const logs = appSuite('logs');
 
@@ -49,6 +49,38 @@ logs(
     }
   },
 );
+
+logs('name no key of an access view, no code and no cookie of an embed', async ({ app }) => {
+  const launch_url = 'https://sales.example.com/';
+  await app.db().updateTable('apps').set({ launch_url }).where('slug', '=', 'sales').execute();
+  const lines: string[] = [];
+  const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
+  const { config, connection, clock } = app;
+  const secretKey = 'the secret key of this test run';
+  const logged = await createApp({ config, connection, clock, logger, secretKey });
+  const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
+  const headers = { accept: 'text/html', authorization: `Token ${await app.tokenOf(ACME)}` };
+
+  const opened = await logged.server.inject({ method: 'GET', url: `/v/${key}/`, headers });
+  const paths = [
+    `/v/${key}`,
+    `/v/%${key.charCodeAt(0).toString(16)}${key.slice(1)}/`,
+    `/v/${key}/more`,
+    `//v/${key}%`,
+  ];
+  for (const url of [...paths, `/api/v1/access_views/${key}/`, `/api/v2/accessviews/${key}/usage/`])
+    await logged.server.inject({ method: 'GET', url, headers });
+  await logged.close();
+
+  assert.is(opened.statusCode, 303);
+  const code = new URL(String(opened.headers.location)).searchParams.get('code');
+  const log = lines.join('');
+  assert.match(log, /"path":"\/v\/:key\/"/);
+  for (const secret of [key, key.slice(1), code, opened.cookies[0]?.value])
+    assert.not.ok(log.includes(String(secret)), `${secret} is in the log`);
+  const kept = await app.db().selectFrom('audit_entries').select('details').execute();
+  assert.not.ok(JSON.stringify(kept).includes(key));
+});
 
 logs('have a line for each response, with its request id', async ({ app }) => {
   const lines: string[] = [];

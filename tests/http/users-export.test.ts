@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
@@ -17,6 +18,8 @@ const LISTS = [
   'sessions',
   'tokens',
   'saved_filters',
+  'access_views',
+  'access_view_uses',
   'usage',
   'audit',
 ];
@@ -29,8 +32,27 @@ const download = async (app: TestApp, email: string, as: string) => {
   return { response, files, rowsOf };
 };
 
+/** Used without an entry in the usage log. */
+const addUsedView = async (app: TestApp): Promise<void> => {
+  const { key } = await app.as(ROOT).accessViews.create({ app: 'sales', user: PERSON });
+  await app
+    .db()
+    .insertInto('access_view_uses')
+    .columns(['access_view_id', 'user_id', 'raw_key', 'used_at', 'selections', 'autorotate', 'show_header'])
+    .columns(['show_footer', 'language_code', 'ip_address', 'user_agent'])
+    .expression((db) =>
+      db
+        .selectFrom('access_views')
+        .select(['id', 'user_id', 'key', 'created_at', 'selections', 'autorotate', 'show_header'])
+        .select(['show_footer', 'language_code', sql.lit('192.0.2.1').as('ip'), sql.lit('tests').as('agent')])
+        .where('key', '=', key),
+    )
+    .execute();
+};
+
 exporting('is a zip of all parts as JSON and CSV', async ({ app }) => {
   await addPerson(app, { entries: 600, audited: 300 });
+  await addUsedView(app);
 
   const { response, files, rowsOf } = await download(app, PERSON, ROOT);
 
@@ -67,7 +89,7 @@ exporting(
 exporting('holds no secrets', async ({ app }) => {
   const { files } = await download(app, PERSON, ROOT);
   const { rows } = await app.orm.pool.query(`
-    select digest from api_tokens union all select digest from sessions union all select key from invitations
+    select key from access_views union all select digest from api_tokens union all select digest from sessions union all select key from invitations
     union all select password_hash from users where password_hash is not null`);
   const all = [...files.values()].join('\n');
 

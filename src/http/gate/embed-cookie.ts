@@ -1,3 +1,25 @@
+import type { FastifyReply } from 'fastify';
+import type { EmbedSession } from '../../services/gate/embed-sessions.ts';
+
 /** Each app has its own, so that several views are open at once. */
 export const embedCookieName = (slug: string, isSecure: boolean): string =>
   `${isSecure ? '__Host-' : ''}steward_embed_${slug}`;
+
+/**
+ * Keeps an embed session in the browser, also in frames of other sites: partitioned, so that each of these has its own.
+ * Without https, browsers accept such cookies only on pages of the same site.
+ */
+export const keepEmbedSession = (
+  reply: FastifyReply,
+  appSlug: string,
+  { secret, maxAgeSeconds }: EmbedSession,
+  isSecure: boolean,
+): void => {
+  const inFrames = { secure: true, sameSite: 'none', partitioned: true } as const;
+  reply.setCookie(embedCookieName(appSlug, isSecure), secret, {
+    path: '/',
+    httpOnly: true,
+    maxAge: maxAgeSeconds,
+    ...(isSecure ? inFrames : { sameSite: 'lax' }),
+  });
+};

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
-import { keepEmbedSession } from '../middleware/embed-cookie.ts';
+import { keepEmbedSession } from '../gate/embed-cookie.ts';
 import { formatDateTime, userMessage } from './display-text.ts';
 import { messageHtml } from './error-pages.ts';
 import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
