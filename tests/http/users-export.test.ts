@@ -35,19 +35,10 @@ const download = async (app: TestApp, email: string, as: string) => {
 /** Used without an entry in the usage log. */
 const addUsedView = async (app: TestApp): Promise<void> => {
   const { key } = await app.as(ROOT).accessViews.create({ app: 'sales', user: PERSON });
-  await app
-    .db()
-    .insertInto('access_view_uses')
-    .columns(['access_view_id', 'user_id', 'raw_key', 'used_at', 'selections', 'autorotate', 'show_header'])
-    .columns(['show_footer', 'language_code', 'ip_address', 'user_agent'])
-    .expression((db) =>
-      db
-        .selectFrom('access_views')
-        .select(['id', 'user_id', 'key', 'created_at', 'selections', 'autorotate', 'show_header'])
-        .select(['show_footer', 'language_code', sql.lit('192.0.2.1').as('ip'), sql.lit('tests').as('agent')])
-        .where('key', '=', key),
-    )
-    .execute();
+  await sql`insert into access_view_uses (access_view_id, user_id, raw_key, used_at, selections, autorotate,
+      show_header, show_footer, language_code, ip_address, user_agent)
+    select id, user_id, key, created_at, selections, autorotate, show_header, show_footer, language_code, '192.0.2.1', 'tests'
+    from access_views where key = ${key}`.execute(app.db());
 };
 
 exporting('is a zip of all parts as JSON and CSV', async ({ app }) => {
