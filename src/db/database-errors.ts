@@ -29,6 +29,7 @@ const UNAVAILABLE = /^(08|57P0|53|25P0[34])/;
 const DISK_FULL = '53100';
 /** read_only_sql_transaction: a standby, or a primary that was demoted. */
 const READ_ONLY = '25006';
+const LOCK_NOT_AVAILABLE = '55P03';
 /** The transaction can be retried: deadlock, serialization failure, lock or statement timeout. */
 const RETRYABLE = /^(40P01|40001|55P03|57014)$/;
 const SOCKET_FAILURES = new Set([
@@ -65,6 +66,13 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
     if (RETRYABLE.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;
+};
+
+/** Whether a statement gave up waiting for a lock. */
+export const isLockTimeout = (error: unknown): boolean => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && cause.code === LOCK_NOT_AVAILABLE) return true;
+  return false;
 };
 
 const isLostConnection = (error: Error, code: string): boolean =>

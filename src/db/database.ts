@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import { ormConfig } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
-import { IncompatibleDatabase } from './database-errors.ts';
+import { IncompatibleDatabase, isLockTimeout } from './database-errors.ts';
 import { createPool } from './pool.ts';
 import { MIGRATIONS_TABLE, readMigrations, readSchemaState, UnfinishedRestore } from './schema-state.ts';
 import { createClient, UNLIMITED } from './single-client.ts';
@@ -65,14 +65,36 @@ const tryMigrationLock = async (client: pg.Client): Promise<boolean> => {
   return rows[0]?.isHeld === true;
 };
 
-/** Without time limits: building the index of a large table takes long. */
+/**
+ * Shorter than PostgreSQL's `deadlock_timeout` of a second. While other versions serve requests, a migration that waits for a lock
+ * gives way, together with the requests that wait behind it; in a deadlock, PostgreSQL could end a request instead.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const GIVE_WAY_MS = 500;
+
+/** A statement may take as long as it needs: building the index of a large table does. */
 const runMigrations = async (connection: Connection, to?: string): Promise<string[]> => {
-  const startupOptions = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
-  const orm = await openDatabase({ ...connection, startupOptions }, null);
+  const options = [connection.startupOptions ?? '', UNLIMITED, `-c lock_timeout=${LOCK_TIMEOUT_MS}`];
+  const orm = await openDatabase({ ...connection, startupOptions: options.join(' ').trim() }, null);
+  const pending = async () => (await orm.migrator.getPending()).map(({ name }) => name);
   try {
-    return (await orm.migrator.up(to === undefined ? {} : { to })).map(({ name }) => name);
+    const before = await pending();
+    while (!(await appliesAll(orm, to))) await sleep(GIVE_WAY_MS);
+    const after = await pending();
+    return before.filter((name) => !after.includes(name));
   } finally {
     await orm.close(true);
+  }
+};
+
+/** False if a lock was not free: the migrations before it stay applied. */
+const appliesAll = async (orm: Orm, to: string | undefined): Promise<boolean> => {
+  try {
+    await orm.migrator.up(to === undefined ? {} : { to });
+    return true;
+  } catch (error) {
+    if (isLockTimeout(error)) return false;
+    throw error;
   }
 };
 
