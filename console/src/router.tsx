@@ -51,6 +51,16 @@ const screens = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/apps/$id/views',
+    component: lazyScreen(() => import('./access-views/access-views-screen.tsx'), 'AccessViewsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/keys',
+    component: lazyScreen(() => import('./keys/signing-keys-screen.tsx'), 'SigningKeysScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/usage',
     validateSearch: usageFilter,
     component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),

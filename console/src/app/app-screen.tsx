@@ -51,6 +51,11 @@ export const AppScreen = () => {
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>
       </SimpleGrid>
+      {isViewer && (
+        <Link className="text-link" to="/apps/$id/views" params={{ id }}>
+          Access views: links that open the app without a login
+        </Link>
+      )}
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
       {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
       {isViewer && (

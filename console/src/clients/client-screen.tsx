@@ -5,6 +5,7 @@ import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
+import { ClientGate } from './client-gate.tsx';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 
@@ -23,6 +24,7 @@ export const ClientScreen = () => {
           <Tabs.Tab value="texts">Texts</Tabs.Tab>
           <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
           <Tabs.Tab value="admins">Admins</Tabs.Tab>
+          <Tabs.Tab value="gate">Gate</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="texts">
           <ClientTexts {...props} />
@@ -32,6 +34,9 @@ export const ClientScreen = () => {
         </Tabs.Panel>
         <Tabs.Panel value="admins">
           <ClientAdmins client={client} />
+        </Tabs.Panel>
+        <Tabs.Panel value="gate">
+          <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={is_superuser} />
         </Tabs.Panel>
       </Tabs>
     </>

@@ -17,6 +17,9 @@ export const canAdminister = ({ is_superuser, admin_of }: Roles): boolean =>
 /** Who may fetch and load app packages. */
 export const canOperate = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;
 
+/** Who may change what concerns all clients. */
+export const isSuperuser = ({ is_superuser }: Roles): boolean => is_superuser;
+
 const MEMBER: Roles = { is_superuser: false, is_staff: false, admin_of: [] };
 
 /** The kinds of users, from few rights to all. */

@@ -1,4 +1,4 @@
-import { canAdminister, canView, KINDS, type Roles } from './roles.ts';
+import { canAdminister, canView, isSuperuser, KINDS, type Roles } from './roles.ts';
 
 export type Screen = {
   /** Its path in the router. */
@@ -22,6 +22,7 @@ const NAVIGATION = [
   { to: '/invitations', label: 'Invitations', isFor: canView },
   { to: '/mails', label: 'Mails', isFor: canView },
   { to: '/audit', label: 'Audit trail', isFor: canAdminister },
+  { to: '/keys', label: 'Signing keys', isFor: isSuperuser },
   { to: '/account', label: 'Account', isFor: everyone },
 ] as const satisfies Screen[];
 
@@ -29,6 +30,7 @@ const NAVIGATION = [
 const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
+  { to: '/apps/$id/views', label: 'Access views', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
 ] as const satisfies Screen[];

@@ -1,0 +1,112 @@
+import { Button, Checkbox, Group, JsonInput, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import type { App } from '../apps/app-of.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { joined } from '../components/form-fields.ts';
+import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
+
+type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (key: string) => void };
+
+/** Creates an access view, and then shows its link. */
+export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
+  const queryClient = useQueryClient();
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+  const form = useForm({
+    initialValues: NEW_VIEW,
+    validate: { data_permissions: (text) => (isObject(text) ? null : 'Must be a JSON object, or empty.') },
+    onValuesChange: () => setIdempotencyKey(newIdempotencyKey()),
+  });
+  const stacks = useQuery({ ...trpc.apps.stacks.queryOptions({ app_id: app.id }), enabled: isOpen });
+  const create = useMutation(
+    trpc.accessViews.create.mutationOptions({
+      trpc: { context: { idempotencyKey } },
+      onSuccess: async ({ key }) => {
+        form.reset();
+        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+        await queryClient.invalidateQueries(trpc.accessViews.list.pathFilter());
+        onCreated(key);
+      },
+      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+    }),
+  );
+  const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title={`New access view of ${app.label}`} size="lg" isSticky>
+      <form onSubmit={form.onSubmit((values) => create.mutate(toInput(app.slug, values)))}>
+        <Stack>
+          <TextInput
+            label="User"
+            description="Whom the app sees. Empty: anyone with the link, as a guest."
+            placeholder="ada@example.com"
+            data-autofocus
+            {...form.getInputProps('user')}
+          />
+          <Group grow align="flex-start">
+            <NumberInput
+              label="Number of uses"
+              description="0 means any number."
+              min={0}
+              {...form.getInputProps('allowed_uses_cnt')}
+            />
+            <Select
+              label="Expires"
+              description="From now."
+              allowDeselect={false}
+              data={LIFETIMES.map(({ label }) => label)}
+              {...form.getInputProps('lifetime')}
+            />
+          </Group>
+          <Select
+            label="Stack"
+            description="The part of the app that is opened."
+            placeholder="The start of the app"
+            clearable
+            data={stacks.data?.map(({ slug, label }) => ({ value: slug, label })) ?? []}
+            {...form.getInputProps('stack_slug')}
+          />
+          <JsonInput
+            label="Data permissions"
+            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. Empty: those of the user."
+            autosize
+            minRows={2}
+            {...form.getInputProps('data_permissions')}
+          />
+          <TextInput
+            label="Networks"
+            description="From which the link may be used, such as 192.0.2.0/24. Empty: any."
+            {...form.getInputProps('allowed_networks')}
+          />
+          <Checkbox
+            label="A new link after each use"
+            {...form.getInputProps('autorotate', { type: 'checkbox' })}
+          />
+          {!isFieldError && <ProblemAlert error={create.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+};
+
+const isObject = (text: string): boolean => {
+  if (text.trim() === '') return true;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,31 @@
+import { Button } from '@mantine/core';
+import { DateText } from '../components/date-text.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { ViewState } from './view-badge.tsx';
+import { type AccessView, usesOf } from './view-state.ts';
+
+export const viewColumns = (onShow: (key: string) => void): Column<AccessView>[] => [
+  { heading: 'For', width: '2fr', cell: ({ user }) => user ?? 'Anyone with the link' },
+  { heading: 'State', width: '8rem', cell: (view) => <ViewState view={view} /> },
+  { heading: 'Uses', width: '6rem', cell: usesOf },
+  {
+    heading: 'Expires',
+    width: '1fr',
+    cell: ({ expires_at: date }) => (date ? <DateText date={date} /> : 'Never'),
+  },
+  { heading: 'Created', width: '1fr', cell: ({ created: date }) => <DateText date={date} /> },
+  {
+    heading: 'Show',
+    width: '6rem',
+    cell: ({ key, user }) => (
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={() => onShow(key)}
+        aria-label={`Show the view for ${user ?? 'anyone'}`}
+      >
+        Show
+      </Button>
+    ),
+  },
+];

@@ -1,0 +1,75 @@
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { SecretField } from '../components/secret-field.tsx';
+import { type AccessView, frameOf, stateOf, usesOf } from './view-state.ts';
+import { ViewUses } from './view-uses.tsx';
+
+type Props = { view: AccessView; canChange: boolean; onClose: () => void };
+
+/** One access view: its link, how to embed it, its uses. */
+export const ViewDialog = ({ view, canChange, onClose }: Props) => {
+  const queryClient = useQueryClient();
+  const [isAsking, ask] = useState(false);
+  const revoke = useMutation(
+    trpc.accessViews.deactivate.mutationOptions({
+      onSuccess: () => {
+        notifications.show({ message: 'Access view revoked.' });
+        void queryClient.invalidateQueries(trpc.accessViews.pathFilter());
+        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+      },
+    }),
+  );
+  const state = stateOf(view);
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Access view for ${view.user ?? 'anyone with the link'}`}
+      size="xl"
+    >
+      <Stack>
+        <Text c="dimmed">
+          {`${state}, used ${usesOf(view)}${view.autorotate ? ', with a new link after each use' : ''}.`}
+        </Text>
+        {state === 'active' && (
+          <>
+            <SecretField label="Link" value={view.url} />
+            <SecretField label="HTML for another page" value={frameOf(view)} />
+            <Group>
+              <Anchor href={view.url} target="_blank" rel="noreferrer">
+                Open as this view
+              </Anchor>
+              <Text c="dimmed" size="sm">
+                This counts as a use.
+              </Text>
+            </Group>
+          </>
+        )}
+        <ProblemAlert error={revoke.error} />
+        <ViewUses viewKey={view.key} />
+        {canChange && view.is_active && (
+          <Group justify="flex-end">
+            <Button variant="default" color="red" loading={revoke.isPending} onClick={() => ask(true)}>
+              Revoke
+            </Button>
+          </Group>
+        )}
+      </Stack>
+      <ConfirmModal
+        isOpen={isAsking}
+        title="Revoke the access view?"
+        action="Revoke"
+        onConfirm={() => revoke.mutate({ key: view.key })}
+        onClose={() => ask(false)}
+      >
+        <Text>Its link stops working, and who has opened the app with it loses it at the next request.</Text>
+      </ConfirmModal>
+    </Dialog>
+  );
+};

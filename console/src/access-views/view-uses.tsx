@@ -1,0 +1,33 @@
+import { Skeleton, Text, Timeline, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+const SHOWN = 20;
+
+/** The last uses of a view, newest first. */
+export const ViewUses = ({ viewKey }: { viewKey: string }) => {
+  const uses = useQuery(trpc.accessViews.uses.queryOptions({ key: viewKey, page: 1, page_size: SHOWN }));
+  return (
+    <>
+      <Title order={3} size="h4">
+        Uses
+      </Title>
+      <ProblemAlert error={uses.error} />
+      {uses.isPending && <Skeleton height={80} />}
+      {uses.data?.length === 0 && <Text c="dimmed">Nobody has opened the link yet.</Text>}
+      {uses.data && uses.data.length > 0 && (
+        <Timeline bulletSize={14} lineWidth={2}>
+          {uses.data.map(({ timestamp, ip_address, user_agent }) => (
+            <Timeline.Item key={timestamp.getTime()} title={<DateText date={timestamp} />}>
+              <Text c="dimmed" size="sm">
+                {`${ip_address} ${user_agent}`}
+              </Text>
+            </Timeline.Item>
+          ))}
+        </Timeline>
+      )}
+    </>
+  );
+};
