@@ -53,8 +53,9 @@ const CURSOR_KEYS: Record<string, string> = {
 };
 
 paging('works for every list, and all pages together are the list', async ({ app }) => {
-  assert.ok(listEndpoints().length >= 17);
-  for (const { path, endpoint } of listEndpoints()) {
+  const lists = listEndpoints().filter(({ endpoint }) => 'page_size' in endpoint.input.shape);
+  assert.ok(lists.length >= 17);
+  for (const { path, endpoint } of lists) {
     const whole = (await read(app, path)).json();
     const { items, counts } = await followed(app, withKeys(path, 'page_size=1'));
 

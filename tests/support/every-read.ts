@@ -13,6 +13,7 @@ const INVITED = 'one@guest.test';
 const queries: Record<string, string> = {
   'passwords.previewExpiry': 'days=90',
   'usage.series': `app_id=${SALES}`,
+  'mail.timeline': `email=${encodeURIComponent(INVITED)}`,
 };
 
 /** Adds rows so that the superuser's lists have at least two items each. */
@@ -21,6 +22,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const hash of ['h1', 'h2'])
     await root.savedFilters.create({ stack_id: STACK, hash, name: `=${hash}` });
   await root.tokens.createNamed({ name: 'first "script", of two' });
+  for (const name of ['one', 'two']) await app.as(ADA).tokens.createNamed({ name });
   for (const email of [INVITED, 'two@guest.test']) {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
@@ -30,8 +32,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
     await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
   }
   await addIdle(app);
-  const payload = { username: ROOT, password: DEMO_PASSWORD };
-  for (let count = 0; count < 2; count += 1) await app.send('POST /session/', { payload });
+  for (const username of [ROOT, ROOT, ADA, ADA])
+    await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
 };
 
 const IN_2020 = new Date('2020-01-01T00:00:00Z');

@@ -128,6 +128,8 @@ const aboutTenants: Step[] = [
   { line: 'GET /branding/' },
   { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
   { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
+  { line: 'GET /jb/clients/1/gate/', as: ACME },
+  { line: 'PATCH /jb/clients/1/gate/', as: ACME, body: { embed_origins: ['https://portal.example.com'] } },
   { line: `PUT /jb/users/${GRACE}/`, as: ROOT, body: { last_name: 'Hopper' } },
   { line: `GET /jb/users/${GRACE}/roles/`, as: ROOT },
   { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
