@@ -56,8 +56,7 @@ export const TicketRevocation = defineEntity({
   indexes: [
     {
       name: 'ticket_revocations_subject',
-      expression:
-        'create unique index ticket_revocations_subject on ticket_revocations (access_view_id, user_id, app_id) nulls not distinct',
+      expression: `create unique index ticket_revocations_subject on ticket_revocations (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))`,
     },
   ],
   properties: {

@@ -121,7 +121,7 @@ export class Gate extends Migration {
       )`);
     this.addSql(`
       create unique index ticket_revocations_subject on ticket_revocations
-        (access_view_id, user_id, app_id) nulls not distinct`);
+        (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))`);
     this.addSql(`create index ticket_revocations_user_id_index on ticket_revocations (user_id)`);
     this.addSql(`create index ticket_revocations_app_id_index on ticket_revocations (app_id)`);
   }

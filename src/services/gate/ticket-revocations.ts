@@ -78,7 +78,7 @@ export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTi
   await sql`
     insert into ticket_revocations as current (access_view_id, user_id, app_id, revoked_at)
     values (${viewId ?? null}, ${userId ?? null}, ${appId ?? null}, date_trunc('milliseconds', clock_timestamp()))
-    on conflict (access_view_id, user_id, app_id)
+    on conflict (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))
       do update set revoked_at = greatest(current.revoked_at, excluded.revoked_at)`.execute(db);
 
   const uses = sql`
