@@ -34,7 +34,7 @@ const openedView = async (app: TestApp, view: Parameters<typeof usedView>[1] = {
     .insertInto('embed_sessions')
     .values({ ...row, expires_at })
     .execute();
-  return { viewId, secret, headers: { cookie: `steward_embed_sales=${secret}` } };
+  return { viewId, secret, headers: { cookie: `__Host-steward_embed_sales=${secret}` } };
 };
 
 gate('tells the app who the user is, in headers that nothing may cache', async ({ app }) => {
@@ -72,7 +72,7 @@ gate('refuses with 401 without valid credentials, with the address of the login 
     {},
     { authorization: 'Token x' },
     { cookie: 'steward_session=x' },
-    { cookie: 'steward_embed_sales=x' },
+    { cookie: '__Host-steward_embed_sales=x' },
   ];
   for (const headers of bad) {
     const response = await ask(app, { headers });

@@ -1,13 +1,19 @@
 import type { FastifyReply } from 'fastify';
 import type { EmbedSession } from '../../services/gate/embed-sessions.ts';
 
+/** Whether browsers accept cookies for https only: also from this machine, where nobody else can read what is sent. */
+export const acceptsSecureCookies = (baseUrl: string): boolean => {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'https:' || /^(.+\.)?localhost$/.test(hostname);
+};
+
 /** Each app has its own, so that several views are open at once. */
 export const embedCookieName = (slug: string, isSecure: boolean): string =>
   `${isSecure ? '__Host-' : ''}steward_embed_${slug}`;
 
 /**
  * Keeps an embed session in the browser, also in frames of other sites: partitioned, so that each of these has its own.
- * Without https, browsers accept such cookies only on pages of the same site.
+ * Otherwise, it reaches only frames of the same site.
  */
 export const keepEmbedSession = (
   reply: FastifyReply,

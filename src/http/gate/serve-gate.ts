@@ -3,14 +3,14 @@ import { problemOf } from '../../../routers/middleware/errors.ts';
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Admission } from '../../services/gate/forward-auth.ts';
-import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
+import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { prefersPage } from '../pages/error-pages.ts';
 import { createPageContext } from '../pages/page-context.ts';
 import { redirectTo } from '../pages/page-layout.ts';
 import { localPath, loginPath } from '../pages/redirects.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { sendProblem } from '../rest/problem-document.ts';
-import { embedCookieName } from './embed-cookie.ts';
+import { acceptsSecureCookies, embedCookieName } from './embed-cookie.ts';
 
 const GATE_PATH = '/gate/:app_slug/';
 
@@ -22,7 +22,7 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     reply.header('cache-control', 'no-store').header('vary', 'Cookie, Authorization');
     const slug = request.params.app_slug;
     const context = contextOf(request, deps);
-    const embedSecret = request.cookies[embedCookieName(slug, isHttps(deps.baseUrl))] ?? null;
+    const embedSecret = request.cookies[embedCookieName(slug, acceptsSecureCookies(deps.baseUrl))] ?? null;
     try {
       const { forwardAuth } = context.openServices();
       return admit(reply, await forwardAuth.admit(slug, embedSecret, context.authenticate));

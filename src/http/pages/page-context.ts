@@ -3,6 +3,7 @@ import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isFault, type Problem } from '../../lib/problems.ts';
+import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
 import { readSession } from '../middleware/credentials.ts';
 import { CSRF_FIELD } from '../middleware/csrf.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
@@ -34,7 +35,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   return {
     request,
     reply,
-    isSecure: isHttps(deps.baseUrl),
+    isSecure: acceptsSecureCookies(deps.baseUrl),
     /** For what no procedure does. */
     openServices: () => contextOf(request, deps).openServices(),
     getBranding,
