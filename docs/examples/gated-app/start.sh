@@ -48,7 +48,7 @@ STEWARD_URL=$steward PORT=${APP_PORT:-4010} node "$here/app.js" &
   [ "$(id -u)" -ne 0 ] || echo 'user root;'
   printf 'daemon off;\npid %s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n' "$work"
   for part in client_body proxy fastcgi uwsgi scgi; do printf '%s_temp_path %s/%s;\n' "$part" "$work" "$part"; done
-  sed -e "s|127.0.0.1:8000|${steward#http://}|" -e "s|127.0.0.1:8080|127.0.0.1:${site##*:}|" \
+  sed -e "s|127.0.0.1:8000|127.0.0.1:${steward##*:}|" -e "s|127.0.0.1:8080|127.0.0.1:${site##*:}|" \
     -e "s|127.0.0.1:4010|127.0.0.1:${APP_PORT:-4010}|" "$here/nginx.conf"
   echo '}'
 } >"$work/nginx.conf"

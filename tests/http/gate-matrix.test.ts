@@ -1,0 +1,127 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { ACME, ADA, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
+import { SALES } from '../support/usage.ts';
+
+/** Every kind of person, in every state of an app, by every way in: all ways give the same answer. */
+const matrix = appSuite('the gate, for each person and state of the app');
+
+const PEOPLE = {
+  'a member with the app': { email: GRACE, isGranted: true },
+  'a member without the app': { email: ADA },
+  'a client admin': { email: ACME, isAdministrator: true },
+  'a member of staff': { email: STAFF, isAdministrator: true },
+  'a superuser': { email: ROOT, isAdministrator: true },
+  'a deactivated member with the app': { email: IDLE, isGranted: true, isInactive: true },
+};
+type Person = { email: string; isGranted?: boolean; isAdministrator?: boolean; isInactive?: boolean };
+
+const STATES = {
+  open: {},
+  'in maintenance': { isInMaintenance: true },
+  'of a closed client': { isClosed: true },
+  'in maintenance, of a closed client': { isInMaintenance: true, isClosed: true },
+  'taken away from its members': { isTakenAway: true },
+};
+type State = { isInMaintenance?: boolean; isClosed?: boolean; isTakenAway?: boolean };
+
+type Answer = 'open' | 'maintenance' | 'closed' | 'hidden' | 'logged out';
+
+const expectedAnswer = (person: Person, state: State): Answer => {
+  if (person.isInactive) return 'logged out';
+  const hasAccess = person.isAdministrator || (person.isGranted && !state.isTakenAway);
+  if (!hasAccess) return 'hidden';
+  if (state.isClosed) return person.isAdministrator ? 'closed' : 'hidden';
+  return state.isInMaintenance ? 'maintenance' : 'open';
+};
+
+/** What each way answers. Views tell whoever has the link the reason; they need no login. */
+const EXPECTED: Record<
+  Answer,
+  { list: string; gate: number; ticket: string; active: boolean; view: number }
+> = {
+  open: { list: 'listed', gate: 204, ticket: 'issued', active: true, view: 303 },
+  maintenance: { list: 'listed', gate: 503, ticket: 'app-in-maintenance', active: false, view: 503 },
+  closed: { list: 'listed', gate: 403, ticket: 'client-closed', active: false, view: 403 },
+  hidden: { list: 'not listed', gate: 403, ticket: 'not-found', active: false, view: 403 },
+  'logged out': { list: 'unauthenticated', gate: 401, ticket: 'unauthenticated', active: false, view: 403 },
+};
+
+const codeOf = (error: unknown): string => {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if ('code' in at && at.name === 'Problem') return String(at.code);
+  throw error;
+};
+
+const setActive = async (app: TestApp, email: string, isActive: boolean) => {
+  await app.db().updateTable('users').set({ is_active: isActive }).where('email', '=', email).execute();
+};
+
+const setGrants = async (app: TestApp, emails: readonly string[]) => {
+  const db = app.db();
+  await db.deleteFrom('app_grants').where('app_id', '=', SALES).execute();
+  if (emails.length === 0) return;
+  const users = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', 'in', [...emails])
+    .execute();
+  await db
+    .insertInto('app_grants')
+    .values(users.map(({ id }) => ({ user_id: id, app_id: SALES })))
+    .execute();
+};
+
+const setState = async (app: TestApp, { isInMaintenance, isClosed, isTakenAway }: State) => {
+  const people: Person[] = Object.values(PEOPLE);
+  const granted = people.filter(({ isGranted }) => isGranted);
+  await setApp(app, { in_maintenance: isInMaintenance === true, launch_url: 'https://sales.test/' });
+  await setClient(app, 1, isClosed !== true);
+  await setGrants(app, isTakenAway ? [] : granted.map(({ email }) => email));
+};
+
+/** A ticket and a view of each person, from a time when they could open the app. */
+const prepare = async (app: TestApp) => {
+  await setState(app, {});
+  await setGrants(
+    app,
+    Object.values(PEOPLE).map(({ email }) => email),
+  );
+  await setActive(app, IDLE, true);
+  const prepared: Record<string, { ticket: string; key: string }> = {};
+  for (const { email } of Object.values(PEOPLE)) {
+    const { key, viewId } = await usedView(app, { user: email });
+    await app.db().updateTable('access_views').set({ allowed_uses: 0 }).where('id', '=', viewId).execute();
+    prepared[email] = { ticket: await ticketOf(app, email), key };
+  }
+  await setActive(app, IDLE, false);
+  return prepared;
+};
+
+for (const [state, change] of Object.entries(STATES)) {
+  matrix(`gives one answer by every way in while the app is ${state}`, async ({ app }) => {
+    const prepared = await prepare(app);
+    await setState(app, change);
+
+    for (const [kind, person] of Object.entries(PEOPLE)) {
+      const { email } = person;
+      const { ticket = '', key = '' } = prepared[email] ?? {};
+      const caller = app.as(email);
+      const list = caller.apps
+        .list({})
+        .then((apps) => (apps.some(({ id }) => id === SALES) ? 'listed' : 'not listed'), codeOf);
+      const opened = caller.apps.openTicket({ app_id: SALES }).then(() => 'issued', codeOf);
+      const actual = {
+        list: await list,
+        gate: (await app.send('GET !/gate/sales/', { as: email })).statusCode,
+        ticket: await opened,
+        active: (await app.as(ROOT).tickets.introspect({ token: ticket })).active,
+        view: (await app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } })).statusCode,
+      };
+      assert.equal(actual, EXPECTED[expectedAnswer(person, change)], `${kind}, ${state}`);
+    }
+  });
+}
+
+matrix.run();
