@@ -44,6 +44,7 @@ gate('tells the app who the user is, in headers that nothing may cache', async (
   assert.is(response.headers['x-steward-user'], GRACE);
   assert.is(response.headers['x-steward-client'], 'Acme Analytics');
   assert.is(response.headers['x-steward-roles'], 'member');
+  assert.is(response.headers['x-steward-code'], '');
   assert.is(response.headers['cache-control'], 'no-store');
   const claims = claimsIn(String(response.headers['x-steward-ticket']));
   assert.equal([claims.aud, claims.email, claims.access_view], ['sales', GRACE, null]);
@@ -170,11 +171,23 @@ gate('gives a code instead of a ticket that is too large for a header', async ({
   await app.as(ACME).users.update({ email: GRACE, extra });
   const { headers } = await ask(app, { as: GRACE });
 
-  assert.is(headers['x-steward-ticket'], undefined);
+  assert.is(headers['x-steward-ticket'], '');
   const code = String(headers['x-steward-code']);
   const { ticket } = await app.as(null).tickets.exchange({ code, app: 'sales' });
   assert.equal(claimsIn(ticket).data_permissions, extra);
   await app.as(ACME).users.update({ email: GRACE, extra: {} });
+});
+
+gate('names the sites that may show the app in frames, to users and guests', async ({ app }) => {
+  const { headers } = await openedView(app);
+  const sitesFor = async (options: Options) => (await ask(app, options)).headers['x-steward-frame-ancestors'];
+  const embed_origins = ['https://portal.example.com', 'https://other.example.com:8443'];
+
+  assert.equal([await sitesFor({ as: GRACE }), await sitesFor({ headers })], ["'none'", "'none'"]);
+  await app.as(ROOT).clients.updateGate({ id: 1, embed_origins });
+  const expected = embed_origins.join(' ');
+  assert.equal([await sitesFor({ as: GRACE }), await sitesFor({ headers })], [expected, expected]);
+  await app.as(ROOT).clients.updateGate({ id: 1, embed_origins: [] });
 });
 
 gate('sends names that a header cannot carry percent-encoded', async ({ app }) => {

@@ -37,13 +37,18 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
   refuseOtherMethods(app, [GATE_PATH]);
 };
 
-const admit = (reply: FastifyReply, { user, client, roles, ticket, code }: Admission): FastifyReply => {
-  reply.code(204);
-  reply.header('x-steward-user', toAscii(user)).header('x-steward-client', toAscii(client));
-  reply.header('x-steward-roles', roles.join(','));
-  if (ticket !== null) reply.header('x-steward-ticket', ticket);
-  if (code !== null) reply.header('x-steward-code', code);
-  return reply.send();
+/** All headers are always sent: for an absent one, Caddy would forward the placeholder. */
+const admit = (reply: FastifyReply, admission: Admission): FastifyReply => {
+  const { user, client, roles, ticket, code, embedOrigins } = admission;
+  return reply
+    .code(204)
+    .header('x-steward-user', toAscii(user))
+    .header('x-steward-client', toAscii(client))
+    .header('x-steward-roles', roles.join(','))
+    .header('x-steward-ticket', ticket ?? '')
+    .header('x-steward-code', code ?? '')
+    .header('x-steward-frame-ancestors', embedOrigins.join(' ') || "'none'")
+    .send();
 };
 
 type Refusal = { login: string; redirects: boolean; deps: ContextDeps };

@@ -21,6 +21,8 @@ export type Admission = {
   ticket: string | null;
   /** Instead of a ticket that is too large for a header: the app exchanges it. */
   code: string | null;
+  /** Sites whose pages may show the app in frames. */
+  embedOrigins: string[];
 };
 
 /** Decides about single requests to apps, which a proxy asks about before it lets them through. */
@@ -42,9 +44,10 @@ export const createForwardAuth = (unit: Unit) => {
     if (access !== 'allowed') throw refused();
     const claims = claimsOf(facts, { baseUrl, ticketSeconds, now: clock.now(), stackSlug: null });
     const who = { user: claims.email ?? claims.sub, client: claims.client.name, roles: claims.roles };
+    const admitted = { ...who, embedOrigins: facts.app.embed_origins };
     const ticket = await ticketOf(claims, facts.revoked_ms);
-    if (ticket.length <= MAX_TICKET_CHARACTERS) return { ...who, ticket, code: null };
-    return { ...who, ticket: null, code: await createLaunchCode(em, subject) };
+    if (ticket.length <= MAX_TICKET_CHARACTERS) return { ...admitted, ticket, code: null };
+    return { ...admitted, ticket: null, code: await createLaunchCode(em, subject) };
   };
   const findView = async (slug: string, secret: string) => {
     const use = await findEmbeddedUse(em, secret, clock.now(), slug);

@@ -19,7 +19,7 @@ export const clients: DescriptionsOf<'clients'> = {
   gate: ['Get who may open the apps of a client'],
   updateGate: [
     'Change who may open the apps of a client',
-    'Nobody opens an app of a closed client, and its members do not see its apps; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames.',
+    'Nobody opens an app of a closed client, and its members do not see its apps; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and tells proxies the origins for the apps.',
   ],
 };
 
