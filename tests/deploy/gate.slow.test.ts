@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import { decodeJwt } from 'jose';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -40,11 +40,18 @@ const start = async (name: GateProxy) => {
     const response = await fetch(`http://localhost:${ports.proxy}${path}`, { redirect: 'manual', ...init });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
+  /** Without the normalization of `fetch`. */
+  const statusOf = async (path: string, headers: Record<string, string>, port = ports.proxy) => {
+    const request = httpRequest({ host: 'localhost', family: 4, port, path, headers }).end();
+    const [response] = await once(request, 'response');
+    response.resume();
+    return response.statusCode;
+  };
   const logIn = async (email: string) => ({
     authorization: `Token ${(await service.logIn(email, PASSWORD)).token}`,
   });
   const moved = started.move();
-  return { service, send, logIn, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { ports, service, send, statusOf, logIn, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 };
 
 for (const name of GATE_PROXIES) {
@@ -72,6 +79,46 @@ for (const name of GATE_PROXIES) {
     assert.equal([email, aud], ['ada@acme.test', 'sales']);
     assert.is(app.headers['x-steward-user'], 'ada@acme.test');
     assert.is(app.headers['x-steward-roles'], 'member');
+    assert.is(app.headers['x-steward-code'] ?? '', '');
+  });
+
+  gate('and lets no header through that an app may read as one of Steward', async ({ send, logIn }) => {
+    const forged = {
+      x_steward_user: 'root@steward.test',
+      'x-steward_roles': 'superuser',
+    };
+    const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), ...forged } });
+
+    const headers: Record<string, string> = JSON.parse(text).headers;
+    for (const name of Object.keys(forged)) assert.is(headers[name], undefined, name);
+  });
+
+  gate('and keeps the credentials of Steward from the app', async ({ send, service, logIn }) => {
+    const { token } = await service.logIn('ada@acme.test', PASSWORD);
+    for (const scheme of ['Token', 'bearer', 'JWT']) {
+      const { text } = await send('/sales/', { headers: { authorization: `${scheme} ${token}` } });
+      assert.is(JSON.parse(text).headers.authorization, undefined, scheme);
+    }
+    const cookies = ['steward_session=a', '__Host-steward_session=b', '__Host-steward_embed_sales=c'];
+    const steward = [...cookies, 'csrftoken=d'].join('; ');
+    const cookie = `${steward}; first=1; ${steward}; not_steward_session=2; ${steward}`;
+    const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), cookie } });
+    const kept = String(JSON.parse(text).headers.cookie ?? '').replace(/;$/, '');
+    assert.is(kept, name === 'nginx' ? '' : 'first=1; not_steward_session=2');
+    const onlySteward = { ...(await logIn('ada@acme.test')), cookie: steward };
+    assert.is(JSON.parse((await send('/sales/', { headers: onlySteward })).text).headers.cookie ?? '', '');
+  });
+
+  gate('and refuses paths that the app may read as those of another app', async ({ statusOf, logIn }) => {
+    const headers = await logIn('ada@acme.test');
+    const between = ['..', '.', '%2e%2e', '%2E.', '..%2f', '..%2Fx', '..%5cx', '..\\x', '..;', '', '.%2e'];
+    for (const part of between)
+      for (const path of [`/churn/${part}/sales/x`, `/sales/${part}/churn/x`])
+        assert.is(await statusOf(path, headers), 400, path);
+    for (const path of ['/sales/..', '/sales/.', '/sales/..?a=1', '/churn/..%2fsales/x', '//sales/'])
+      assert.is(await statusOf(path, headers), 400, path);
+    for (const path of ['/sales/..x/a.b?path=/../%2e;//', '/sales/%20', '/sales/.well-known/x'])
+      assert.is(await statusOf(path, headers), 200, path);
   });
 
   gate('and sends people who are not logged in to the login page', async ({ send, service }) => {
@@ -86,6 +133,20 @@ for (const name of GATE_PROXIES) {
     assert.is((await send('/sales/', { headers: await logIn('edsger@globex.test') })).status, 403);
   });
 
+  gate('and lets only the sites of the client show the app in frames', async ({ send, logIn, service }) => {
+    const { token } = await service.logIn('admin@acme.test', PASSWORD);
+    const allow = (embed_origins: string[]) =>
+      service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
+    const policy = async () => {
+      const { headers } = await send('/sales/', { headers: await logIn('ada@acme.test') });
+      return headers.get('content-security-policy');
+    };
+    assert.is(await policy(), "frame-ancestors 'none'");
+    await allow(['https://one.example.com', 'https://two.example.com']);
+    assert.is(await policy(), 'frame-ancestors https://one.example.com https://two.example.com');
+    await allow([]);
+  });
+
   gate('and says that an app is in maintenance', async ({ send, logIn, service }) => {
     const { token } = await service.logIn('admin@acme.test', PASSWORD);
     const change = (in_maintenance: boolean) =>
@@ -95,6 +156,18 @@ for (const name of GATE_PROXIES) {
     await change(false);
     assert.is((await send('/sales/', { headers: await logIn('ada@acme.test') })).status, 200);
   });
+
+  if (name === 'haproxy')
+    gate('and refuses requests when its script fails', async ({ ports, statusOf, logIn }) => {
+      const proxy = await freePort();
+      const fails = (script: string) => {
+        const changed = script.replace('  remove_credentials(txn, headers)\n', '  error("broken")\n');
+        assert.is.not(changed, script);
+        return changed;
+      };
+      await using _broken = await startGateProxy(name, { ...ports, proxy }, fails);
+      assert.is(await statusOf('/sales/', await logIn('ada@acme.test'), proxy), 503);
+    });
 
   gate.run();
 }

@@ -25,27 +25,37 @@ const nginx = async (ports: Ports, folder: string) => {
   return `${user}daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${folders}\n${adapt(documented, ports)}}\n`;
 };
 
-const haproxy = async ({ proxy, service, app }: Ports) => `
-global
-  lua-load ${LUA}
-defaults
+/** The example at the top of the script. */
+const haproxy = async (ports: Ports, folder: string, changeScript = (script: string) => script) => {
+  const script = await readFile(LUA, 'utf8');
+  await writeFile(`${folder}/gate.lua`, changeScript(script));
+  const documented = [...script.matchAll(/^-- {3}(.*\n)/gm)]
+    .map(([, line]) => line)
+    .join('')
+    .replace('/etc/haproxy/steward-gate.lua', `${folder}/gate.lua`)
+    .replace('frontend apps\n', 'frontend apps\n  bind 127.0.0.1:8080\n');
+  const example = `defaults
   mode http
   timeout client 10s
   timeout connect 2s
   timeout server 10s
-frontend apps
-  bind 127.0.0.1:${proxy}
-  http-request lua.steward_gate http://127.0.0.1:${service}
-  default_backend apps
+${documented}
 backend apps
-  server app 127.0.0.1:${app}
+  server app 127.0.0.1:4010
 `;
+  return adapt(example, ports);
+};
 
 /** The example of docs/gate.md. */
 const caddy = async (ports: Ports) => {
-  const [, example] = /^# Caddy\n([^`]+)/m.exec(await readFile(GATE, 'utf8')) ?? [];
+  const [, example] = /^# Caddy\n(.+?)^```/ms.exec(await readFile(GATE, 'utf8')) ?? [];
   if (!example) throw new Error('docs/gate.md has no example for Caddy.');
   return `{\n\tadmin off\n\tauto_https off\n}\nhttp://localhost:${ports.proxy} {\n\tbind 127.0.0.1\n${adapt(example, ports)}}\n`;
+};
+
+type Setup = {
+  config: (ports: Ports, folder: string, changeScript?: (script: string) => string) => Promise<string>;
+  command: (file: string) => string[];
 };
 
 const SETUPS = {
@@ -55,16 +65,23 @@ const SETUPS = {
     config: caddy,
     command: (file: string) => ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config', file],
   },
-};
+} satisfies Record<string, Setup>;
 
 export type GateProxy = keyof typeof SETUPS;
 export const GATE_PROXIES = ['nginx', 'haproxy', 'caddy'] as const satisfies GateProxy[];
 
-/** Starts a proxy, as documented, that asks the service about each request to the app. */
-export const startGateProxy = async (name: GateProxy, ports: Ports) => {
-  const { config, command } = SETUPS[name];
+/**
+ * Starts a proxy, as documented, that asks the service about each request to the app.
+ * @param changeScript changes the script of HAProxy
+ */
+export const startGateProxy = async (
+  name: GateProxy,
+  ports: Ports,
+  changeScript?: (script: string) => string,
+) => {
+  const { config, command }: Setup = SETUPS[name];
   const folder = await makeScratchFolder();
   const file = folder.join('config');
-  await writeFile(file, await config(ports, folder.path));
+  await writeFile(file, await config(ports, folder.path, changeScript));
   return runProxy(command(file), { name, port: ports.proxy, folder });
 };
