@@ -107,6 +107,14 @@ const revocation = appSuite('tickets.revoke');
 /** A ticket of the next millisecond is not revoked. */
 const nextMillisecond = (app: TestApp) => sql`select pg_sleep(0.002)`.execute(app.db());
 
+/** Whether a statement waits for the lock of a row. */
+const isWaiting = async (app: TestApp): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db());
+  return rows.length > 0;
+};
+
 revocation('ends the tickets of a user that were issued before, not those after', async ({ app }) => {
   const [before, other] = [await ticketOf(app, GRACE), await ticketOf(app, ADA)];
 
@@ -159,6 +167,35 @@ revocation('ends the tickets, codes and embedded pages of a view', async ({ app 
       table,
     );
   }
+});
+
+revocation('waits for uses of the view in flight, and ends what they open', async ({ app }) => {
+  const { key, viewId, useId } = await usedView(app);
+  const digest = 'd'.repeat(64);
+  const expires_at = new Date(app.clock.now().getTime() + 60_000);
+  let revoked: Promise<unknown> = Promise.resolve();
+  await app
+    .db()
+    .transaction()
+    .execute(async (use) => {
+      await use.updateTable('access_views').set({ uses: sql`uses + 1` }).where('id', '=', viewId).execute();
+      await use
+        .insertInto('embed_sessions')
+        .values({ digest, access_view_use_id: useId, expires_at })
+        .execute();
+      let isDone = false;
+      revoked = app
+        .as(ACME)
+        .tickets.revoke({ access_view: key })
+        .finally(() => {
+          isDone = true;
+        });
+      while (!(isDone || (await isWaiting(app)))) await nextMillisecond(app);
+    });
+  await revoked;
+
+  const found = await app.db().selectFrom('embed_sessions').where('digest', '=', digest).execute();
+  assert.equal(found, []);
 });
 
 revocation('ends the launch codes of a user', async ({ app }) => {

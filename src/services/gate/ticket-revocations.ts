@@ -71,10 +71,16 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
 
 /**
  * Revokes the tickets that were issued until now. The time is cut to whole milliseconds, as it is for tickets: of two in the same
- * millisecond, the ticket counts as the first.
+ * millisecond, the ticket counts as the first. Waits for uses of the views in flight, whose codes and sessions it would not see.
  */
 export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = tables(tx);
+  await sql`
+    select from access_views v
+    where (${viewId ?? null}::bigint is null or v.id = ${viewId ?? null})
+      and (${userId ?? null}::int is null or v.user_id = ${userId ?? null})
+      and (${appId ?? null}::varchar is null or v.app_id = ${appId ?? null})
+    order by v.id for no key update`.execute(db);
   await sql`
     insert into ticket_revocations as current (access_view_id, user_id, app_id, revoked_at)
     values (${viewId ?? null}, ${userId ?? null}, ${appId ?? null}, date_trunc('milliseconds', clock_timestamp()))
