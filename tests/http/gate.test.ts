@@ -234,6 +234,37 @@ gate('refuses a view that has ended at the next request, but not the login besid
   assert.is((await ask(app, { headers })).statusCode, 401);
 });
 
+gate('compares the current networks of a view at each request', async ({ app }) => {
+  const { viewId, headers } = await openedView(app);
+  const limitTo = (allowed_networks: string[]) =>
+    app.db().updateTable('access_views').set({ allowed_networks }).where('id', '=', viewId).execute();
+
+  await limitTo(['127.0.0.0/8']);
+  assert.is((await ask(app, { headers })).statusCode, 204);
+  await limitTo(['192.0.2.0/24']);
+  assert.is((await ask(app, { headers })).statusCode, 403);
+  assert.is((await ask(app, { as: ACME, headers })).headers['x-steward-user'], ACME);
+  await limitTo([]);
+  assert.is((await ask(app, { headers })).statusCode, 204);
+});
+
+gate('admits no view whose user became a superuser, unless a superuser created it', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
+  const { viewId, headers } = await openedView(app, { user: GRACE });
+  assert.is((await ask(app, { headers })).headers['x-steward-roles'], 'member');
+
+  for (const role of ['is_superuser', 'is_staff'] as const) {
+    await app.as(ROOT).roles.update({ email: GRACE, [role]: true });
+    assert.is((await ask(app, { headers })).statusCode, 403, role);
+    const bySuperuser = (by_superuser: boolean) =>
+      app.db().updateTable('access_views').set({ by_superuser }).where('id', '=', viewId).execute();
+    await bySuperuser(true);
+    assert.is((await ask(app, { headers })).statusCode, 204, role);
+    await bySuperuser(false);
+    await app.as(ROOT).roles.update({ email: GRACE, [role]: false });
+  }
+});
+
 gate('supports GET and HEAD only', async ({ app }) => {
   assert.is((await app.send('HEAD !/gate/sales/', { as: ROOT })).statusCode, 204);
   assert.is((await app.send('POST !/gate/sales/', { as: ROOT })).statusCode, 405);

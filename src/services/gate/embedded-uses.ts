@@ -1,19 +1,26 @@
 import { type Db, prepared } from '../../db/kysely.ts';
 import { tokenDigest } from '../auth/credentials.ts';
+import { isInNetwork } from './view-opening-rows.ts';
 
 /** The use of an access view of this app that a browser's cookie stands for, or null if it has ended. */
-export const findEmbeddedUse = async (em: Db, secret: string, now: Date, slug: string) => {
-  const [use] = await USE(em, { digest: tokenDigest(secret), now, slug });
+export const findEmbeddedUse = async (
+  em: Db,
+  { secret, ...key }: { secret: string; now: Date; slug: string; address: string | null },
+) => {
+  const [use] = await USE(em, { digest: tokenDigest(secret), ...key });
   return use ?? null;
 };
 
-const USE = prepared((db, { digest, now, slug }: { digest: string; now: Date; slug: string }) =>
+type UseKey = { digest: string; now: Date; slug: string; address: string | null };
+
+const USE = prepared((db, { digest, now, slug, address }: UseKey) =>
   db
     .selectFrom('embed_sessions')
     .innerJoin('access_view_uses', 'access_view_uses.id', 'embed_sessions.access_view_use_id')
     .innerJoin('access_views', 'access_views.id', 'access_view_uses.access_view_id')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .select(['access_view_uses.id as useId', 'apps.id as appId'])
+    .select(isInNetwork(address).as('isInNetwork'))
     .where('embed_sessions.digest', '=', digest)
     .where('embed_sessions.expires_at', '>', now)
     .where('apps.slug', '=', slug),

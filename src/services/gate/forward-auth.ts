@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
@@ -28,6 +29,7 @@ export type Admission = {
 /** Decides about single requests to apps, which a proxy asks about before it lets them through. */
 export const createForwardAuth = (unit: Unit) => {
   const { em, read, clock, baseUrl, ticketSeconds, signingKeys, lookUpOpening, ticketCache } = unit;
+  const address = canonicalAddress(unit.origin.address ?? '');
 
   const ticketOf = async (claims: TicketClaims, revokedMs: number): Promise<string> => {
     const { jti: _jti, iat: _iat, exp, issued_ms: issuedMs, ...lasting } = claims;
@@ -50,12 +52,13 @@ export const createForwardAuth = (unit: Unit) => {
     return { ...admitted, ticket: null, code: await createLaunchCode(em, subject) };
   };
   const findView = async (slug: string, secret: string) => {
-    const use = await findEmbeddedUse(em, secret, clock.now(), slug);
+    const use = await findEmbeddedUse(em, { secret, now: clock.now(), slug, address });
     if (!use) return null;
-    const subject: TicketSubject = { kind: 'view', ...use };
+    const { isInNetwork, ...key } = use;
+    const subject: TicketSubject = { kind: 'view', ...key };
     const facts = await readFacts({ em, read, now: clock.now() }, subject);
     // Its tickets are signed each time.
-    return facts && { subject, facts: { ...facts, revoked_ms: facts.issued_ms } };
+    return facts && { subject, isInNetwork, facts: { ...facts, revoked_ms: facts.issued_ms } };
   };
 
   return {
@@ -70,7 +73,7 @@ export const createForwardAuth = (unit: Unit) => {
       authenticate: () => Promise<Actor | null>,
     ): Promise<Admission> => {
       const view = embedSecret === null ? null : await findView(slug, embedSecret);
-      if (view && ['allowed', 'in-maintenance'].includes(accessOf(view.facts)))
+      if (view?.isInNetwork && ['allowed', 'in-maintenance'].includes(accessOf(view.facts)))
         return admission(view.facts, view.subject);
       const actor = await authenticate();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');

@@ -9,7 +9,7 @@ export type ViewRefusal = 'revoked' | 'expired' | 'used-up' | 'wrong-network' | 
 const isExpired = sql<boolean>`coalesce(expires_at <= clock_timestamp(), false)`;
 const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;
 /** Without an address, only views for any network are open. */
-const isInNetwork = (address: string | null): RawBuilder<boolean> => sql<boolean>`
+export const isInNetwork = (address: string | null): RawBuilder<boolean> => sql<boolean>`
   (cardinality(allowed_networks) = 0
     or coalesce(${address}::inet <<= any(allowed_networks::inet[]), false))`;
 
