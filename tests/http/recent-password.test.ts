@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const recent = appSuite('recent password');
 
@@ -78,6 +78,39 @@ recent('is required in a session to grant a role, but not to revoke one', async 
   // Asking for the password is not recorded as a refusal.
   assert.equal(await app.as(ROOT).audit.list({ actor: ROOT, action: 'request.refused' }), []);
 });
+
+recent(
+  'is required in a session to create or change an access view, but not to deactivate it',
+  async ({ app }) => {
+    const script = await loggedIn(app, ACME);
+    const send = (line: string, payload?: object) => script.send(line, { ...(payload && { payload }) });
+    const { key } = (await send('POST /access_views/', { app: 'sales' })).json();
+    app.clock.advance(16 * MINUTE_MS);
+
+    const path = `/access_views/${key}/`;
+    const grants: [line: string, payload: object][] = [
+      ['POST /access_views/', { app: 'sales' }],
+      [`PATCH ${path}`, { is_active: true }],
+      [`PATCH ${path}`, { expires_at: null }],
+      [`PUT ${path}`, { allowed_uses_cnt: 0 }],
+    ];
+    for (const [line, payload] of grants)
+      assert.is(
+        (await send(line, payload)).json().type,
+        'urn:steward:problem:reauthentication-required',
+        line,
+      );
+    assert.is((await send(`PATCH ${path}`, { is_active: false })).statusCode, 200);
+    assert.is((await send(`DELETE ${path}`)).statusCode, 204);
+
+    const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
+    app.clock.advance(16 * MINUTE_MS);
+    const byToken = await app.send(`PATCH ${path}`, { headers, payload: { is_active: true } });
+    assert.is(byToken.statusCode, 200);
+    await confirm(script, DEMO_PASSWORD);
+    for (const [line, payload] of grants) assert.ok((await send(line, payload)).statusCode < 300, line);
+  },
+);
 
 recent('is not required with an API token', async ({ app }) => {
   const token = await app.tokenOf(ADA);

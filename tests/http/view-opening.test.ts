@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { endpointOf } from '../../src/http/rest/endpoints.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/cookie-jar.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const BASE = 'https://steward.test';
@@ -323,6 +325,20 @@ opening('embeds an app once, for a user', async ({ app }) => {
     assert.match((await open(app, late)).body, /This link has expired/);
   }
   assert.is(endpointOf('accessViews.embed').method, 'GET');
+});
+
+opening('embeds with an API token only, as a GET of a browser has no CSRF protection', async ({ app }) => {
+  const script = createScript(app);
+  await script.logIn(ACME, DEMO_PASSWORD);
+  const count = async () => (await app.db().selectFrom('access_views').select('id').execute()).length;
+  const before = await count();
+
+  for (const path of [`!/api/v2/embed/sales/${ADA}/`, `/jb/apps/sales/embed/${ADA}/`]) {
+    const response = await script.send(`GET ${path}`);
+    assert.is(response.statusCode, 403);
+    assert.is(response.json().detail, 'This needs an API token, not a browser session.');
+  }
+  assert.is(await count(), before);
 });
 
 opening('embeds only apps that the caller manages, for users who can open them', async ({ app }) => {

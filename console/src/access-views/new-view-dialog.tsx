@@ -8,6 +8,7 @@ import type { App } from '../apps/app-of.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
 
@@ -23,6 +24,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
     onValuesChange: () => setIdempotencyKey(newIdempotencyKey()),
   });
   const stacks = useQuery({ ...trpc.apps.stacks.queryOptions({ app_id: app.id }), enabled: isOpen });
+  const { onError, prompt } = usePasswordConfirmation();
   const create = useMutation(
     trpc.accessViews.create.mutationOptions({
       trpc: { context: { idempotencyKey } },
@@ -32,7 +34,10 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
         await queryClient.invalidateQueries(trpc.accessViews.list.pathFilter());
         onCreated(key);
       },
-      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+      onError: (error, input) => {
+        form.setErrors(joined(fieldErrors(error)));
+        onError(error, () => create.mutate(input));
+      },
     }),
   );
   const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
@@ -86,7 +91,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             label="A new link after each use"
             {...form.getInputProps('autorotate', { type: 'checkbox' })}
           />
-          {!isFieldError && <ProblemAlert error={create.error} />}
+          {!isFieldError && <ProblemAlert error={withoutConfirmation(create.error)} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -97,6 +102,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           </Group>
         </Stack>
       </form>
+      {prompt}
     </Dialog>
   );
 };

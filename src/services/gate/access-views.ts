@@ -5,7 +5,7 @@ import type { ListStream } from '../../db/list-stream.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
@@ -148,13 +148,14 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       return openListStream({ em, readRows, actor, open });
     },
 
-    /** @throws Problem `invalid-input`, `forbidden` */
+    /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
     create: (
       actor: Actor,
       { app: slug, user }: Subject,
       columns: AccessViewColumns,
     ): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
+        requireRecentPassword(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
         const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null };
         const stack = await stackFault(tx, app.id, columns.stack_slug);
@@ -181,6 +182,8 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       changes: AccessViewChanges,
     ): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
+        // To deactivate a view is urgent, and grants nothing.
+        if (changes.is_active !== false) requireRecentPassword(actor, clock.now());
         const view = await lock(tx, actor, key);
         await requireValidChanges(tx, view, subject, changes);
         const { after, difference } = await change(tx, actor, view, changes);

@@ -12,11 +12,14 @@ const ONE_TIME_SECONDS = 60;
 export const createOneTimeViews = ({ em, clock, audit }: Unit) => ({
   /**
    * The key of a view that opens the app once as the user, within a minute.
+   * Callers use GET, so a link on another site could make a logged-in browser call it: only API tokens are accepted.
    * @param appKey the id or the slug of an app
    * @throws Problem `not-found`, `forbidden`
    */
   create: (actor: Actor, appKey: string, email: string): Promise<string> =>
     em.transactional(async (tx) => {
+      if (actor.credential?.kind === 'session')
+        throw new Problem('forbidden', { detail: 'This needs an API token, not a browser session.' });
       const app = await appRows(tx, actor)
         .where((apps) => apps.or([apps('apps.id', '=', appKey), apps('apps.slug', '=', appKey)]))
         .clearOrderBy()

@@ -1,3 +1,4 @@
+import { RECENT_PASSWORD } from './auth.ts';
 import type { DescriptionsOf } from './index.ts';
 
 export const tickets: DescriptionsOf<'tickets'> = {
@@ -34,18 +35,18 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
   get: ['Get an access view', 'By its current key.'],
   create: [
     'Create an access view',
-    'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app is told that it is them. `data_permissions` replace those of the user. Accepts JSON and forms.',
-    ['forbidden'],
+    `Its \`url\` opens the app without a login, as often as \`allowed_uses_cnt\` says (0: any number). With a \`user\`, who must be able to open the app, the app is told that it is them. \`data_permissions\` replace those of the user. Accepts JSON and forms. ${RECENT_PASSWORD}`,
+    ['forbidden', 'reauthentication-required'],
   ],
   update: [
     'Update an access view',
-    'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms.',
-    ['forbidden'],
+    `Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. ${RECENT_PASSWORD} This is not needed to deactivate the view.`,
+    ['forbidden', 'reauthentication-required'],
   ],
   deactivate: ['Deactivate an access view', 'It opens the app no longer. Nothing is removed.', ['forbidden']],
   embed: [
     'Get an address that embeds an app once',
-    'Of an app, by its id or slug, for a user who can open it. The address works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another address.',
+    'Of an app, by its id or slug, for a user who can open it. The address works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another address. Needs an API token: browser sessions are refused.',
     ['forbidden'],
   ],
   uses: ['List the uses of an access view', 'Newest first, each with what applied at that time.'],
