@@ -7,6 +7,12 @@ import { User } from './user.ts';
 export const AccessView = defineEntity({
   name: 'AccessView',
   tableName: 'access_views',
+  checks: [
+    {
+      name: 'access_views_one_time_check',
+      expression: 'not is_one_time or (allowed_uses = 1 and expires_at is not null)',
+    },
+  ],
   indexes: [
     { properties: ['app', 'id'] },
     {

@@ -34,6 +34,7 @@ export class Gate extends Migration {
         constraint access_views_key_unique unique (key),
         constraint access_views_allowed_uses_check check (allowed_uses >= 0),
         constraint access_views_uses_check check (allowed_uses = 0 or uses <= allowed_uses),
+        constraint access_views_one_time_check check (not is_one_time or (allowed_uses = 1 and expires_at is not null)),
         constraint access_views_app_id_foreign foreign key (app_id) references apps (id) on delete cascade,
         constraint access_views_user_id_foreign foreign key (user_id) references users (id) on delete cascade
       )`);

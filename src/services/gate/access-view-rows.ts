@@ -12,7 +12,7 @@ export const accessViewRows = (em: Db, viewer: Viewer) =>
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'access_views.user_id')
-    .select(['access_views.id', 'apps.client_id', 'apps.id as app_id'])
+    .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time'])
     .select(['access_views.key', 'apps.slug as app', 'users.email as user', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
@@ -48,7 +48,7 @@ export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags =
   return rows;
 };
 
-type Hidden = 'id' | 'client_id' | 'app_id';
+type Hidden = 'id' | 'client_id' | 'app_id' | 'is_one_time';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens the list of views. Each row starts with its id. */

@@ -172,8 +172,9 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       }),
 
     /**
-     * A view keeps its app and its user: what was opened before belongs to them.
-     * @throws Problem `not-found`, `forbidden`, `invalid-input`
+     * A view keeps its app and its user: what was opened before belongs to them. One that was made to be opened once is only
+     * deactivated.
+     * @throws Problem `not-found`, also for one-time views, `invalid-input`, `reauthentication-required`
      */
     update: (
       actor: Actor,
@@ -185,6 +186,7 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
         // To deactivate a view is urgent, and grants nothing.
         if (changes.is_active !== false) requireRecentPassword(actor, clock.now());
         const view = await lock(tx, actor, key);
+        if (view.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, view, subject, changes);
         const { after, difference } = await change(tx, actor, view, changes);
         if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
