@@ -28,6 +28,8 @@ export const AccessView = defineEntity({
     isActive: p.boolean().default(true),
     /** Made to open an app once, soon: not listed, and deleted after it has expired. */
     isOneTime: p.boolean().default(false),
+    /** Otherwise it does not open the app as a superuser or staff, also if its user becomes one later. */
+    bySuperuser: p.boolean().default(false),
     /** 0 means any number. */
     allowedUses: p.integer().default(1).check('allowed_uses >= 0'),
     uses: p.integer().default(0).check('allowed_uses = 0 or uses <= allowed_uses'),

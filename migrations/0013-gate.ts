@@ -17,6 +17,7 @@ export class Gate extends Migration {
         user_id int null,
         is_active boolean not null default true,
         is_one_time boolean not null default false,
+        by_superuser boolean not null default false,
         allowed_uses int not null default 1,
         uses int not null default 0,
         expires_at timestamptz(3) null,

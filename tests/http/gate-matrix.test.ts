@@ -91,7 +91,7 @@ const prepare = async (app: TestApp) => {
   await setActive(app, IDLE, true);
   const prepared: Record<string, { ticket: string; key: string }> = {};
   for (const { email } of Object.values(PEOPLE)) {
-    const { key, viewId } = await usedView(app, { user: email });
+    const { key, viewId } = await usedView(app, { user: email, by_superuser: true });
     await app.db().updateTable('access_views').set({ allowed_uses: 0 }).where('id', '=', viewId).execute();
     prepared[email] = { ticket: await ticketOf(app, email), key };
   }

@@ -6,7 +6,7 @@ import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/
 
 const views = appSuite('accessViews');
 
-views('creates a view with defaults, which its managers and staff read', async ({ app }) => {
+views('creates a view with defaults, which its managers read', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
 
   const { key, ...rest } = made;
@@ -31,8 +31,8 @@ views('creates a view with defaults, which its managers and staff read', async (
     modified: app.clock.now(),
     url: `${app.config.baseUrl}/v/${key}/`,
   });
-  for (const who of [ACME, ROOT, STAFF]) assert.equal(await app.as(who).accessViews.get({ key }), made);
-  for (const who of [ACME, ROOT, STAFF]) assert.equal(await app.as(who).accessViews.uses({ key }), []);
+  for (const who of [ACME, ROOT]) assert.equal(await app.as(who).accessViews.get({ key }), made);
+  for (const who of [ACME, ROOT]) assert.equal(await app.as(who).accessViews.uses({ key }), []);
 });
 
 views('takes the app and the user under either name, and nobody as the user', async ({ app }) => {
@@ -52,7 +52,7 @@ views('takes the app and the user under either name, and nobody as the user', as
     ]);
 });
 
-views('is hidden from other clients and from members, and read-only for staff', async ({ app }) => {
+views('is hidden from other clients, members and staff', async ({ app }) => {
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
 
   const foreign = app.as(GLOBEX).accessViews;
@@ -65,23 +65,18 @@ views('is hidden from other clients and from members, and read-only for staff', 
     await rejectsWith(call(), 'not-found');
   const isListed = (await foreign.list({})).some((view) => view.key === key);
   assert.is(isListed, false);
-  for (const who of [ADA, EDSGER]) {
+  for (const who of [ADA, EDSGER, STAFF]) {
     const member = app.as(who).accessViews;
     for (const call of [
       () => member.list({}),
       () => member.get({ key }),
       () => member.uses({ key }),
       () => member.create({ app: 'sales' }),
+      () => member.update({ key }),
+      () => member.deactivate({ key }),
     ])
       await rejectsWith(call(), 'forbidden');
   }
-  const staff = app.as(STAFF).accessViews;
-  for (const call of [
-    () => staff.create({ app: 'sales' }),
-    () => staff.update({ key }),
-    () => staff.deactivate({ key }),
-  ])
-    await rejectsWith(call(), 'forbidden');
   await rejectsWith(app.as(null).accessViews.get({ key }), 'unauthenticated');
   assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
 });
@@ -119,6 +114,53 @@ views('refuses views of superusers and staff, except by superusers', async ({ ap
   assert.match(String(refused.fields?.user), /Only superusers/);
   assert.is((await app.as(ROOT).accessViews.create({ app: 'sales', user: GRACE })).user, GRACE);
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: false });
+});
+
+for (const role of ['is_staff', 'is_superuser'] as const)
+  views(`of a user with ${role} is hidden from client admins`, async ({ app }) => {
+    const admin = app.as(ACME).accessViews;
+    const { key } = await admin.create({ app: 'sales', user: GRACE });
+    await app.as(ROOT).roles.update({ email: GRACE, [role]: true });
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
+
+    for (const views of [admin, app.as(STAFF).accessViews]) {
+      for (const call of [
+        () => views.get({ key }),
+        () => views.uses({ key }),
+        () => views.update({ key, allowed_uses_cnt: 0 }),
+        () => views.deactivate({ key }),
+      ])
+        await rejectsWith(call(), 'not-found');
+      assert.equal(await views.list({ user: GRACE }), []);
+    }
+    const response = await app.send('GET /access_views/', { as: ACME });
+    assert.not.match(response.body, new RegExp(key));
+    await rejectsWith(app.as(ACME).tickets.revoke({ access_view: key }), 'not-found');
+    assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
+
+    await app.as(ROOT).roles.update({ email: GRACE, [role]: false });
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: false });
+    assert.is((await admin.get({ key })).user, GRACE);
+    await admin.deactivate({ key });
+  });
+
+views('for one use, soon, can be deactivated, but not changed', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { url } = await admin.embed({ app: 'sales', email: ADA });
+  const key = url.slice(-33, -1);
+
+  for (const changes of [{ allowed_uses_cnt: 0 }, { expires_at: null }, { is_active: true }])
+    await rejectsWith(admin.update({ key, ...changes }), 'not-found');
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  for (const columns of [{ allowed_uses: 0 }, { expires_at: null }]) {
+    const changed = app.db().updateTable('access_views').set(columns).where('key', '=', key).execute();
+    const error = await changed.then(
+      () => null,
+      (reason: Error) => reason,
+    );
+    assert.match(String(error?.message), /access_views_one_time_check/);
+  }
 });
 
 views('can be created while the app is in maintenance and its client closed', async ({ app }) => {

@@ -100,6 +100,22 @@ introspection('ends with the view', async ({ app }) => {
   }
 });
 
+introspection(
+  'ends when the user of a view becomes a superuser, unless a superuser created it',
+  async ({ app }) => {
+    const ticketOfView = async (by_superuser: boolean) => {
+      const { useId } = await usedView(app, { user: ADA, by_superuser });
+      return (await app.openServices().tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket;
+    };
+    const [byAdmin, bySuperuser] = [await ticketOfView(false), await ticketOfView(true)];
+
+    await app.as(ROOT).roles.update({ email: ADA, is_superuser: true });
+    assert.equal([await isActive(app, byAdmin), await isActive(app, bySuperuser)], [false, true]);
+    await app.as(ROOT).roles.update({ email: ADA, is_superuser: false });
+    assert.ok(await isActive(app, byAdmin));
+  },
+);
+
 introspection.run();
 
 const revocation = appSuite('tickets.revoke');

@@ -33,6 +33,7 @@ type NewView = {
   data_permissions?: Record<string, unknown> | null;
   selections?: Record<string, unknown>;
   expires_at?: Date | null;
+  by_superuser?: boolean;
 };
 
 /** A view of the app Sales that was used once. */

@@ -7,8 +7,6 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { NewViewDialog } from './new-view-dialog.tsx';
 import { viewColumns } from './view-columns.tsx';
 import { ViewDialog } from './view-dialog.tsx';
@@ -20,7 +18,6 @@ const route = getRouteApi('/apps/$id/views');
 export const AccessViewsScreen = () => {
   const { id } = route.useParams();
   const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
-  const canChange = canAdminister(useSession().roles);
   const [isCreating, creating] = useDisclosure();
   const [shownKey, showKey] = useState<string | null>(null);
   const views = useInfiniteQuery(
@@ -43,7 +40,7 @@ export const AccessViewsScreen = () => {
           </>
         }
         procedures={['accessViews.list']}
-        actions={canChange && <Button onClick={creating.open}>New access view</Button>}
+        actions={<Button onClick={creating.open}>New access view</Button>}
       />
       <PagedTable
         label="Access views"
@@ -52,9 +49,7 @@ export const AccessViewsScreen = () => {
         keyOf={({ created, key }) => `${created.getTime()} ${key}`}
         empty={
           <EmptyState title="No access views">
-            {canChange
-              ? 'Create one to show the app to someone without a login, or inside another page.'
-              : 'Client admins and superusers create them.'}
+            Create one to show the app to someone without a login, or inside another page.
           </EmptyState>
         }
       />
@@ -67,7 +62,7 @@ export const AccessViewsScreen = () => {
           showKey(key);
         }}
       />
-      {shown && <ViewDialog view={shown} canChange={canChange} onClose={() => showKey(null)} />}
+      {shown && <ViewDialog view={shown} onClose={() => showKey(null)} />}
     </>
   );
 };

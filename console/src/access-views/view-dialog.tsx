@@ -10,10 +10,10 @@ import { SecretField } from '../components/secret-field.tsx';
 import { type AccessView, frameOf, stateOf, usesOf } from './view-state.ts';
 import { ViewUses } from './view-uses.tsx';
 
-type Props = { view: AccessView; canChange: boolean; onClose: () => void };
+type Props = { view: AccessView; onClose: () => void };
 
 /** One access view: its link, how to embed it, its uses. */
-export const ViewDialog = ({ view, canChange, onClose }: Props) => {
+export const ViewDialog = ({ view, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [isAsking, ask] = useState(false);
   const revoke = useMutation(
@@ -53,7 +53,7 @@ export const ViewDialog = ({ view, canChange, onClose }: Props) => {
         )}
         <ProblemAlert error={revoke.error} />
         <ViewUses viewKey={view.key} />
-        {canChange && view.is_active && (
+        {view.is_active && (
           <Group justify="flex-end">
             <Button variant="default" color="red" loading={revoke.isPending} onClick={() => ask(true)}>
               Revoke

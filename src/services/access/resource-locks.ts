@@ -5,7 +5,7 @@ import { lockPending } from '../invitations/pending-invitation.ts';
 import type { Unit } from '../unit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
-import { appVisibleTo, clientVisibleTo } from './visibility.ts';
+import { accessViewManagedBy, appVisibleTo, clientVisibleTo } from './visibility.ts';
 
 /** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
@@ -35,7 +35,7 @@ export const createResourceLocks = ({ em, clock }: Unit) => {
       lock(
         'access_views',
         sql`key = ${String(key)} and exists (select from apps
-          where apps.id = access_views.app_id and ${clientVisibleTo(actor, sql`apps.client_id`)})`,
+          where apps.id = access_views.app_id and ${accessViewManagedBy(actor)})`,
       ),
     'savedFilters.get': (actor: Actor, { hash }: Key) =>
       lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`),

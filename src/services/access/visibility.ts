@@ -58,6 +58,16 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
         select from app_grants g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
 
+/**
+ * Rows of `access_views`, joined with `apps`, that the manager may see and change. A key opens the app as its user, so those of
+ * superusers and staff are for superusers only, and staff see none.
+ */
+export const accessViewManagedBy = (manager: Manager): Condition =>
+  manager.isSuperuser
+    ? ALWAYS
+    : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not exists (select from users u
+        where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
+
 /** Rows of `sites` that the viewer may see: those of clients whose members they are. */
 export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)

@@ -4,10 +4,10 @@ import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
 import { afterCursor } from '../../db/pagination.ts';
 import type { TextRow } from '../../db/text-rows.ts';
 import { notFound } from '../../lib/problems.ts';
-import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
+import { accessViewManagedBy, type Manager } from '../access/visibility.ts';
 
-/** The access views of apps whose client the viewer may see, newest first, with the names of the API. */
-export const accessViewRows = (em: Db, viewer: Viewer) =>
+/** The access views that the manager may see, newest first, with the names of the API. */
+export const accessViewRows = (em: Db, manager: Manager) =>
   tables(em)
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
@@ -20,14 +20,14 @@ export const accessViewRows = (em: Db, viewer: Viewer) =>
     .select(sql<string>`array_to_string(allowed_networks, ',')`.as('allowed_networks'))
     .select(['access_views.show_header', 'access_views.show_footer', 'language_code'])
     .select(['access_views.created_at as created', 'modified_at as modified'])
-    .where(clientVisibleTo(viewer, sql`apps.client_id`))
+    .where(accessViewManagedBy(manager))
     .orderBy('access_views.id', 'desc');
 
 export type AccessViewRow = InferResult<ReturnType<typeof accessViewRows>>[number];
 
-/** @throws Problem `not-found`, also for a view that the viewer may not see */
-export const readAccessView = (em: Db, viewer: Viewer, key: string): Promise<AccessViewRow> =>
-  accessViewRows(em, viewer)
+/** @throws Problem `not-found`, also for a view that the manager may not see */
+export const readAccessView = (em: Db, manager: Manager, key: string): Promise<AccessViewRow> =>
+  accessViewRows(em, manager)
     .where('access_views.key', '=', key)
     .executeTakeFirstOrThrow(() => notFound('access view'));
 
@@ -39,8 +39,12 @@ export type AccessViewFilter = {
 };
 
 /** The views that match, without those that were made to be opened once, soon. */
-export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
-  let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
+export const listedAccessViews = (
+  em: Db,
+  manager: Manager,
+  { appId, user, flags = {} }: AccessViewFilter,
+) => {
+  let rows = accessViewRows(em, manager).where('is_one_time', '=', false);
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
   if (user !== undefined) rows = rows.where('users.email', '=', user);
   for (const [flag, value] of Object.entries(flags))
@@ -54,7 +58,7 @@ export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> 
 /** Opens the list of views. Each row starts with its id. */
 export const openAccessViewList = (
   em: Db,
-  viewer: Viewer,
+  manager: Manager,
   filter: AccessViewFilter,
   encoder: AccessViewEncoder,
 ): OpenList => ({
@@ -62,7 +66,7 @@ export const openAccessViewList = (
   statement: (after, limit) =>
     tables(em)
       .selectFrom(
-        afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
+        afterCursor(listedAccessViews(em, manager, filter), 'access_views.id', idOf(after), 'desc')
           .limit(sql.lit(limit))
           .as('view'),
       )

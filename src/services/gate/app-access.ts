@@ -75,6 +75,13 @@ export const factsOf = ({ is_active, has_access, ...app }: OpenableAppOfUser): A
   user: { is_active, has_access },
 });
 
+/** The facts of a view that opens the app as this user: only if a superuser created it, as a superuser or staff. */
+export const factsOfView = (user: OpenableAppOfUser, isBySuperuser: boolean): AccessFacts =>
+  factsOf({
+    ...user,
+    has_access: user.has_access && (isBySuperuser || !(user.is_superuser || user.is_staff)),
+  });
+
 /** The roles that a ticket names. */
 export const rolesOf = (user: OpenableAppOfUser): string[] => {
   const roles = [

@@ -7,6 +7,7 @@ import {
   type AppAccess,
   decideAccess,
   factsOf,
+  factsOfView,
   type OpenableApp,
   type OpenableAppOfUser,
   openableApps,
@@ -39,6 +40,7 @@ const isViewOpen = (now: Date) =>
 
 const VIEW_COLUMNS = [
   'access_views.id as view_id',
+  'access_views.by_superuser',
   'access_views.data_permissions',
   'access_views.selections',
   'access_views.stack_slug as view_stack',
@@ -50,6 +52,7 @@ const VIEW_COLUMNS = [
 type ViewColumns = {
   view_id: number;
   is_view_open: boolean;
+  by_superuser: boolean;
   data_permissions: Record<string, unknown> | null;
   selections: Record<string, unknown>;
   view_stack: string | null;
@@ -145,5 +148,6 @@ const viewFacts = ([[ofUser], [ofGuest]]: [Rows<OpenableAppOfUser>, Rows<Openabl
 /** A view that has ended grants nothing. */
 export const accessOf = ({ app, user, view }: TicketFacts): AppAccess => {
   if (view && !view.is_view_open) return 'not-granted';
-  return decideAccess(user ? factsOf(user) : { ...app, user: null });
+  if (!user) return decideAccess({ ...app, user: null });
+  return decideAccess(view ? factsOfView(user, view.by_superuser) : factsOf(user));
 };

@@ -3,7 +3,7 @@ import { type Db, tables } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { appVisibleTo } from '../access/visibility.ts';
+import { accessViewManagedBy } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { deleteInBatches } from '../pruning.ts';
@@ -22,17 +22,14 @@ type Named = {
 };
 
 export const createTicketRevocations = ({ em, audit }: Unit) => {
-  const findView = async (tx: Db, actor: Actor, key: string) => {
-    const view = await tables(tx)
+  const findView = (tx: Db, actor: Actor, key: string) =>
+    tables(tx)
       .selectFrom('access_views')
       .innerJoin('apps', 'apps.id', 'access_views.app_id')
       .select(['access_views.id', 'apps.slug', 'apps.client_id'])
       .where('access_views.key', '=', key)
-      .where(appVisibleTo(actor))
+      .where(accessViewManagedBy(actor))
       .executeTakeFirstOrThrow(() => notFound('access view'));
-    requireClientAdmin(actor, view.client_id);
-    return view;
-  };
 
   type Found = { revoked: RevokedTickets } & Pick<AuditEvent, 'target' | 'clients' | 'details'>;
   const find = async (tx: Db, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {

@@ -1,7 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
-import { type AppAccess, decideAccess, factsOf, openableApps, openableAppsOfUsers } from './app-access.ts';
+import {
+  type AppAccess,
+  decideAccess,
+  factsOfView,
+  openableApps,
+  openableAppsOfUsers,
+} from './app-access.ts';
 
 /** Why a view does not open its app. */
 export type ViewRefusal = 'revoked' | 'expired' | 'used-up' | 'wrong-network' | Exclude<AppAccess, 'allowed'>;
@@ -47,7 +53,10 @@ export const countUse = (tx: Db, key: string, address: string | null) =>
 export type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
 
 /** The app of a view, its user if it has one, and whether it may be opened now. */
-export const readOpenedApp = async (em: Db, appId: string, userId: number | null) => {
+export const readOpenedApp = async (
+  em: Db,
+  { app_id: appId, user_id: userId, by_superuser }: Pick<CountedView, 'app_id' | 'user_id' | 'by_superuser'>,
+) => {
   const db = tables(em);
   if (userId === null) {
     const app = await openableApps(db).where('apps.id', '=', appId).executeTakeFirstOrThrow();
@@ -57,7 +66,7 @@ export const readOpenedApp = async (em: Db, appId: string, userId: number | null
     .where('apps.id', '=', appId)
     .where('users.id', '=', userId)
     .executeTakeFirstOrThrow();
-  return { app: user, user, access: decideAccess(factsOf(user)) };
+  return { app: user, user, access: decideAccess(factsOfView(user, by_superuser)) };
 };
 
 export type OpenedApp = Awaited<ReturnType<typeof readOpenedApp>>;

@@ -69,7 +69,7 @@ export const createViewOpening = (unit: Unit) => {
     const view = await countUse(tx, key, address);
     // Another request has used it up, changed it, or given it another key.
     if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
-    const opened = await readOpenedApp(tx, view.app_id, view.user_id);
+    const opened = await readOpenedApp(tx, view);
     if (opened.access !== 'allowed') throw new Refused(opened.access);
     const browser = { address: origin.address ?? '', userAgent };
     const useId = await insertUse(tx, view, key, clock.now(), browser);
