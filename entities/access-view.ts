@@ -28,7 +28,10 @@ export const AccessView = defineEntity({
     isActive: p.boolean().default(true),
     /** Made to open an app once, soon: not listed, and deleted after it has expired. */
     isOneTime: p.boolean().default(false),
-    /** Otherwise it does not open the app as a superuser or staff, also if its user becomes one later. */
+    /**
+     * Whether a superuser made it for a superuser or staff. Only such views open apps as one; client admins never see their keys,
+     * whatever roles the user has later.
+     */
     bySuperuser: p.boolean().default(false),
     /** 0 means any number. */
     allowedUses: p.integer().default(1).check('allowed_uses >= 0'),

@@ -122,6 +122,7 @@ for (const role of ['is_staff', 'is_superuser'] as const)
     const { key } = await admin.create({ app: 'sales', user: GRACE });
     await app.as(ROOT).roles.update({ email: GRACE, [role]: true });
     await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
+    const bySuperuser = await app.as(ROOT).accessViews.create({ app: 'sales', user: GRACE });
 
     for (const views of [admin, app.as(STAFF).accessViews]) {
       for (const call of [
@@ -141,6 +142,7 @@ for (const role of ['is_staff', 'is_superuser'] as const)
     await app.as(ROOT).roles.update({ email: GRACE, [role]: false });
     await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: false });
     assert.is((await admin.get({ key })).user, GRACE);
+    await rejectsWith(admin.get({ key: bySuperuser.key }), 'not-found');
     await admin.deactivate({ key });
   });
 

@@ -60,12 +60,12 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
 
 /**
  * Rows of `access_views`, joined with `apps`, that the manager may see and change. A key opens the app as its user, so those of
- * superusers and staff are for superusers only, and staff see none.
+ * superusers and staff are for superusers only, also those of former ones that superusers made; staff see none.
  */
 export const accessViewManagedBy = (manager: Manager): Condition =>
   manager.isSuperuser
     ? ALWAYS
-    : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not exists (select from users u
+    : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
 
 /** Rows of `sites` that the viewer may see: those of clients whose members they are. */

@@ -29,7 +29,7 @@ export const findSubject = async (
   actor: Actor,
   appId: string,
   email: string,
-): Promise<{ id: number } | { fault: SubjectFault }> => {
+): Promise<{ id: number; isPrivileged: boolean } | { fault: SubjectFault }> => {
   const row = await openableAppsOfUsers(tables(tx))
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
@@ -37,7 +37,8 @@ export const findSubject = async (
     .forShare('users')
     .executeTakeFirst();
   const fault = row ? faultOf(row, actor) : 'unknown';
-  return row && fault === null ? { id: row.user_id } : { fault: fault ?? 'unknown' };
+  if (!row || fault !== null) return { fault: fault ?? 'unknown' };
+  return { id: row.user_id, isPrivileged: row.is_superuser || row.is_staff };
 };
 
 const faultOf = (row: OpenableAppOfUser, actor: Actor): SubjectFault | null => {

@@ -154,15 +154,15 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       em.transactional(async (tx) => {
         requireRecentPassword(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
-        const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null };
+        const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null, isPrivileged: false };
         const stack = await stackFault(tx, app.id, columns.stack_slug);
         if ('fault' in subject || stack !== null)
           throw invalid({
             ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
             ...(stack !== null && { stack_slug: [stack] }),
           });
-        const by_superuser = actor.isSuperuser;
-        const row = { ...columns, app_id: app.id, user_id: subject.id, by_superuser };
+        const { id: user_id, isPrivileged: by_superuser } = subject;
+        const row = { ...columns, app_id: app.id, user_id, by_superuser };
         const { key } = await insertView(tx, row, clock.now());
         const view = await readAccessView(tx, actor, key);
         await record(tx, actor, 'access-view.create', view);

@@ -75,7 +75,7 @@ export const factsOf = ({ is_active, has_access, ...app }: OpenableAppOfUser): A
   user: { is_active, has_access },
 });
 
-/** The facts of a view that opens the app as this user: only if a superuser created it, as a superuser or staff. */
+/** The facts of a view that opens the app as this user: as a superuser or staff only if a superuser made it for one. */
 export const factsOfView = (user: OpenableAppOfUser, isBySuperuser: boolean): AccessFacts =>
   factsOf({
     ...user,

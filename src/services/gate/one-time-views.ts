@@ -37,7 +37,7 @@ export const createOneTimeViews = ({ em, clock, audit }: Unit) => ({
           app_id: app.id,
           user_id: subject.id,
           is_one_time: true,
-          by_superuser: actor.isSuperuser,
+          by_superuser: subject.isPrivileged,
           expires_at: sql<Date>`clock_timestamp() + ${ONE_TIME_SECONDS}::int * interval '1 second'`,
         },
         clock.now(),
