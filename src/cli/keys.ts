@@ -11,10 +11,12 @@ export const addKeyCommands = (program: Command): void => {
   keys
     .command('list')
     .description('List the keys, newest first')
-    .action(async () => {
+    .option('--json', 'print a JSON array instead of lines')
+    .action(async ({ json = false }: { json?: boolean }) => {
       const config = readConfig(process.env);
-      const { listKeys } = await import('./signing-keys.ts');
-      for (const line of await listKeys(config)) process.stdout.write(`${line}\n`);
+      const { formatKeys, listKeys } = await import('./signing-keys.ts');
+      const found = await listKeys(config);
+      process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : formatKeys(found));
     });
 
   keys

@@ -24,14 +24,25 @@ const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>
     }
   });
 
-/** @returns a line for each key */
-export const listKeys = (config: Config): Promise<string[]> =>
+/** The keys, newest first. */
+export const listKeys = (config: Config) =>
   withKeys(config, async (rotation) =>
-    (await rotation.list()).map(
-      ({ id, state, created_at, signs_from }) =>
-        `${id}  ${state.padEnd(10)}  created ${created_at.toISOString()}  signs from ${signs_from.toISOString()}`,
-    ),
+    (await rotation.list()).map(({ id, state, created_at, signs_from }) => ({
+      kid: id,
+      state,
+      created_at: created_at.toISOString(),
+      signs_from: signs_from.toISOString(),
+    })),
   );
+
+/** A line for each key. */
+export const formatKeys = (keys: Awaited<ReturnType<typeof listKeys>>): string =>
+  keys
+    .map(
+      ({ kid, state, created_at, signs_from }) =>
+        `${kid}  ${state.padEnd(10)}  created ${created_at}  signs from ${signs_from}\n`,
+    )
+    .join('');
 
 /** @returns a line for the operator */
 export const rotateKeys = (config: Config): Promise<string> =>
