@@ -25,6 +25,8 @@ export const writeArchive = async (
   const written = pipeline(archive, target);
   // A target that fails calls no more callbacks of the archive.
   const failed = written.then(() => new Promise<never>(() => {}));
+  // Without files, nothing waits for it.
+  failed.catch(() => {});
   const checksums: Checksums = {};
   try {
     for await (const { path, content } of files) {
