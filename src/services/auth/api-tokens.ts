@@ -61,6 +61,12 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
         .where('id', '=', id)
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
+      // A token that the revoked one has replaced would be valid for the rest of its minute.
+      await tables(tx)
+        .deleteFrom('api_tokens')
+        .where('user_id', '=', owner.id)
+        .where('expires_at', 'is not', null)
+        .execute();
       const { email: target, clientIds: clients } = owner;
       const details = { id, name: revoked.name };
       await audit.record(tx, [{ action: 'token.revoke', actor, target, clients, details }]);
