@@ -46,7 +46,7 @@ export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
   rest.resource !== undefined && method !== 'POST';
 
 /** Whether the operation accepts an `Idempotency-Key`. */
-export const isIdempotent = ({ method, isPublic }: Endpoint): boolean => method !== 'GET' && !isPublic;
+export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
 
 /** Whether `Prefer: return=minimal` omits the body. */
 export const canBeMinimal = ({ method, rest }: Endpoint): boolean =>
