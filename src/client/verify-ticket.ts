@@ -55,6 +55,8 @@ const CLOCK_TOLERANCE_SECONDS = 30;
  */
 export const verifyTicket = async (ticket: string, options: VerifyOptions): Promise<TicketClaims> => {
   const { app, clockToleranceSeconds = CLOCK_TOLERANCE_SECONDS, now } = options;
+  // Without them, the tickets of every app would be accepted.
+  if (!app || !options.issuer) throw new TypeError('verifyTicket needs the issuer and the app.');
   const issuer = options.issuer.replace(/\/+$/, '');
   const getKey = keysAt(options.jwksUrl ?? issuer + JWKS_PATH);
   try {

@@ -265,6 +265,26 @@ gate('admits no view whose user became a superuser, unless a superuser created i
   }
 });
 
+gate('refuses a slug that is none without failing the requests beside it', async ({ app }) => {
+  const path = '/gate/a%00/';
+  const [odd, even] = await Promise.all([ask(app, { as: ROOT }, path), ask(app, { as: ROOT })]);
+
+  assert.equal([odd.statusCode, even.statusCode], [403, 204]);
+});
+
+gate('is open to the login again after the app was launched', async ({ app }) => {
+  const script = createScript(app);
+  await script.logIn(ROOT, DEMO_PASSWORD);
+  const { headers } = await openedView(app);
+  const cookie = `${headers.cookie}; steward_session=${script.cookies.get('steward_session')}`;
+  const response = await app.send('GET !/launch/sales/', { headers: { cookie, ...HTML } });
+
+  assert.is(response.statusCode, 303);
+  const ended = response.cookies.find(({ name }) => name === '__Host-steward_embed_sales');
+  assert.equal([ended?.value, ended?.secure, ended?.sameSite], ['', true, 'None']);
+  assert.ok(Number(ended?.expires) < Date.now());
+});
+
 gate('supports GET and HEAD only', async ({ app }) => {
   assert.is((await app.send('HEAD !/gate/sales/', { as: ROOT })).statusCode, 204);
   assert.is((await app.send('POST !/gate/sales/', { as: ROOT })).statusCode, 405);

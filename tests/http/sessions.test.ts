@@ -130,7 +130,7 @@ sessions('expire after their absolute lifetime, even if used', async ({ app }) =
   assert.is((await send('GET /session/')).statusCode, 200);
   await session().set({ expires_at: sql<Date>`now() + interval '1 hour'` }).execute();
   assert.is((await send('GET /session/')).statusCode, 200);
-  await session().set({ expires_at: sql<Date>`now()` }).execute();
+  await session().set({ expires_at: sql<Date>`now() - interval '1 second'` }).execute();
   assert.is((await send('GET /session/')).statusCode, 401);
 });
 

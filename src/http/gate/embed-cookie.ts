@@ -11,6 +11,19 @@ export const acceptsSecureCookies = (baseUrl: string): boolean => {
 export const embedCookieName = (slug: string, isSecure: boolean): string =>
   `${isSecure ? '__Host-' : ''}steward_embed_${slug}`;
 
+const attributesOf = (isSecure: boolean) => ({
+  path: '/',
+  httpOnly: true,
+  ...(isSecure
+    ? ({ secure: true, sameSite: 'none', partitioned: true } as const)
+    : ({ sameSite: 'lax' } as const)),
+});
+
+/** Ends an access view in this browser: whoever opens the app as themselves is not the view any more. */
+export const forgetEmbedSession = (reply: FastifyReply, appSlug: string, isSecure: boolean): void => {
+  reply.clearCookie(embedCookieName(appSlug, isSecure), attributesOf(isSecure));
+};
+
 /**
  * Keeps an embed session in the browser, also in frames of other sites: partitioned, so that each of these has its own.
  * Otherwise, it reaches only frames of the same site.
@@ -21,11 +34,8 @@ export const keepEmbedSession = (
   { secret, maxAgeSeconds }: EmbedSession,
   isSecure: boolean,
 ): void => {
-  const inFrames = { secure: true, sameSite: 'none', partitioned: true } as const;
   reply.setCookie(embedCookieName(appSlug, isSecure), secret, {
-    path: '/',
-    httpOnly: true,
+    ...attributesOf(isSecure),
     maxAge: maxAgeSeconds,
-    ...(isSecure ? inFrames : { sameSite: 'lax' }),
   });
 };

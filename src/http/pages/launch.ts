@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
+import { forgetEmbedSession } from '../gate/embed-cookie.ts';
 import { messageHtml } from './error-pages.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
 import { redirectTo } from './page-layout.ts';
@@ -12,7 +13,10 @@ export const launchPages: Pages = {
     const stack = queryParameter(context, 'stack');
     if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
     const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
-    if (value) return redirectTo(context.reply, value.url);
+    if (value) {
+      forgetEmbedSession(context.reply, app_slug, context.isSecure);
+      return redirectTo(context.reply, value.url);
+    }
     const isKnown = problem.code === 'app-in-maintenance' || problem.code === 'client-closed';
     if (!isKnown) throw problem;
     return sendRefusal(context, app_slug, problem);

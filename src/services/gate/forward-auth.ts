@@ -9,8 +9,8 @@ import { createLaunchCode } from './launch-codes.ts';
 import type { OpeningFacts } from './opening-facts.ts';
 import { accessOf, readFacts, type TicketSubject } from './ticket-facts.ts';
 
-/** Proxies and apps accept headers of 8 KiB and more. */
-const MAX_TICKET_CHARACTERS = 6_144;
+/** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
+const MAX_CLAIM_BYTES = 4_096;
 
 /** Who sends a request to an app. */
 export type Admission = {
@@ -31,9 +31,11 @@ export const createForwardAuth = (unit: Unit) => {
   const { em, read, clock, baseUrl, ticketSeconds, signingKeys, lookUpOpening, ticketCache } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
 
-  const ticketOf = async (claims: TicketClaims, revokedMs: number): Promise<string> => {
+  /** Null if the ticket would be too large. */
+  const ticketOf = async (claims: TicketClaims, revokedMs: number): Promise<string | null> => {
     const { jti: _jti, iat: _iat, exp, issued_ms: issuedMs, ...lasting } = claims;
     const key = JSON.stringify(lasting);
+    if (Buffer.byteLength(key) > MAX_CLAIM_BYTES) return null;
     const known = ticketCache.find(key, { revokedMs, expiresAfter: exp - ticketSeconds / 2 });
     if (known) return known;
     const ticket = await signingKeys.sign(claims);
@@ -48,8 +50,7 @@ export const createForwardAuth = (unit: Unit) => {
     const who = { user: claims.email ?? claims.sub, client: claims.client.name, roles: claims.roles };
     const admitted = { ...who, embedOrigins: facts.app.embed_origins };
     const ticket = await ticketOf(claims, facts.revoked_ms);
-    if (ticket.length <= MAX_TICKET_CHARACTERS) return { ...admitted, ticket, code: null };
-    return { ...admitted, ticket: null, code: await createLaunchCode(em, subject) };
+    return { ...admitted, ticket, code: ticket === null ? await createLaunchCode(em, subject) : null };
   };
   const findView = async (slug: string, secret: string) => {
     const use = await findEmbeddedUse(em, { secret, now: clock.now(), slug, address });

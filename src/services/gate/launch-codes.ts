@@ -42,11 +42,12 @@ export const createLaunchCodes = (unit: Unit) => {
      * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
-      const address = origin.address ?? '';
-      await launchThrottle.check(address);
       const [used] = PATTERN.test(code) ? await USE(em, { digest: tokenDigest(code) }) : [];
       if (!used?.is_unexpired || used.slug !== appSlug) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
+        // Only wrong codes are limited: visitors of the app must not be able to block its launches.
+        const address = origin.address ?? '';
+        await launchThrottle.check(address);
         await launchThrottle.recordFailure(address);
         throw new Problem('invalid-launch-code');
       }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Db, prepared } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
+import { isSlug } from '../../lib/package-name.ts';
 import { openableAppsOfUsers } from './app-access.ts';
 import type { TicketFacts } from './ticket-facts.ts';
 
@@ -21,6 +22,8 @@ export const createOpeningLookup = (em: Db, read: Read) => {
   };
   const loader = createBatchLoader(load);
   return async (userId: number, slug: string): Promise<OpeningFacts | null> => {
+    // A slug that PostgreSQL cannot read would fail all requests of the batch.
+    if (!isSlug(slug)) return null;
     const row = await loader(`${userId} ${slug}`);
     if (!row) return null;
     const { issued_ms, revoked_ms } = row;

@@ -1,7 +1,5 @@
 /** Tickets of people who make many requests; the oldest are evicted. */
 const MAX_TICKETS = 5_000;
-/** Larger claims are signed each time, to bound the memory. */
-const MAX_KEY_CHARACTERS = 4_096;
 
 /** `exp` is in seconds, as in the ticket. */
 type Cached = { ticket: string; issuedMs: number; exp: number };
@@ -23,7 +21,6 @@ export const createTicketCache = () => {
     },
 
     keep: (key: string, cached: Cached): void => {
-      if (key.length > MAX_KEY_CHARACTERS) return;
       tickets.set(key, cached);
       const [oldest] = tickets.size > MAX_TICKETS ? tickets.keys() : [];
       if (oldest !== undefined) tickets.delete(oldest);

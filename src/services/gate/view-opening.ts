@@ -91,9 +91,10 @@ export const createViewOpening = (unit: Unit) => {
      */
     open: async (key: string, userAgent: string): Promise<OpenedView | RefusedView> => {
       const caller = origin.address ?? '';
-      await viewThrottle.check(caller);
       const known = KEY.test(key) ? await findView(em, key, address) : undefined;
       if (!known) {
+        // Only wrong keys are limited: one visitor must not block the links of others in the same network.
+        await viewThrottle.check(caller);
         await viewThrottle.recordFailure(caller);
         throw notFound('access view');
       }
