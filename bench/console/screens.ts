@@ -6,7 +6,6 @@ const PEOPLE_OF_MATRIX = 1_500;
 /** Clients by how close they are to a number of people. */
 const CLIENTS = `
   select client_id as id from memberships group by 1 order by abs(count(*) - $1) limit 10`;
-const APPS = `select id from apps order by md5(id) limit $1`;
 
 type Ids = { id: string }[];
 
@@ -36,7 +35,10 @@ export const measureMatrix = async (console: ConsoleBrowser, samples: number): P
 };
 
 export const measureUsage = async (console: ConsoleBrowser, samples: number): Promise<number[]> => {
-  const { rows } = await console.environment.database.query<Ids[number]>(APPS, [samples]);
-  const paths = rows.map(({ id }) => `/console/usage?app=${id}&days=365`);
+  const { rows } = await console.environment.database.query<Ids[number]>(CLIENTS, [PEOPLE_OF_MATRIX]);
+  const paths = Array.from(
+    { length: samples },
+    (_, index) => `/console/usage?client=${rows[index % rows.length]?.id}&interval=month&periods=12`,
+  );
   return measureScreens(console, paths, `document.querySelector('.recharts-curve')`);
 };

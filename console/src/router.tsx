@@ -7,12 +7,20 @@ import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
+import { canView } from './layout/roles.ts';
 import { Shell } from './layout/shell.tsx';
 import { lazyScreen } from './lazy-screen.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
 import { usageFilter } from './usage/usage-filter.ts';
+
+/** For screens with a choice of clients, as `prefetchPerson`. */
+const prefetchClients = async (): Promise<void> => {
+  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  if (session && canView(session.roles))
+    await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
+};
 
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
 
@@ -63,6 +71,7 @@ const screens = [
     getParentRoute: () => root,
     path: '/usage',
     validateSearch: usageFilter,
+    loader: prefetchClients,
     component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
   createRoute({
@@ -118,6 +127,7 @@ const screens = [
     getParentRoute: () => root,
     path: '/access',
     validateSearch: accessFilter,
+    loader: prefetchClients,
     component: lazyScreen(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;

@@ -50,7 +50,7 @@ export const SigningKeysScreen = () => {
         }
       />
       <ProblemAlert error={rotate.error} />
-      <Table.ScrollContainer minWidth={600} className="card">
+      <div className="card">
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -63,7 +63,7 @@ export const SigningKeysScreen = () => {
           <Table.Tbody>
             {keys.map(({ kid, state, created_at, signs_from }) => (
               <Table.Tr key={kid}>
-                <Table.Td>{kid}</Table.Td>
+                <Table.Td style={{ wordBreak: 'break-all' }}>{kid}</Table.Td>
                 <Table.Td>
                   <StatusBadge label={state} color={COLORS[state]} />
                 </Table.Td>
@@ -75,7 +75,7 @@ export const SigningKeysScreen = () => {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </div>
       <ConfirmModal
         isOpen={isAsking}
         title="Rotate the signing key?"

@@ -1,9 +1,15 @@
 import { queryClient, trpc } from '../api.ts';
 import { canView } from '../layout/roles.ts';
 
-/** Loads a person while their screen is loaded, or while a link to it is pointed at. */
-export const prefetchPerson = (email: string): void => {
+/**
+ * Loads what the screen of a person shows first, while a link to it is pointed at or followed: the screen then appears in one
+ * step. A failure is reported by the screen, which asks again.
+ */
+export const prefetchPerson = async (email: string): Promise<void> => {
   const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
-  if (session && canView(session.roles))
-    void queryClient.prefetchQuery(trpc.users.get.queryOptions({ email }));
+  if (!session || !canView(session.roles)) return;
+  await Promise.all([
+    queryClient.prefetchQuery({ ...trpc.users.get.queryOptions({ email }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.apps.list.queryOptions({}), retry: false }),
+  ]);
 };
