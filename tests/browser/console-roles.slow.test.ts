@@ -21,7 +21,13 @@ const USERS = { members: ADA, 'client admins': ACME, staff: STAFF, superusers: R
 const parametersOf = async (app: TestApp): Promise<Record<string, string | number>> => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
-  return { '/people/$email': ADA, '/apps/$id': SALES, '/clients/$id': 1, '/mails/$id': id };
+  return {
+    '/people/$email': ADA,
+    '/apps/$id': SALES,
+    '/apps/$id/views': SALES,
+    '/clients/$id': 1,
+    '/mails/$id': id,
+  };
 };
 
 /** Watches the requests of a page. */

@@ -1,0 +1,115 @@
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, ROOT } from '../support/test-app.ts';
+import { setApp, ticketOf } from '../support/tickets.ts';
+import { SALES } from '../support/usage.ts';
+
+const views = browserSuite('access views in the console');
+const PATH = `/console/apps/${SALES}/views`;
+
+testAppearance(views, {
+  'console-access-views': async (page, app) => {
+    await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
+    await showing(PATH, 'Access views of Sales')(page, app);
+    await page.getByRole('button', { name: `Show the view for ${ADA}` }).click();
+    await page.getByText('Nobody has opened the link yet.').waitFor();
+  },
+  'console-new-access-view': async (page, app) => {
+    await showing(PATH, 'Access views of Sales')(page, app);
+    await page.getByRole('button', { name: 'New access view' }).click();
+    await page.getByLabel('Number of uses').waitFor();
+  },
+  'console-signing-keys': showing('/console/keys', 'Signing keys', ROOT),
+});
+
+views(
+  'an admin creates a view, opens the app as it, sees the use, and revokes it',
+  async ({ app, browser }) => {
+    await setApp(app, { launch_url: 'http://localhost:8000/avatars/S.svg' });
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, PATH, ACME);
+    await waitForHeading(page, 'Access views of Sales');
+    await page.getByRole('button', { name: 'New access view' }).click();
+    await page.getByLabel('User').fill('grace@acme.test');
+    await page.getByLabel('Number of uses').fill('2');
+    await page.getByLabel('Data permissions').fill('{"region": ["North"]}');
+    await page.getByRole('button', { name: 'Create' }).click();
+
+    const dialog = page.getByRole('dialog', { name: 'Access view for grace@acme.test' });
+    const url = await dialog.getByLabel('Link', { exact: true }).inputValue();
+    assert.match(await dialog.getByLabel('HTML for another page').inputValue(), `<iframe src="${url}"`);
+    const opened = page.context().waitForEvent('page');
+    await dialog.getByRole('link', { name: 'Open as this view' }).click();
+    await (await opened).waitForURL(/\/avatars\/S\.svg\?code=/);
+    await page.reload();
+    await page.getByRole('button', { name: 'Show the view for grace@acme.test' }).click();
+    await dialog.getByText('active, used 1 of 2.').waitFor();
+    await dialog.getByText('127.0.0.1').waitFor();
+
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page
+      .getByRole('dialog', { name: 'Revoke the access view?' })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await page.getByText('Access view revoked.').waitFor();
+    const [view] = await app.as(ACME).accessViews.list({ app: 'sales', user: 'grace@acme.test' });
+    assert.equal(
+      [view?.is_active, view?.data_permissions, view?.usages_cnt],
+      [false, { region: ['North'] }, 1],
+    );
+  },
+);
+
+views('a field that the service refuses says why, and keeps what was typed', async ({ browser }) => {
+  await using visit = await browser.open(/status of 400/);
+  const { page } = visit;
+  await openConsole(page, PATH, ACME);
+  await page.getByRole('button', { name: 'New access view' }).click();
+  await page.getByLabel('User').fill('edsger@globex.test');
+  await page.getByLabel('Networks').fill('10.0.0.0/33');
+  await page.getByRole('button', { name: 'Create' }).click();
+
+  await page.locator('[aria-invalid=true]').first().waitFor();
+  assert.is(await page.getByLabel('Networks').inputValue(), '10.0.0.0/33');
+});
+
+views('a superuser rotates the signing key', async ({ app, browser }) => {
+  await ticketOf(app, ADA);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/keys', ROOT);
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('A new key signs as soon as every app can know it.').waitFor();
+
+  const { keys } = await app.as(ROOT).signingKeys.list({});
+  assert.equal(
+    keys.map(({ state }) => state),
+    ['pending', 'signing'],
+  );
+});
+
+views(
+  'a superuser closes a client, and an admin chooses the sites that embed its apps',
+  async ({ app, browser }) => {
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/clients/1', ROOT);
+    await page.getByRole('tab', { name: 'Gate' }).click();
+    await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
+    await page.getByRole('switch', { name: 'Open' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+
+    assert.equal(await app.as(ROOT).clients.gate({ id: 1 }), {
+      is_open: false,
+      embed_origins: ['https://portal.example.com'],
+    });
+    await app.as(ROOT).clients.updateGate({ id: 1, is_open: true });
+  },
+);
+
+views.run();
