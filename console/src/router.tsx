@@ -12,6 +12,7 @@ import { Shell } from './layout/shell.tsx';
 import { lazyScreen } from './lazy-screen.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
+import { prefetchPeople } from './people/people-query.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
 import { usageFilter } from './usage/usage-filter.ts';
 
@@ -37,6 +38,8 @@ const screens = [
     getParentRoute: () => root,
     path: '/people',
     validateSearch: peopleFilter,
+    loaderDeps: ({ search }) => search,
+    loader: ({ deps }) => prefetchPeople(deps),
     component: lazyScreen(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
   }),
   createRoute({

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of table elements that are displayed as grids
 import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { memo, type ReactNode, useEffect, useRef } from 'react';
 import classes from './virtual-table.module.css';
 
 const ROW_HEIGHT = 48;
@@ -46,7 +46,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 10,
+    overscan: 5,
   });
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -70,22 +70,34 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
           {items.map(({ index, start }) => {
             const row = rows[index];
             if (row === undefined) return null;
-            const style = { gridTemplateColumns, height: rowHeight, top: start };
-            return (
-              <tr key={keyOf(row)} role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
-                {columns.map((column) => (
-                  <td key={keyOfColumn(column)} role="cell">
-                    {column.cell(row)}
-                  </td>
-                ))}
-              </tr>
-            );
+            const position = { gridTemplateColumns, height: rowHeight, top: start };
+            return <TableRow key={keyOf(row)} row={row} index={index} columns={columns} {...position} />;
           })}
         </tbody>
       </table>
     </section>
   );
 };
+
+type RowProps<Row> = {
+  row: Row;
+  index: number;
+  columns: readonly Pick<Column<Row>, 'heading' | 'id' | 'cell'>[];
+  gridTemplateColumns: string;
+  height: number;
+  top: number;
+};
+
+/** Stays as it is while the filter changes and the rows of the new one are loaded. */
+const TableRow = memo(<Row,>({ row, index, columns, ...style }: RowProps<Row>) => (
+  <tr role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
+    {columns.map((column) => (
+      <td key={keyOfColumn(column)} role="cell">
+        {column.cell(row)}
+      </td>
+    ))}
+  </tr>
+)) as <Row>(props: RowProps<Row>) => ReactNode;
 
 const keyOfColumn = ({ id, heading }: { id?: string; heading: ReactNode }): string => id ?? String(heading);
 

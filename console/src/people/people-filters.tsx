@@ -6,7 +6,7 @@ import { trpc } from '../api.ts';
 import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
 /** Short, because a list that is no longer wanted is aborted. */
-const TYPING_MS = 40;
+const TYPING_MS = 25;
 
 const LAST_LOGINS = {
   never: 'Never',

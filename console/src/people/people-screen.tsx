@@ -12,10 +12,10 @@ import { ColumnMenu, useColumns } from './column-menu.tsx';
 import { CsvLink } from './csv-link.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
+import { peopleQuery } from './people-query.ts';
 import { PeopleTable } from './people-table.tsx';
 import { useSelection } from './use-selection.ts';
 
-const PAGE_SIZE = 100;
 const route = getRouteApi('/people');
 
 /** All people whom the user may see. The filter is part of the address. */
@@ -30,16 +30,7 @@ export const PeopleScreen = () => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
   const conditions = conditionsOf(filter);
-  const people = useInfiniteQuery(
-    trpc.users.list.infiniteQueryOptions(
-      { ...conditions, sort: filter.sort, limit: PAGE_SIZE },
-      {
-        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email),
-        placeholderData: keepPreviousData,
-        trpc: { abortOnUnmount: true },
-      },
-    ),
-  );
+  const people = useInfiniteQuery(peopleQuery(filter));
   // After the rows: counting the matches of a short word takes longer than finding the first ones.
   const hasRows = people.isSuccess && !people.isPlaceholderData;
   const total = useQuery(

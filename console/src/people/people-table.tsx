@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { type ColumnName, columnsOf, type Person } from './people-columns.tsx';
 import type { PeopleFilter } from './people-filter.ts';
@@ -13,15 +14,18 @@ type Props = {
   onMore: () => void;
 };
 
-export const PeopleTable = ({ people, shown, selection, sort, onSort, hasMore, onMore }: Props) => (
-  <VirtualTable
-    label="People"
-    columns={columnsOf(shown, selection)}
-    rows={people}
-    keyOf={({ email }) => email}
-    sort={sort}
-    onSort={onSort}
-    hasMore={hasMore}
-    onMore={onMore}
-  />
-);
+export const PeopleTable = ({ people, shown, selection, sort, onSort, hasMore, onMore }: Props) => {
+  const columns = useMemo(() => columnsOf(shown, selection), [shown, selection]);
+  return (
+    <VirtualTable
+      label="People"
+      columns={columns}
+      rows={people}
+      keyOf={({ email }) => email}
+      sort={sort}
+      onSort={onSort}
+      hasMore={hasMore}
+      onMore={onMore}
+    />
+  );
+};

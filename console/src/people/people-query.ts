@@ -1,0 +1,23 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { queryClient, trpc } from '../api.ts';
+import { canView } from '../layout/roles.ts';
+import { conditionsOf, type PeopleFilter } from './people-filter.ts';
+
+const PAGE_SIZE = 100;
+
+/** The people who match, in pages. */
+export const peopleQuery = (filter: PeopleFilter) =>
+  trpc.users.list.infiniteQueryOptions(
+    { ...conditionsOf(filter), sort: filter.sort, limit: PAGE_SIZE },
+    {
+      getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email),
+      placeholderData: keepPreviousData,
+      trpc: { abortOnUnmount: true },
+    },
+  );
+
+/** Requests the first page before the screen renders its new filter, which takes longer than the service. */
+export const prefetchPeople = (filter: PeopleFilter): void => {
+  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  if (session && canView(session.roles)) void queryClient.prefetchInfiniteQuery(peopleQuery(filter));
+};
