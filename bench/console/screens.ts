@@ -7,6 +7,9 @@ const PEOPLE_OF_MATRIX = 1_500;
 const CLIENTS = `
   select client_id as id from memberships group by 1 order by abs(count(*) - $1) limit 10`;
 
+/** Home has neither this heading nor the library of charts. */
+const USAGE_SHOWN = `document.querySelector('h1')?.textContent === 'Usage' && document.querySelector('.recharts-curve')`;
+
 type Ids = { id: string }[];
 
 /** Each sample begins with a new page, whose caches of data are empty. */
@@ -40,5 +43,5 @@ export const measureUsage = async (console: ConsoleBrowser, samples: number): Pr
     { length: samples },
     (_, index) => `/console/usage?client=${rows[index % rows.length]?.id}&interval=month&periods=12`,
   );
-  return measureScreens(console, paths, `document.querySelector('.recharts-curve')`);
+  return measureScreens(console, paths, USAGE_SHOWN);
 };
