@@ -1,18 +1,13 @@
 import { Badge, Card, Group, SimpleGrid, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { reportOf } from '../usage/usage-filter.ts';
-import { UsageReport } from '../usage/usage-report.tsx';
 import { AttentionCards } from './attention.tsx';
-
-/** Of all apps whose usage the user may see. */
-const LAST_DAYS = reportOf({ interval: 'day', periods: 30 });
+import { RecentUsage } from './recent-usage.tsx';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
@@ -29,15 +24,7 @@ export const HomeScreen = () => {
             For your attention
           </Title>
           <AttentionCards />
-          <UsageReport
-            title="Usage of the last 30 days"
-            report={LAST_DAYS}
-            actions={
-              <Link className="text-link" to="/usage">
-                All usage
-              </Link>
-            }
-          />
+          <RecentUsage />
         </>
       )}
       {(granted.length > 0 || !canAdminister(roles)) && <OwnApps apps={granted} />}

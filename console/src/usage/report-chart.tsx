@@ -2,7 +2,7 @@ import '@mantine/charts/styles.css';
 import { LineChart } from '@mantine/charts';
 import { periodLabel } from './period-label.ts';
 import type { Interval } from './usage-filter.ts';
-import type { UsagePeriod } from './usage-report.tsx';
+import type { UsagePeriod } from './use-report.ts';
 
 const SERIES = [
   { name: 'actions', label: 'Actions', color: 'green' },

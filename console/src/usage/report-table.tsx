@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import { periodLabel } from './period-label.ts';
 import type { Interval } from './usage-filter.ts';
-import type { UsagePeriod } from './usage-report.tsx';
+import type { UsagePeriod } from './use-report.ts';
 
 type Props = { rows: UsagePeriod[]; interval: Interval };
 

@@ -1,21 +1,13 @@
 import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense } from 'react';
-import { type Outputs, trpc } from '../api.ts';
+import type { ReactNode } from 'react';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { queryOf } from '../components/search-params.ts';
+import { ReportChart } from './report-chart.tsx';
 import { ReportTable } from './report-table.tsx';
 import type { Report } from './usage-filter.ts';
-
-/** Newest first. */
-export type UsagePeriod = Outputs['usage']['report'][number];
+import { useReport } from './use-report.ts';
 
 const CHART_HEIGHT = 260;
-/** The library of charts is half as large as the first screen. */
-const ReportChart = lazy(async () => ({ default: (await import('./report-chart.tsx')).ReportChart }));
-
-export const useReport = (report: Report) =>
-  useQuery(trpc.usage.report.queryOptions(report, { placeholderData: keepPreviousData }));
 
 type Props = {
   title: string;
@@ -39,9 +31,7 @@ export const UsageReport = ({ title, report, actions }: Props) => {
       {isPending && <Skeleton height={CHART_HEIGHT} />}
       {data && (
         <>
-          <Suspense fallback={<Skeleton height={CHART_HEIGHT} />}>
-            <ReportChart rows={data} interval={report.interval} height={CHART_HEIGHT} />
-          </Suspense>
+          <ReportChart rows={data} interval={report.interval} height={CHART_HEIGHT} />
           <ReportTable rows={data} interval={report.interval} />
           <Group justify="space-between" gap="xs">
             <Text size="sm" c="dimmed">

@@ -7,7 +7,8 @@ import { TopStacks, TopUsers } from './top-lists.tsx';
 import { UsageEntries } from './usage-entries.tsx';
 import { reportOf, type UsageFilter } from './usage-filter.ts';
 import { UsageFilters } from './usage-filters.tsx';
-import { type UsagePeriod, UsageReport, useReport } from './usage-report.tsx';
+import { UsageReport } from './usage-report.tsx';
+import { type UsagePeriod, useReport } from './use-report.ts';
 
 const route = getRouteApi('/usage');
 
