@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, glob, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, glob, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -45,6 +45,8 @@ const MUTATIONS: readonly (readonly [pattern: RegExp, replacement: string])[] = 
 
 await using root = await mkdtempDisposable(join(tmpdir(), 'steward-mutants-'));
 const copy = join(root.path, 'checkout');
+/** Some tests run programs as another user. */
+await chmod(root.path, 0o755);
 /** Killed test processes leave temporary files, which are removed with the copy. */
 process.env.TMPDIR = root.path;
 const stop = new AbortController();
