@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Settings } from '../../src/config/config.ts';
+import { Settings } from '../../src/config/settings.ts';
 import { markdownTable } from './markdown.ts';
 
 type ValueSchema = {

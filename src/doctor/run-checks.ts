@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
-import { InvalidSettings, readConfig, Settings } from '../config/config.ts';
+import { InvalidSettings, readConfig } from '../config/config.ts';
+import { Settings } from '../config/settings.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkMail } from './check-mail.ts';

@@ -6,7 +6,8 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseAllDocuments } from 'yaml';
-import { readConfig, Settings } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { Settings } from '../../src/config/settings.ts';
 import { compile } from '../support/compile.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');

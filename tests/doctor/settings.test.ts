@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readConfig, Settings } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { Settings } from '../../src/config/settings.ts';
 import { checkSettings } from '../../src/doctor/check-settings.ts';
 
 const NAMES = Object.keys(Settings.shape);
