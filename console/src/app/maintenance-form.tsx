@@ -16,7 +16,7 @@ type Props = { app: App; isReadOnly: boolean };
 
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
-  const { form, update, discard, dialog } = useAppForm('maintenance', app, LABELS);
+  const { form, update, buttons, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
   const save = (): void => update.mutate(values);
   const isStarting = values.in_maintenance && !app.in_maintenance;
@@ -49,14 +49,7 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
             : 'People see the app. During maintenance they would see:'}
         </Text>
         <HtmlPreview title="Preview of the message" html={values.maintenance_message} />
-        {!isReadOnly && (
-          <FormButtons
-            save="Save maintenance"
-            isDirty={form.isDirty()}
-            isSaving={update.isPending}
-            onDiscard={discard}
-          />
-        )}
+        {!isReadOnly && <FormButtons save="Save maintenance" {...buttons} />}
       </Stack>
       <ConfirmModal
         isOpen={isAsking}

@@ -20,7 +20,7 @@ type Texts = Pick<App, (typeof LABELS)[number][0]>;
 type Props = { app: App; isReadOnly: boolean };
 
 export const TextsForm = ({ app, isReadOnly }: Props) => {
-  const { form, update, discard, dialog } = useAppForm('texts', app, LABELS);
+  const { form, update, buttons, dialog } = useAppForm('texts', app, LABELS);
   return (
     <form
       className="card"
@@ -42,14 +42,7 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
         />
         <HtmlField form={form} html="help_html" show="show_help" name="Help" isReadOnly={isReadOnly} />
         <HtmlField form={form} html="footer_html" show="show_footer" name="Footer" isReadOnly={isReadOnly} />
-        {!isReadOnly && (
-          <FormButtons
-            save="Save texts"
-            isDirty={form.isDirty()}
-            isSaving={update.isPending}
-            onDiscard={discard}
-          />
-        )}
+        {!isReadOnly && <FormButtons save="Save texts" {...buttons} />}
       </Stack>
       {dialog}
     </form>

@@ -1,7 +1,8 @@
-import { Badge, Group, Skeleton } from '@mantine/core';
+import { Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { AppLink } from '../components/app-link.tsx';
 import { Sparkline } from '../components/sparkline.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { type App, showsUsage, versionOf } from './app-of.ts';
@@ -12,7 +13,7 @@ export const appColumns = (
   clients: { id: number; name: string }[],
   daily: ReadonlyMap<string, DailyUsage>,
 ): Column<App>[] => [
-  { heading: 'App', width: 'minmax(9rem, 2fr)', cell: (app) => <LabelCell app={app} /> },
+  { heading: 'App', width: 'minmax(9rem, 2fr)', cell: (app) => <AppLink app={app} /> },
   ...(clients.length > 1
     ? [
         {
@@ -40,15 +41,6 @@ export const appColumns = (
     ),
   },
 ];
-
-const LabelCell = ({ app: { id, label, in_maintenance } }: { app: App }) => (
-  <Group gap="sm" wrap="nowrap">
-    <Link className="text-link" to="/apps/$id" params={{ id }}>
-      {label}
-    </Link>
-    {in_maintenance && <Badge variant="default">In maintenance</Badge>}
-  </Group>
-);
 
 /** The calls of all visible rows share one request. */
 const AccessCell = ({ app }: { app: App }) => {

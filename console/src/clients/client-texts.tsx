@@ -49,7 +49,7 @@ const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500']
 type Props = { client: Client; isReadOnly: boolean };
 
 export const ClientTexts = ({ client, isReadOnly }: Props) => {
-  const { form, update, discard, dialog } = useClientForm('texts', client, LABELS);
+  const { form, update, buttons, dialog } = useClientForm('texts', client, LABELS);
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
@@ -70,9 +70,7 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
               })}
             </Stack>
           ))}
-          {!isReadOnly && (
-            <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
-          )}
+          {!isReadOnly && <FormButtons {...buttons} />}
         </Stack>
         {dialog}
       </form>

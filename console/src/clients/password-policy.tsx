@@ -21,7 +21,7 @@ const LABELS = [
 type Props = { client: Client; isReadOnly: boolean };
 
 export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
-  const { form, update, discard, dialog } = useClientForm('passwords', client, LABELS);
+  const { form, update, buttons, dialog } = useClientForm('passwords', client, LABELS);
   return (
     <form
       className="card"
@@ -60,9 +60,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
           {...form.getInputProps('password_expiration_days')}
         />
         <ExpiryPreview clientId={client.id} days={form.values.password_expiration_days} />
-        {!isReadOnly && (
-          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
-        )}
+        {!isReadOnly && <FormButtons {...buttons} />}
       </Stack>
       {dialog}
     </form>

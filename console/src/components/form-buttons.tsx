@@ -1,11 +1,14 @@
 import { Button, Group } from '@mantine/core';
 
-type Props = {
-  /** Label of the button. */
-  save?: string;
+export type FormButtonsProps = {
   isDirty: boolean;
   isSaving: boolean;
   onDiscard: () => void;
+};
+
+type Props = FormButtonsProps & {
+  /** Label of the button. */
+  save?: string;
 };
 
 /** Saves or discards the changes of a form. */

@@ -4,6 +4,7 @@ import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Conflict, ConflictDialog } from './conflict-dialog.tsx';
+import type { FormButtonsProps } from './form-buttons.tsx';
 import { changed, type FieldLabels, isSame, joined, pick } from './form-fields.ts';
 import { useDraft } from './use-draft.ts';
 
@@ -84,7 +85,12 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
   );
   /** Shows the current record, which may be newer than the form. */
   const discard = (): void => show(form, pick(record, labels));
-  return { form, update, discard, dialog };
+  const buttons: FormButtonsProps = {
+    isDirty: form.isDirty(),
+    isSaving: update.isPending,
+    onDiscard: discard,
+  };
+  return { form, update, buttons, dialog };
 };
 
 const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {

@@ -1,7 +1,7 @@
-import { Badge, Group } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
+import { AppLink } from '../components/app-link.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -36,7 +36,7 @@ export const IdleApps = ({ days, client }: Props) => {
 };
 
 const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
-  { heading: 'App', width: '2fr', cell: (app) => <LabelCell app={app} /> },
+  { heading: 'App', width: '2fr', cell: (app) => <AppLink app={app} /> },
   { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
   { heading: 'Last use', width: '1fr', cell: ({ last_used_day }) => last_used_day ?? 'never' },
   { heading: 'Added', width: '1fr', cell: ({ created_at }) => <DateText date={created_at} /> },
@@ -50,12 +50,3 @@ const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
     ),
   },
 ];
-
-const LabelCell = ({ app: { id, label, in_maintenance } }: { app: App }) => (
-  <Group gap="sm" wrap="nowrap">
-    <Link className="text-link" to="/apps/$id" params={{ id }}>
-      {label}
-    </Link>
-    {in_maintenance && <Badge variant="default">In maintenance</Badge>}
-  </Group>
-);

@@ -20,7 +20,7 @@ export const PersonApps = ({ person, isReadOnly }: Props) => {
   const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: !isReadOnly }));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
-  const { form, update, discard, dialog } = usePersonForm('apps', person, LABELS, describe);
+  const { form, update, buttons, dialog } = usePersonForm('apps', person, LABELS, describe);
   return (
     <form className="card" aria-labelledby="apps" onSubmit={form.onSubmit((values) => update.mutate(values))}>
       <Stack align="flex-start">
@@ -48,14 +48,7 @@ export const PersonApps = ({ person, isReadOnly }: Props) => {
             ))}
           </Stack>
         </Checkbox.Group>
-        {!isReadOnly && (
-          <FormButtons
-            save="Save apps"
-            isDirty={form.isDirty()}
-            isSaving={update.isPending}
-            onDiscard={discard}
-          />
-        )}
+        {!isReadOnly && <FormButtons save="Save apps" {...buttons} />}
       </Stack>
       {dialog}
     </form>

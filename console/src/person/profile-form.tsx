@@ -13,7 +13,7 @@ const LABELS = [
 type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { form, update, discard, dialog } = usePersonForm('profile', person, LABELS);
+  const { form, update, buttons, dialog } = usePersonForm('profile', person, LABELS);
   return (
     <form
       className="card"
@@ -37,9 +37,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           disabled={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
-        {!isReadOnly && (
-          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
-        )}
+        {!isReadOnly && <FormButtons {...buttons} />}
       </Stack>
       {dialog}
     </form>
