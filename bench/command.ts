@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { DAY_MS } from '../src/lib/clock.ts';
 import { ResponsesDiffer } from './comparison/response-equivalence.ts';
@@ -26,6 +26,12 @@ export const parseNames =
     }
     return items.filter((item) => names.includes(nameOf(item)));
   };
+
+/** `--only` with the names of some of `items`; without it, all are measured. */
+export const onlyOption = <T extends { name: string }>(what: string, items: readonly T[]): Option =>
+  new Option(`--only <${what}>`, items.map(({ name }) => name).join(',')).argParser(
+    parseNames(items, ({ name }) => name),
+  );
 
 export const lastMidnight = (): Date => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
 

@@ -1,9 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import {
   defaultPlan,
+  onlyOption,
   parseCount,
   parseNames,
   printLine,
@@ -13,13 +12,12 @@ import {
 import { createMeasure, describeProgress, type Measurement } from './comparison/measure.ts';
 import { PEERS, type StartedPeer } from './comparison/peers.ts';
 import { SCENARIOS, type Scenario } from './comparison/scenarios.ts';
-import { figuresTable, goalsTable, replaceTables, summarize } from './comparison/tables.ts';
+import { figuresTable, goalsTable, summarize } from './comparison/tables.ts';
 import { openTestbed, type Testbed } from './comparison/testbed.ts';
+import { describeMachine, writeTables } from './document.ts';
 
-const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
 const DEFAULTS = { peers: [...PEERS], rounds: 3, seconds: 5 };
 const QUICK: typeof DEFAULTS = { peers: ['steward'], rounds: 1, seconds: 2 };
-const DATE_FORMAT = { day: 'numeric', month: 'long', year: 'numeric' } as const;
 
 const HELP = `
 Without --data, the data is created in a temporary folder. With --data, a folder that already has data is reused.
@@ -47,11 +45,12 @@ const compare = async (options: Options, cleanup: AsyncDisposableStack): Promise
   const measurements = await measureRounds(testbed, rounds, seconds);
 
   const figures = summarize(measurements);
-  const about = `${await describeMachine(testbed)} Rounds: ${rounds} of ${seconds} s.`;
+  const machine = describeMachine([await postgresVersion(testbed), ...testbed.versions]);
+  const about = `${machine} Rounds: ${rounds} of ${seconds} s.`;
   const lines = [about, '', ...figuresTable(figures), '', ...goalsTable(figures)];
   printLine(['', ...lines].join('\n'));
   if (json) await writeFile(json, `${JSON.stringify({ about, measurements }, null, 2)}\n`);
-  if (options.write) await writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines));
+  if (options.write) await writeTables(lines, 'npm run bench');
 };
 
 /** Peers alternate, so that other load on the machine affects all of them. */
@@ -72,30 +71,17 @@ const measureRounds = async (testbed: Testbed, rounds: number, seconds: number):
   return measurements;
 };
 
-const describeMachine = async ({ environment, versions }: Testbed): Promise<string> => {
+const postgresVersion = async ({ environment }: Testbed): Promise<string> => {
   const { rows } = await environment.database.query<{ version: string }>(
     `select current_setting('server_version') as version`,
   );
-  const parts = [
-    `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`,
-    `${Math.round(totalmem() / 1e9)} GB`,
-    `Node ${process.versions.node}`,
-    `PostgreSQL ${rows[0]?.version ?? ''}`,
-    ...versions,
-  ];
-  return `${new Date().toLocaleDateString('en-GB', DATE_FORMAT)}: ${parts.join(', ')}.`;
+  return `PostgreSQL ${rows[0]?.version ?? ''}`;
 };
-
-const scenarioNames = SCENARIOS.map(({ name }) => name).join(',');
 
 await new Command('bench')
   .description('Compare the performance of Steward and of peers that give equal responses')
   .option('--data <folder>', 'data directory to keep and reuse')
-  .option(
-    '--only <scenarios>',
-    scenarioNames,
-    parseNames(SCENARIOS, ({ name }) => name),
-  )
+  .addOption(onlyOption('scenarios', SCENARIOS))
   .option('--peers <names>', PEERS.join(','), parseNames(PEERS, String))
   .option('--rounds <n>', `number of rounds (default: ${DEFAULTS.rounds})`, parseCount)
   .option('--seconds <n>', `duration of each measurement (default: ${DEFAULTS.seconds})`, parseCount)

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import {
   defaultPlan,
+  onlyOption,
   parseCount,
-  parseNames,
   printLine,
   reportBenchFailure,
   withCleanup,
@@ -63,11 +63,7 @@ await new Command('bench:growth')
   .option('--users <n,…>', 'numbers of users', parseCounts, [1_000, 10_000, 100_000])
   .option('--entries <n,…>', 'numbers of usage entries', parseCounts, [10_000, 100_000, 1_000_000])
   .option('--seconds <n>', 'duration of each measurement', parseCount, 5)
-  .option(
-    '--only <scenarios>',
-    SCENARIOS.map(({ name }) => name).join(','),
-    parseNames(SCENARIOS, ({ name }) => name),
-  )
+  .addOption(onlyOption('scenarios', SCENARIOS))
   .addHelpText('after', HELP)
   .action((options: Options) => withCleanup((cleanup) => measureGrowth(options, cleanup)))
   .parseAsync()

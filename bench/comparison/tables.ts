@@ -167,16 +167,3 @@ export const growthTable = (
     ]),
   );
 };
-
-/** Replaces what stands in a document between the two markers of a command. */
-export const replaceTables = (
-  document: string,
-  lines: readonly string[],
-  command = 'npm run bench',
-): string => {
-  const begin = `<!-- begin: ${command} -- --write -->`;
-  const end = `<!-- end: ${command} -- --write -->`;
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`The document lacks the markers ${begin} and ${end}.`);
-  return [document.slice(0, from) + begin, '', ...lines, '', document.slice(to)].join('\n');
-};

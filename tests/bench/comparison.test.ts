@@ -13,7 +13,8 @@ import {
   ResponsesDiffer,
 } from '../../bench/comparison/response-equivalence.ts';
 import { SCENARIOS } from '../../bench/comparison/scenarios.ts';
-import { goalsTable, replaceTables, summarize } from '../../bench/comparison/tables.ts';
+import { goalsTable, summarize } from '../../bench/comparison/tables.ts';
+import { replaceTables } from '../../bench/document.ts';
 
 const equivalence = suite('bench: response equivalence');
 
@@ -190,11 +191,11 @@ tables('replace what stands between the markers of a document, repeatedly', () =
   const [begin, end] = ['<!-- begin: npm run bench -- --write -->', '<!-- end: npm run bench -- --write -->'];
   const document = `# Title\n\n${begin}\n${end}\n\nEnd\n`;
 
-  const replaced = replaceTables(document, ['| a |', '| b |']);
+  const replaced = replaceTables(document, ['| a |', '| b |'], 'npm run bench');
 
   assert.is(replaced, `# Title\n\n${begin}\n\n| a |\n| b |\n\n${end}\n\nEnd\n`);
-  assert.is(replaceTables(replaced, ['| a |', '| b |']), replaced);
-  assert.throws(() => replaceTables('# Title', []), /lacks the markers/);
+  assert.is(replaceTables(replaced, ['| a |', '| b |'], 'npm run bench'), replaced);
+  assert.throws(() => replaceTables('# Title', [], 'npm run bench'), /lacks the markers/);
 });
 
 tables.run();
