@@ -18,15 +18,15 @@ import {
 import { EmailKey, Slug, Text } from './schemas/fields.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Access views');
 const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
 export const accessViewsRouter = router({
-  /** Newest first. `cursor` is the key of the last view of the previous page. */
-  list: adminProcedure
+  /** Newest first. `cursor` is the id or key of the last view of the previous page. */
+  list: viewerProcedure
     .meta(route('GET', path, { dotted: 'flags' }))
     .input(
       z
@@ -48,7 +48,7 @@ export const accessViewsRouter = router({
       return views.map((view) => accessViewView(view, ctx.baseUrl));
     }),
 
-  get: adminProcedure
+  get: viewerProcedure
     .meta(route('GET', `${path}{key}/`, { volatileFields: ['usages_cnt'] }))
     .input(ByKey)
     .output(AccessViewView)
@@ -84,7 +84,7 @@ export const accessViewsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.accessViews.deactivate(ctx.actor, input.key)),
 
   /** Newest first. */
-  uses: adminProcedure
+  uses: viewerProcedure
     .meta(route('GET', `${path}{key}/usage/`))
     .input(ByKey.extend(pageNumberFields))
     .output(listOf(AccessViewUseView))

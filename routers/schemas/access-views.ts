@@ -12,6 +12,8 @@ import { AnyObject, EmailKey, Extra, Instant, InstantKey, Text, View, viewOf } f
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const AccessViewView = View('AccessView', {
+  id: z.int(),
+  /** Empty for those who may not open the app with it, as `url`. */
   key: z.string(),
   /** Slug. */
   app: z.string(),
@@ -40,24 +42,27 @@ export const AccessViewView = View('AccessView', {
 /** What to open or to embed. */
 export const accessViewUrl = (key: string, baseUrl: string): string => `${baseUrl}/v/${key}/`;
 
+const urlOf = (key: string, baseUrl: string): string => (key === '' ? '' : accessViewUrl(key, baseUrl));
+
 export const accessViewView = (view: AccessViewRow, baseUrl: string) =>
   viewOf(AccessViewView, {
     ...view,
     data_permissions: opaque(view.data_permissions),
     selections: opaque(view.selections),
     flags: opaque(view.flags),
-    url: accessViewUrl(view.key, baseUrl),
+    url: urlOf(view.key, baseUrl),
   });
 
 /** As `accessViewView`. */
 export const accessViewEncoder = (format: ListFormat, baseUrl: string): AccessViewEncoder =>
   createRowEncoder(AccessViewView, format, {
     // The column has the key.
-    url: (key) => accessViewUrl(key ?? '', baseUrl),
+    url: (key) => urlOf(key ?? '', baseUrl),
   });
 
 /** A use of an access view, with what applied at that time. */
 export const AccessViewUseView = View('AccessViewUse', {
+  /** Empty as `key` of the view. */
   raw_key: z.string(),
   data_permissions: AnyObject,
   selections: AnyObject,
@@ -84,7 +89,7 @@ export const accessViewUseView = (use: AccessViewUseRow) =>
 export const accessViewUseEncoder = (format: ListFormat): AccessViewUseEncoder =>
   createRowEncoder(AccessViewUseView, format);
 
-/** Any text is accepted: an unknown key is not found. */
+/** An id or a key. Any text is accepted: an unknown one is not found. */
 export const AccessViewKey = Text(255);
 
 const INT4_MAX = 2_147_483_647;

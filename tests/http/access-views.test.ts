@@ -52,7 +52,7 @@ views('takes forms, with the texts that Python and browsers send', async ({ app 
   const made = await app.send(`POST ${V1}`, { as: ACME, headers: FORM, payload: `${form}` });
 
   assert.is(made.statusCode, 201, made.body);
-  const { key, created, modified, url, ...view } = made.json();
+  const { id, key, created, modified, url, ...view } = made.json();
   assert.equal(view, {
     app: 'sales',
     user: ADA,

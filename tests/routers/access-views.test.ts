@@ -9,7 +9,8 @@ const views = appSuite('accessViews');
 views('creates a view with defaults, which its managers read', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
 
-  const { key, ...rest } = made;
+  const { id, key, ...rest } = made;
+  assert.type(id, 'number');
   assert.match(key, /^[0-9a-f]{32}$/);
   assert.equal(rest, {
     app: 'sales',
@@ -52,20 +53,23 @@ views('takes the app and the user under either name, and nobody as the user', as
     ]);
 });
 
-views('is hidden from other clients, members and staff', async ({ app }) => {
-  const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
+views('is hidden from other clients and members, by its id and its key', async ({ app }) => {
+  const made = await app.as(ACME).accessViews.create({ app: 'sales' });
+  const { key } = made;
 
   const foreign = app.as(GLOBEX).accessViews;
-  for (const call of [
-    () => foreign.get({ key }),
-    () => foreign.uses({ key }),
-    () => foreign.update({ key, is_active: false }),
-    () => foreign.deactivate({ key }),
-  ])
-    await rejectsWith(call(), 'not-found');
-  const isListed = (await foreign.list({})).some((view) => view.key === key);
+  for (const key of [made.key, String(made.id)])
+    for (const call of [
+      () => foreign.get({ key }),
+      () => foreign.uses({ key }),
+      () => foreign.update({ key, is_active: false }),
+      () => foreign.deactivate({ key }),
+    ])
+      await rejectsWith(call(), 'not-found');
+  await rejectsWith(foreign.list({ limit: 1, cursor: String(made.id) }), 'invalid-input');
+  const isListed = (await foreign.list({})).some(({ id }) => id === made.id);
   assert.is(isListed, false);
-  for (const who of [ADA, EDSGER, STAFF]) {
+  for (const who of [ADA, EDSGER]) {
     const member = app.as(who).accessViews;
     for (const call of [
       () => member.list({}),
@@ -132,8 +136,8 @@ for (const role of ['is_staff', 'is_superuser'] as const)
         () => views.deactivate({ key }),
       ])
         await rejectsWith(call(), 'not-found');
-      assert.equal(await views.list({ user: GRACE }), []);
     }
+    assert.equal(await admin.list({ user: GRACE }), []);
     const response = await app.send('GET /access_views/', { as: ACME });
     assert.not.match(response.body, new RegExp(key));
     await rejectsWith(app.as(ACME).tickets.revoke({ access_view: key }), 'not-found');
@@ -225,6 +229,22 @@ views('keeps 64 KiB of data permissions as sent, and none as an empty object', a
     assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
     assert.is(await stored(), null);
   }
+});
+
+views('is found by its id too, which a use does not change', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const made = await admin.create({ app: 'sales', autorotate: true, allowed_uses_cnt: 0 });
+  const key = String(made.id);
+  await app.send(`GET !/v/${made.key}/`, { headers: { accept: 'text/html' } });
+
+  await rejectsWith(admin.get({ key: made.key }), 'not-found');
+  assert.is((await admin.get({ key })).usages_cnt, 1);
+  assert.is((await admin.uses({ key })).length, 1);
+  assert.is((await admin.update({ key, show_header: false })).show_header, false);
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  const [next] = await admin.list({ limit: 1, cursor: key });
+  assert.ok(next && next.id < made.id);
 });
 
 views('changes what is given, and keeps the app and the user', async ({ app }) => {

@@ -5,7 +5,7 @@ import { lockPending } from '../invitations/pending-invitation.ts';
 import type { Unit } from '../unit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
-import { accessViewManagedBy, appVisibleTo, clientVisibleTo } from './visibility.ts';
+import { accessViewManagedBy, appVisibleTo, clientVisibleTo, hasIdOrKey } from './visibility.ts';
 
 /** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
@@ -34,7 +34,7 @@ export const createResourceLocks = ({ em, clock }: Unit) => {
     'accessViews.get': (actor: Actor, { key }: Key) =>
       lock(
         'access_views',
-        sql`key = ${String(key)} and exists (select from apps
+        sql`${hasIdOrKey(String(key))} and exists (select from apps
           where apps.id = access_views.app_id and ${accessViewManagedBy(actor)})`,
       ),
     'savedFilters.get': (actor: Actor, { hash }: Key) =>

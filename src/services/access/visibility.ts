@@ -58,15 +58,33 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
         select from app_grants g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
 
+/** Rows of `access_views`, joined with `apps`, that the viewer may see. Staff see all, but only keys of those that they manage. */
+export const accessViewVisibleTo = (viewer: Viewer): Condition =>
+  canViewAll(viewer) ? ALWAYS : accessViewManagedBy(viewer);
+
 /**
- * Rows of `access_views`, joined with `apps`, that the manager may see and change. A key opens the app as its user, so those of
- * superusers and staff are for superusers only, also those of former ones that superusers made; staff see none.
+ * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys they may see. A key opens the app as its
+ * user, so those of superusers and staff are for superusers only, also those of former ones that superusers made.
  */
 export const accessViewManagedBy = (manager: Manager): Condition =>
   manager.isSuperuser
     ? ALWAYS
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
+
+/** Shorter than keys. */
+const ID = /^\d{1,15}$/;
+
+/** Rows of `access_views` with this id or key. */
+export const hasIdOrKey = (idOrKey: string): Condition =>
+  ID.test(idOrKey) ? sql`access_views.id = ${idOrKey}::bigint` : sql`access_views.key = ${idOrKey}`;
+
+/**
+ * Rows of `access_views`, joined with `apps`, that the viewer may see by this id or key. By its key only if they may see the key,
+ * so that they cannot test whether a key is right.
+ */
+export const accessViewFoundBy = (viewer: Viewer, idOrKey: string): Condition =>
+  sql`(${hasIdOrKey(idOrKey)} and ${ID.test(idOrKey) ? accessViewVisibleTo(viewer) : accessViewManagedBy(viewer)})`;
 
 /** Rows of `sites` that the viewer may see: those of clients whose members they are. */
 export const siteVisibleTo = (viewer: Viewer): Condition =>

@@ -1,34 +1,46 @@
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
 import { afterCursor } from '../../db/pagination.ts';
 import type { TextRow } from '../../db/text-rows.ts';
 import { notFound } from '../../lib/problems.ts';
-import { accessViewManagedBy, type Manager } from '../access/visibility.ts';
+import {
+  accessViewFoundBy,
+  accessViewManagedBy,
+  accessViewVisibleTo,
+  type Manager,
+  type Viewer,
+} from '../access/visibility.ts';
 
-/** The access views that the manager may see, newest first, with the names of the API. */
-export const accessViewRows = (em: Db, manager: Manager) =>
+/** A key opens the app: only managers of the view get it. To others, it is empty. */
+const keyFor = (manager: Manager, key: RawBuilder<string>) =>
+  sql<string>`case when ${accessViewManagedBy(manager)} then ${key} else '' end`;
+
+/** The access views that the viewer may see, newest first, with the names of the API. */
+export const accessViewRows = (em: Db, viewer: Viewer) =>
   tables(em)
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'access_views.user_id')
     .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time'])
-    .select(['access_views.key', 'apps.slug as app', 'users.email as user', 'access_views.is_active'])
+    .select(accessViewManagedBy(viewer).as('is_managed'))
+    .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
+    .select(['apps.slug as app', 'users.email as user', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
     .select(['selections', 'stack_slug', 'flags', 'autorotate'])
     .select(sql<string>`array_to_string(allowed_networks, ',')`.as('allowed_networks'))
     .select(['access_views.show_header', 'access_views.show_footer', 'language_code'])
     .select(['access_views.created_at as created', 'modified_at as modified'])
-    .where(accessViewManagedBy(manager))
+    .where(accessViewVisibleTo(viewer))
     .orderBy('access_views.id', 'desc');
 
 export type AccessViewRow = InferResult<ReturnType<typeof accessViewRows>>[number];
 
-/** @throws Problem `not-found`, also for a view that the manager may not see */
-export const readAccessView = (em: Db, manager: Manager, key: string): Promise<AccessViewRow> =>
-  accessViewRows(em, manager)
-    .where('access_views.key', '=', key)
+/** @throws Problem `not-found`, also for a view that the viewer may not see */
+export const readAccessView = (em: Db, viewer: Viewer, idOrKey: string): Promise<AccessViewRow> =>
+  accessViewRows(em, viewer)
+    .where(accessViewFoundBy(viewer, idOrKey))
     .executeTakeFirstOrThrow(() => notFound('access view'));
 
 export type AccessViewFilter = {
@@ -39,12 +51,8 @@ export type AccessViewFilter = {
 };
 
 /** The views that match, without those that were made to be opened once, soon. */
-export const listedAccessViews = (
-  em: Db,
-  manager: Manager,
-  { appId, user, flags = {} }: AccessViewFilter,
-) => {
-  let rows = accessViewRows(em, manager).where('is_one_time', '=', false);
+export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
+  let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
   if (user !== undefined) rows = rows.where('users.email', '=', user);
   for (const [flag, value] of Object.entries(flags))
@@ -52,13 +60,13 @@ export const listedAccessViews = (
   return rows;
 };
 
-type Hidden = 'id' | 'client_id' | 'app_id' | 'is_one_time';
+type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens the list of views. Each row starts with its id. */
 export const openAccessViewList = (
   em: Db,
-  manager: Manager,
+  viewer: Viewer,
   filter: AccessViewFilter,
   encoder: AccessViewEncoder,
 ): OpenList => ({
@@ -66,7 +74,7 @@ export const openAccessViewList = (
   statement: (after, limit) =>
     tables(em)
       .selectFrom(
-        afterCursor(listedAccessViews(em, manager, filter), 'access_views.id', idOf(after), 'desc')
+        afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
           .limit(sql.lit(limit))
           .as('view'),
       )
@@ -79,31 +87,37 @@ export const openAccessViewList = (
 
 const idOf = (row: TextRow | undefined): number | undefined => row && Number(row[0]);
 
-/** The uses of a view, newest first, with the names of the API. */
-export const accessViewUses = (em: Db, viewId: number) =>
+/** The uses of a view that the viewer may see, newest first, with the names of the API. */
+export const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
   tables(em)
     .selectFrom('access_view_uses as used')
-    .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
-    .innerJoin('apps', 'apps.id', 'view.app_id')
+    .innerJoin('access_views', 'access_views.id', 'used.access_view_id')
+    .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'used.user_id')
-    .select(['used.id', 'raw_key'])
+    .select(['used.id', keyFor(viewer, sql.ref('raw_key')).as('raw_key')])
     .select(sql<Record<string, unknown>>`coalesce(used.data_permissions, '{}')`.as('data_permissions'))
     .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug', 'users.email as user_email'])
     .select(['used.autorotate', 'used.show_header', 'used.show_footer', 'used.language_code'])
     .select(['ip_address', 'user_agent', 'used_at as timestamp'])
     .where('used.access_view_id', '=', viewId)
+    .where(accessViewVisibleTo(viewer))
     .orderBy('used.id', 'desc');
 
 export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
 
 /** Opens the list of uses. Each row starts with its id. */
-export const openUseList = (em: Db, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
+export const openUseList = (
+  em: Db,
+  viewer: Viewer,
+  viewId: number,
+  encoder: AccessViewUseEncoder,
+): OpenList => ({
   ...encoder,
   statement: (after, limit) =>
     tables(em)
       .selectFrom(
-        afterCursor(accessViewUses(em, viewId), 'used.id', idOf(after), 'desc')
+        afterCursor(accessViewUses(em, viewer, viewId), 'used.id', idOf(after), 'desc')
           .limit(sql.lit(limit))
           .as('used'),
       )

@@ -4,9 +4,10 @@ import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
-import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
+import { accessViewFoundBy } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
@@ -58,7 +59,10 @@ const COMPARED = [
 ] as const;
 const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
 
-/** Access views of the apps of clients that the actor administers. Others are not found. */
+/**
+ * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
+ * found. A view is named by its id, or, by those who may see it, its key.
+ */
 export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
@@ -75,11 +79,17 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
     await audit.record(tx, [{ action, actor, target: view.app, clients: [view.client_id], details }]);
   };
   /** Locks a view that the actor may change. */
-  const lock = (tx: Db, actor: Actor, key: string): Promise<AccessViewRow> =>
-    accessViewRows(tx, actor)
-      .where('access_views.key', '=', key)
+  const lock = async (tx: Db, actor: Actor, idOrKey: string): Promise<AccessViewRow> => {
+    const view = await accessViewRows(tx, actor)
+      .where(accessViewFoundBy(actor, idOrKey))
       .forNoKeyUpdate('access_views')
       .executeTakeFirstOrThrow(() => notFound('access view'));
+    if (!view.is_managed) {
+      requireClientAdmin(actor, view.client_id);
+      throw roleRequired('superuser, as the user of this access view is or was a superuser or staff');
+    }
+    return view;
+  };
   const change = async (tx: Db, actor: Actor, view: AccessViewRow, changes: AccessViewChanges) => {
     const given = pickDefined(changes);
     if (!given) return { after: view, difference: {} };
@@ -88,13 +98,13 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       .set({ ...given, modified_at: clock.now() })
       .where('id', '=', view.id)
       .execute();
-    const after = await readAccessView(tx, actor, view.key);
+    const after = await readAccessView(tx, actor, String(view.id));
     return { after, difference: diffViews(view, after) };
   };
 
   return {
     /**
-     * Newest first, without those that open an app once, soon. `cursor` is the key of the last view of the previous page.
+     * Newest first, without those that open an app once, soon. `cursor` is the id or key of the last view of the previous page.
      * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
      */
     list: async (
@@ -106,7 +116,7 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       const id =
         cursor === undefined
           ? undefined
-          : (await cursorRow(accessViewRows(em, actor).where('access_views.key', '=', cursor))).id;
+          : (await cursorRow(accessViewRows(em, actor).where(accessViewFoundBy(actor, cursor)))).id;
       return readPage(afterCursor(rows, 'access_views.id', id, 'desc'), 'access_views.id', page);
     },
 
@@ -121,26 +131,24 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
     },
 
     /** @throws Problem `not-found` */
-    get: (actor: Actor, key: string): Promise<AccessViewRow> => readAccessView(em, actor, key),
+    get: (actor: Actor, idOrKey: string): Promise<AccessViewRow> => readAccessView(em, actor, idOrKey),
 
     /** @throws Problem `not-found` */
-    uses: async (actor: Actor, key: string, page: PageRequest) => {
-      const { id } = await readAccessView(em, actor, key);
-      return readPage(accessViewUses(em, id), 'used.id', page);
+    uses: async (actor: Actor, idOrKey: string, page: PageRequest) => {
+      const { id } = await readAccessView(em, actor, idOrKey);
+      return readPage(accessViewUses(em, actor, id), 'used.id', page);
     },
 
     /**
      * Streams all uses.
      * @throws Problem `not-found`
      */
-    streamUses: async (actor: Actor, key: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
+    streamUses: async (actor: Actor, idOrKey: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
       // By its id from here on, because a use may give the view another key.
-      const { id } = await readAccessView(em, actor, key);
+      const { id } = await readAccessView(em, actor, idOrKey);
       const open = async (reader: Actor) => {
-        await accessViewRows(em, reader)
-          .where('access_views.id', '=', id)
-          .executeTakeFirstOrThrow(() => notFound('access view'));
-        return openUseList(em, id, encoder);
+        await readAccessView(em, reader, String(id));
+        return openUseList(em, reader, id, encoder);
       };
       return openListStream({ em, readRows, actor, open });
     },
@@ -163,8 +171,8 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
           });
         const { id: user_id, isPrivileged: by_superuser } = subject;
         const row = { ...columns, app_id: app.id, user_id, by_superuser };
-        const { key } = await insertView(tx, row, clock.now());
-        const view = await readAccessView(tx, actor, key);
+        const { id } = await insertView(tx, row, clock.now());
+        const view = await readAccessView(tx, actor, String(id));
         await record(tx, actor, 'access-view.create', view);
         return view;
       }),
@@ -172,18 +180,18 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
     /**
      * A view keeps its app and its user: what was opened before belongs to them. One that was made to be opened once is only
      * deactivated.
-     * @throws Problem `not-found`, also for one-time views, `invalid-input`, `reauthentication-required`
+     * @throws Problem `not-found`, also for one-time views, `forbidden`, `invalid-input`, `reauthentication-required`
      */
     update: (
       actor: Actor,
-      key: string,
+      idOrKey: string,
       subject: Subject,
       changes: AccessViewChanges,
     ): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
         // To deactivate a view is urgent, and grants nothing.
         if (changes.is_active !== false) requireRecentPassword(actor, clock.now());
-        const view = await lock(tx, actor, key);
+        const view = await lock(tx, actor, idOrKey);
         if (view.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, view, subject, changes);
         const { after, difference } = await change(tx, actor, view, changes);
@@ -191,10 +199,10 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
         return after;
       }),
 
-    /** @throws Problem `not-found` */
-    deactivate: (actor: Actor, key: string): Promise<void> =>
+    /** @throws Problem `not-found`, `forbidden` */
+    deactivate: (actor: Actor, idOrKey: string): Promise<void> =>
       em.transactional(async (tx) => {
-        const view = await lock(tx, actor, key);
+        const view = await lock(tx, actor, idOrKey);
         if (!view.is_active) return;
         const { after } = await change(tx, actor, view, { is_active: false });
         await record(tx, actor, 'access-view.deactivate', after);

@@ -29,10 +29,13 @@ export const signingKeys: DescriptionsOf<'signingKeys'> = {
 export const accessViews: DescriptionsOf<'accessViews'> = {
   list: [
     'List access views',
-    'Of the apps that you manage, newest first. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the key of the last access view of the previous page.',
+    'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
     ['not-found'],
   ],
-  get: ['Get an access view', 'By its current key.'],
+  get: [
+    'Get an access view',
+    'By its id or current key. Without its key and address for those who may not open the app with them, who find it only by its id.',
+  ],
   create: [
     'Create an access view',
     `Its \`url\` opens the app without a login, as often as \`allowed_uses_cnt\` says (0: any number). With a \`user\`, who must be able to open the app, the app is told that it is them. \`data_permissions\` replace those of the user. Accepts JSON and forms. ${RECENT_PASSWORD}`,
@@ -49,5 +52,8 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
     'Of an app, by its id or slug, for a user who can open it. The address works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another address. Needs an API token: browser sessions are refused.',
     ['forbidden'],
   ],
-  uses: ['List the uses of an access view', 'Newest first, each with what applied at that time.'],
+  uses: [
+    'List the uses of an access view',
+    'By its id or current key. Newest first, each with what applied at that time.',
+  ],
 };
