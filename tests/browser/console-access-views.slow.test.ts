@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, ROOT } from '../support/test-app.ts';
+import { ACME, ADA, ROOT, STAFF } from '../support/test-app.ts';
 import { setApp, ticketOf } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -62,6 +62,37 @@ views(
     );
   },
 );
+
+views('staff see views and their uses, without links and without changing them', async ({ app, browser }) => {
+  await setApp(app, { launch_url: 'http://localhost:8000/avatars/S.svg' });
+  const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
+  await app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } });
+  await using visit = await browser.open();
+  const { page } = visit;
+  const bodies: Promise<string>[] = [];
+  page.on('response', (response) => {
+    if (response.url().includes('/trpc/')) bodies.push(response.text().catch(() => ''));
+  });
+  await openConsole(page, `/console/apps/${SALES}`, STAFF);
+  await page.getByRole('link', { name: /^Access views/ }).click();
+  await waitForHeading(page, 'Access views of Sales');
+  await page
+    .getByRole('button', { name: `Show the view for ${ADA}` })
+    .first()
+    .click();
+
+  const dialog = page.getByRole('dialog', { name: `Access view for ${ADA}` });
+  await dialog.getByText('used up, used 1 of 1.').waitFor();
+  await dialog.getByText('127.0.0.1').waitFor();
+  await dialog.getByText('only those who manage it see the link').waitFor();
+  assert.is(await dialog.getByRole('button', { name: 'Revoke' }).count(), 0);
+  assert.is(await dialog.getByRole('link').count(), 0);
+  assert.is(await dialog.getByRole('textbox').count(), 0);
+  assert.is(await page.getByRole('button', { name: 'New access view' }).count(), 0);
+  const received = (await Promise.all(bodies)).join('');
+  assert.match(received, ADA);
+  assert.not.ok(received.includes(key));
+});
 
 views('a field that the service refuses says why, and keeps what was typed', async ({ browser }) => {
   await using visit = await browser.open(/status of 400/);

@@ -7,26 +7,34 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { NewViewDialog } from './new-view-dialog.tsx';
 import { viewColumns } from './view-columns.tsx';
 import { ViewDialog } from './view-dialog.tsx';
+import type { AccessView } from './view-state.ts';
 
 const PAGE_SIZE = 50;
 const route = getRouteApi('/apps/$id/views');
 
-/** The links that open an app without a login. */
+/** The id: a use may change the key. */
+const nextCursor = (page: AccessView[]): string | undefined =>
+  page.length < PAGE_SIZE ? undefined : String(page.at(-1)?.id);
+
+/** The links that open an app without a login. Staff read who has some, without the links. */
 export const AccessViewsScreen = () => {
   const { id } = route.useParams();
   const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
+  const isAdmin = canAdminister(useSession().roles);
   const [isCreating, creating] = useDisclosure();
-  const [shownKey, showKey] = useState<string | null>(null);
+  const [shownId, show] = useState<number | null>(null);
   const views = useInfiniteQuery(
     trpc.accessViews.list.infiniteQueryOptions(
       { app: app.slug, limit: PAGE_SIZE },
-      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.key) },
+      { getNextPageParam: (page) => nextCursor(page) },
     ),
   );
-  const shown = views.data?.pages.flat().find(({ key }) => key === shownKey);
+  const shown = views.data?.pages.flat().find(({ id }) => id === shownId);
   return (
     <>
       <ScreenHeader
@@ -40,16 +48,18 @@ export const AccessViewsScreen = () => {
           </>
         }
         procedures={['accessViews.list']}
-        actions={<Button onClick={creating.open}>New access view</Button>}
+        actions={isAdmin && <Button onClick={creating.open}>New access view</Button>}
       />
       <PagedTable
         label="Access views"
-        columns={viewColumns(showKey)}
+        columns={viewColumns(show)}
         pages={views}
-        keyOf={({ created, key }) => `${created.getTime()} ${key}`}
+        keyOf={({ id: viewId }) => String(viewId)}
         empty={
           <EmptyState title="No access views">
-            Create one to show the app to someone without a login, or inside another page.
+            {isAdmin
+              ? 'Create one to show the app to someone without a login, or inside another page.'
+              : 'Client admins of the app create them.'}
           </EmptyState>
         }
       />
@@ -57,12 +67,12 @@ export const AccessViewsScreen = () => {
         app={app}
         isOpen={isCreating}
         onClose={creating.close}
-        onCreated={(key) => {
+        onCreated={(viewId) => {
           creating.close();
-          showKey(key);
+          show(viewId);
         }}
       />
-      {shown && <ViewDialog view={shown} onClose={() => showKey(null)} />}
+      {shown && <ViewDialog view={shown} onClose={() => show(null)} />}
     </>
   );
 };

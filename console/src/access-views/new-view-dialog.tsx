@@ -12,7 +12,7 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
 
-type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (key: string) => void };
+type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (id: number) => void };
 
 /** Creates an access view, and then shows its link. */
 export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
@@ -28,11 +28,11 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
   const create = useMutation(
     trpc.accessViews.create.mutationOptions({
       trpc: { context: { idempotencyKey } },
-      onSuccess: async ({ key }) => {
+      onSuccess: async ({ id }) => {
         form.reset();
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
         await queryClient.invalidateQueries(trpc.accessViews.list.pathFilter());
-        onCreated(key);
+        onCreated(id);
       },
       onError: (error, input) => {
         form.setErrors(joined(fieldErrors(error)));

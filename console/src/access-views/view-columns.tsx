@@ -4,7 +4,7 @@ import type { Column } from '../components/virtual-table.tsx';
 import { ViewState } from './view-badge.tsx';
 import { type AccessView, usesOf } from './view-state.ts';
 
-export const viewColumns = (onShow: (key: string) => void): Column<AccessView>[] => [
+export const viewColumns = (onShow: (id: number) => void): Column<AccessView>[] => [
   { heading: 'For', width: '2fr', cell: ({ user }) => user ?? 'Anyone with the link' },
   { heading: 'State', width: '8rem', cell: (view) => <ViewState view={view} /> },
   { heading: 'Uses', width: '6rem', cell: usesOf },
@@ -17,11 +17,11 @@ export const viewColumns = (onShow: (key: string) => void): Column<AccessView>[]
   {
     heading: 'Show',
     width: '6rem',
-    cell: ({ key, user }) => (
+    cell: ({ id, user }) => (
       <Button
         variant="default"
         size="compact-sm"
-        onClick={() => onShow(key)}
+        onClick={() => onShow(id)}
         aria-label={`Show the view for ${user ?? 'anyone'}`}
       >
         Show

@@ -7,12 +7,12 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
-import { type AccessView, frameOf, stateOf, usesOf } from './view-state.ts';
+import { type AccessView, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
 import { ViewUses } from './view-uses.tsx';
 
 type Props = { view: AccessView; onClose: () => void };
 
-/** One access view: its link, how to embed it, its uses. */
+/** One access view: its link and how to embed it, for those who may change it, and its uses. */
 export const ViewDialog = ({ view, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [isAsking, ask] = useState(false);
@@ -37,7 +37,10 @@ export const ViewDialog = ({ view, onClose }: Props) => {
         <Text c="dimmed">
           {`${state}, used ${usesOf(view)}${view.autorotate ? ', with a new link after each use' : ''}.`}
         </Text>
-        {state === 'active' && (
+        {!isManaged(view) && (
+          <Text c="dimmed">Its link opens the app, so only those who manage it see the link.</Text>
+        )}
+        {isManaged(view) && state === 'active' && (
           <>
             <SecretField label="Link" value={view.url} />
             <SecretField label="HTML for another page" value={frameOf(view)} />
@@ -52,8 +55,8 @@ export const ViewDialog = ({ view, onClose }: Props) => {
           </>
         )}
         <ProblemAlert error={revoke.error} />
-        <ViewUses viewKey={view.key} />
-        {view.is_active && (
+        <ViewUses id={view.id} />
+        {isManaged(view) && view.is_active && (
           <Group justify="flex-end">
             <Button variant="default" color="red" loading={revoke.isPending} onClick={() => ask(true)}>
               Revoke
@@ -65,7 +68,7 @@ export const ViewDialog = ({ view, onClose }: Props) => {
         isOpen={isAsking}
         title="Revoke the access view?"
         action="Revoke"
-        onConfirm={() => revoke.mutate({ key: view.key })}
+        onConfirm={() => revoke.mutate({ key: String(view.id) })}
         onClose={() => ask(false)}
       >
         <Text>Its link stops working, and who has opened the app with it loses it at the next request.</Text>

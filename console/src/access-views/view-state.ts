@@ -2,6 +2,9 @@ import type { Outputs } from '../api.ts';
 
 export type AccessView = Outputs['accessViews']['list'][number];
 
+/** Whether the user may change the view, and so has its link. */
+export const isManaged = ({ key }: AccessView): boolean => key !== '';
+
 /** Whether the link still opens the app, and if not, why. */
 export const stateOf = ({ is_active, expires_at, allowed_uses_cnt, usages_cnt }: AccessView): string => {
   if (!is_active) return 'revoked';

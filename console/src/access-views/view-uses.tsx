@@ -7,8 +7,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 const SHOWN = 20;
 
 /** The last uses of a view, newest first. */
-export const ViewUses = ({ viewKey }: { viewKey: string }) => {
-  const uses = useQuery(trpc.accessViews.uses.queryOptions({ key: viewKey, page: 1, page_size: SHOWN }));
+export const ViewUses = ({ id }: { id: number }) => {
+  const uses = useQuery(trpc.accessViews.uses.queryOptions({ key: String(id), page: 1, page_size: SHOWN }));
   return (
     <>
       <Title order={3} size="h4">

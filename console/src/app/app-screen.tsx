@@ -51,7 +51,7 @@ export const AppScreen = () => {
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>
       </SimpleGrid>
-      {!isReadOnly && (
+      {isViewer && (
         <Link className="text-link" to="/apps/$id/views" params={{ id }}>
           Access views: links that open the app without a login
         </Link>

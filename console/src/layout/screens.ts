@@ -30,7 +30,7 @@ const NAVIGATION = [
 const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
-  { to: '/apps/$id/views', label: 'Access views', isFor: canAdminister },
+  { to: '/apps/$id/views', label: 'Access views', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
 ] as const satisfies Screen[];
