@@ -13,7 +13,7 @@ const CONNECTIONS = 32;
 const WARM_UP_SECONDS = 4;
 const PEOPLE = 1_000;
 
-/** Requests to apps, of people who may open them, each with a token of their own. */
+/** Requests to apps, of people who may open them, each with their own token. */
 const gateRequests = async (database: Client): Promise<HttpRequest[]> => {
   const { rows } = await database.query<{ id: number; slug: string }>(
     `select u.id, min(a.slug) as slug from users u join app_grants g on g.user_id = u.id join apps a on a.id = g.app_id

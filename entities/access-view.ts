@@ -30,7 +30,7 @@ export const AccessView = defineEntity({
     isOneTime: p.boolean().default(false),
     /**
      * Whether a superuser made it for a superuser or staff. Only such views open apps as one; client admins never see their keys,
-     * whatever roles the user has later.
+     * even if the user loses the role later.
      */
     bySuperuser: p.boolean().default(false),
     /** 0 means any number. */

@@ -40,7 +40,7 @@ export const Client = defineEntity({
       .check('password_expiration_days >= 0 and password_expiration_days <= 3650'),
     /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */
     uploadBucketName: p.string().length(255).nullable(),
-    /** Nobody opens an app of a closed client. */
+    /** The apps of a closed client do not open. */
     isOpen: p.boolean().default(true),
     /** Sites whose pages may show its apps in frames: `https://portal.example.com`. */
     embedOrigins: p

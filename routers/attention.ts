@@ -44,7 +44,7 @@ const AttentionView = View('Attention', {
     status: z.literal('pending'),
     expires_before: Instant,
   }),
-  /** Filter of `apps.list`: apps that nobody used in the last 30 days. */
+  /** Filter of `apps.list`: apps without use in the last 30 days. */
   unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
   /** Filter of `users.list`: active users whose last login was more than 90 days ago, the longest absent first. */

@@ -25,7 +25,7 @@ const prefetchClients = async (): Promise<void> => {
 
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
 
-/** Each screen is a chunk of its own, which the first visit loads. */
+/** Each screen is a separate chunk, which the first visit loads. */
 const screens = [
   createRoute({
     getParentRoute: () => root,

@@ -41,7 +41,7 @@ export const clientView = ({ site_domain: domain, ...client }: ClientRow): z.inp
 
 /** Who may open the apps of a client. */
 export const ClientGateView = View('ClientGate', {
-  /** Nobody opens an app of a closed client. */
+  /** The apps of a closed client do not open. */
   is_open: z.boolean(),
   /** Sites whose pages may show its apps in frames. */
   embed_origins: z.array(z.string()),

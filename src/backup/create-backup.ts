@@ -139,7 +139,7 @@ const rowsOf = async function* (
   }
 };
 
-/** Cuts after a row: each part is loaded by a COPY statement of its own. */
+/** Cuts after a row: each part is loaded by a separate COPY statement. */
 const inParts = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let part: Buffer[] = [];
   let bytes = 0;

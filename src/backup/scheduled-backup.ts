@@ -37,7 +37,7 @@ export type ScheduledBackupDeps = {
 };
 
 /**
- * Makes the backup of the current interval if there is none yet, and removes expired ones. Run often by all instances: the
+ * Makes the backup of the current interval if it is missing, and removes expired ones. Run often by all instances: the
  * database decides what is due, and a lock lets one of them work.
  * @param signal ends the backup, which is then made by another instance or after the next start
  */

@@ -130,7 +130,7 @@ export const createRead = (transact: Transact): Read => {
   const sendAll = (): void => {
     const batch = requested;
     requested = [];
-    // Each caller waits until its own deadline, and has a span of its own.
+    // Each caller waits until its own deadline, and has its own span.
     tracing.runIn(null, () => void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch)));
   };
   const run = async (batch: readonly Requested[]): Promise<void> => {

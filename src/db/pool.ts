@@ -93,7 +93,7 @@ export class DatabasePool extends pg.Pool {
     const connecting = this.#connectInTime();
     if (!callback) return connecting;
     // `query` of the pool passes a callback. The pool would call it in the context of the request that releases a connection,
-    // whose deadline may have passed; here it is called in the context of its own request.
+    // whose deadline may have passed; here it is called in that of the query.
     connecting.then(
       (client) => callback(undefined, client, client.release),
       (error) => callback(error, undefined, () => {}),

@@ -11,7 +11,7 @@ const UNUSED_APP = {
   description: 'Revenue of the next quarters.',
 };
 
-/** What `steward demo` adds to the workspace: an app that nobody uses, and a name that an admin has changed yesterday. */
+/** What `steward demo` adds to the workspace: an app without use, and a name that an admin has changed yesterday. */
 export const addHistory = async (tx: Db, appsCreatedAt: Date, now: Date): Promise<void> => {
   const app = tx.create(App, {
     ...UNUSED_APP,

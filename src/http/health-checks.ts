@@ -12,7 +12,7 @@ const STATUS_PATH = '/api/v1/status/';
 /**
  * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
  * `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does the
- * same, but does not tell its anonymous callers the reason of a failure.
+ * same, but hides the reason of a failure from its anonymous callers.
  */
 export const serveHealthChecks = (app: FastifyInstance, { isReady }: HealthDeps): void => {
   app.get('/healthz', async () => ({ status: 'ok' }));

@@ -10,7 +10,7 @@ type Options = {
   collect: () => Promise<{ contentType: string; text: string }>;
 };
 
-/** Serves `GET /metrics` on a port of its own, which stays inside the operator's network. */
+/** Serves `GET /metrics` on a separate port, which stays inside the operator's network. */
 export const startMetricsServer = async ({ port, host, token, collect }: Options): Promise<Server> => {
   const isAllowed = token === undefined ? () => true : createTokenCheck(token);
   const server = createServer((request, response) => {

@@ -11,7 +11,7 @@ export const canonicalAddress = (text: string): string | null => {
 const inHexadecimal = (address: string): string =>
   isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 
-/** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is none. */
+/** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is invalid. */
 export const parseNetwork = (text: string): { network: string } | { reason: string } => {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);

@@ -33,7 +33,7 @@ export type Tracer = {
   startRequest(details: SpanDetails, headers: TraceHeaders): Span;
   /** Starts a new trace that links to the span that caused it. */
   startLinked(details: SpanDetails, traceparent: string | null): Span;
-  /** Starts a child of the current span; null if there is none, or if its trace is not sampled. */
+  /** Starts a child of the current span; null without one, or if its trace is not sampled. */
   startChild(details: () => SpanDetails): Span | null;
   /** As `startChild`, for statements sent together. Only their operations and tables are recorded. */
   startStatements(texts: () => readonly string[]): Span | null;

@@ -28,7 +28,7 @@ export type ServiceDeps = SharedParts & {
   signingKeys: SigningKeys;
   /** Public address of the service. */
   baseUrl: string;
-  /** Template with `{slug}` or `{id}`, for apps without an address of their own. */
+  /** Template with `{slug}` or `{id}`, for apps that have no `launch_url`. */
   appUrl: string;
   /** Lifetime of a ticket. */
   ticketSeconds: number;

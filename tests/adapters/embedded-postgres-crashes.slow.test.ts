@@ -62,7 +62,7 @@ test('leaves no process running if there is no second start', async () => {
 
 test('starts despite a lock file whose process id now belongs to another process', async () => {
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
-  // PostgreSQL only treats processes of its own user as alive.
+  // PostgreSQL only treats processes of the same user as alive.
   const owner = await stat(join(dataDir, 'postgres'));
   const stranger = spawn('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {});
   const lines = [stranger.pid, '/proc/self/cwd', 1, 5432, '/tmp/steward-gone', '', ' 1 1', 'ready', ''];

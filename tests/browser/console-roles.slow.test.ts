@@ -50,7 +50,7 @@ const watch = (page: Page) => {
       await until('all calls are answered', () => responses.length === calls.length);
       const [taken, answers] = [calls, responses];
       [calls, responses] = [[], []];
-      // The status of a batch does not tell whether one of its calls was refused.
+      // The status of a batch does not show whether one of its calls was refused.
       for (const answer of answers) assert.not.match(await answer.text(), /"error":\{/, answer.url());
       return taken;
     },

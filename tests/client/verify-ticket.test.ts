@@ -11,7 +11,7 @@ const MINUTE_SECONDS = 60;
 
 const verification = appSuite('verifyTicket');
 
-/** Serves the keys of the app at an address of its own, so that no other test has cached them. */
+/** Serves the keys of the app at an address that only this test uses, so that no other test has cached them. */
 const serveKeys = async (app: TestApp) => {
   let fetches = 0;
   let isDown = false;

@@ -15,5 +15,5 @@ export const findUnusedApp = async ({ page, read }: Tour): Promise<string> => {
     unused.map(({ label }) => label),
     ['Forecast'],
   );
-  return 'nobody used Forecast';
+  return 'Forecast has no use';
 };

@@ -16,7 +16,7 @@ export const INVITED: Invited[] = PLACES.flatMap((place) =>
   ).slice(0, PLACE_SIZE),
 ).slice(0, 195);
 
-/** A row of the file that cannot be sent, and the address that replaces its own; the app is wrong if there is none. */
+/** A row of the file that cannot be sent, and the address that replaces its own; without one, the app is wrong. */
 type Fault = { email: string; app: string; fixed: string };
 
 export const FAULTS: Fault[] = [

@@ -13,7 +13,7 @@ export const STEPS: Step[] = [
   { title: 'invite 200 people from a CSV file', run: invitePeople },
   { title: 'accept invitations', run: acceptInvitations },
   { title: 'grant an app to 30 people, and undo it', run: grantApp },
-  { title: 'find the app that nobody used', run: findUnusedApp },
+  { title: 'find the app without use', run: findUnusedApp },
   { title: 'put an app into maintenance', run: startMaintenance },
   { title: 'find out who changed a name yesterday', run: findChange },
 ];

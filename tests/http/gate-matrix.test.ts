@@ -36,7 +36,7 @@ const expectedAnswer = (person: Person, state: State): Answer => {
   return state.isInMaintenance ? 'maintenance' : 'open';
 };
 
-/** What each way answers. Views tell whoever has the link the reason; they need no login. */
+/** What each way answers. Views show the reason to everyone who has the link; they need no login. */
 const EXPECTED: Record<
   Answer,
   { list: string; gate: number; ticket: string; active: boolean; view: number }

@@ -9,7 +9,7 @@ const gate = appSuite('forward authentication');
 
 const HTML = { accept: 'text/html' };
 
-gate('tells the app who the user is, in headers that nothing may cache', async ({ app }) => {
+gate('sends the app who the user is, in headers that must not be cached', async ({ app }) => {
   const response = await askGate(app, { as: GRACE });
 
   assert.is(response.statusCode, 204, response.body);
@@ -176,7 +176,7 @@ gate('sends names that a header cannot carry percent-encoded', async ({ app }) =
   assert.is(decodeURIComponent(String(headers['x-steward-client'])), name);
 });
 
-gate('refuses a slug that is none without failing the requests beside it', async ({ app }) => {
+gate('refuses an invalid slug without failing concurrent requests', async ({ app }) => {
   const path = '/gate/a%00/';
   const [odd, even] = await Promise.all([askGate(app, { as: ROOT }, path), askGate(app, { as: ROOT })]);
 

@@ -52,7 +52,7 @@ refusals(
     const root = app.as(ROOT);
     const byAdmin = await createView(app, { user: GRACE, allowed_uses_cnt: 0 });
     const input = { app: 'sales', user: GRACE, allowed_uses_cnt: 0 };
-    // Client admins know its key, as that of their own.
+    // Client admins know its key too: its user was a member.
     const ofMember = await root.accessViews.create(input);
     await root.roles.update({ email: GRACE, is_staff: true });
     const bySuperuser = await root.accessViews.create(input);

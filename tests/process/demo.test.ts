@@ -88,7 +88,7 @@ demo('has the apps of the two clients', async ({ service, root }) => {
   assert.equal(table(ofGlobex.json, 'id'), [['Hb7cW2ke']]);
 });
 
-demo('has an app that nobody used, and a name that was changed yesterday', async ({ service, root }) => {
+demo('has an app without use, and a name that was changed yesterday', async ({ service, root }) => {
   const unused = await service.send('GET /jb/apps/?is_unused=true', { token: root });
   const changes = await service.send('GET /jb/audit/?action=user.update', { token: root });
 

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 
-const TOLD = /^Password \(shown only once\): (\S+)$/m;
+const PRINTED = /^Password \(shown only once\): (\S+)$/m;
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 
@@ -18,7 +18,7 @@ const first = suite<{ folder: Folder; service: Service; password: string }>(
 first.before(async (context) => {
   context.folder = await makeScratchFolder();
   context.service = await startService('serve', settingsOf(context.folder));
-  context.password = TOLD.exec(context.service.output.stderr)?.[1] ?? '';
+  context.password = PRINTED.exec(context.service.output.stderr)?.[1] ?? '';
 });
 first.after(async ({ folder, service }) => {
   await service[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ const NOT_HTTP: Record<string, string> = {
     'POST /api/v1/api-token-auth/ HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
   'a broken chunk':
     'POST /api/v1/api-token-auth/ HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
-  'a method of its own': 'EXPLODE /api/v1/jb/sites/ HTTP/1.1\r\nhost: x\r\n\r\n',
+  'an unknown method': 'EXPLODE /api/v1/jb/sites/ HTTP/1.1\r\nhost: x\r\n\r\n',
   'headers without end': `GET /healthz HTTP/1.1\r\nhost: x\r\n${'x-bomb: boom\r\n'.repeat(5000)}\r\n`,
   'one enormous header': `GET /healthz HTTP/1.1\r\nhost: x\r\nx-bomb: ${'o'.repeat(100_000)}\r\n\r\n`,
   'a NUL in a header': 'GET /healthz HTTP/1.1\r\nhost: x\r\nx-nul: a\0b\r\n\r\n',

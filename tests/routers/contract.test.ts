@@ -44,7 +44,7 @@ contract('every procedure has a unique REST method and path with a trailing slas
   assert.is(restEndpoints().filter(({ isAlias }) => !isAlias).length, procedures.length);
 });
 
-contract('every alias has a method and path of its own', () => {
+contract('every alias has its own method and path', () => {
   const endpoints = restEndpoints();
   const requests = new Set(endpoints.map(({ method, url }) => `${method} ${url}`));
   const operationIds = new Set(endpoints.map(({ operationId }) => operationId));

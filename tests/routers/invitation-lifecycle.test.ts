@@ -145,7 +145,7 @@ care(
     );
 
     await app.as(GLOBEX).invitations.create({ items: [{ email }] });
-    assert.is(await mailsTo(app, email, 2), 1, 'another client has a limit of its own');
+    assert.is(await mailsTo(app, email, 2), 1, 'another client has its own limit');
     app.clock.advance(DAY_MS);
     await inviteAndRevoke();
   },

@@ -88,7 +88,7 @@ undo('ends the memberships that the operation began', async ({ app }) => {
   await rejectsWith(app.as(GLOBEX).users.get({ email: GRACE }), 'not-found');
 });
 
-undo('reactivates users whom nobody has activated or deactivated since', async ({ app }) => {
+undo('reactivates users who were not activated or deactivated since', async ({ app }) => {
   const root = app.as(ROOT);
   const { operation } = await root.users.bulkUpdate({ emails: [ADA, GRACE], action: 'deactivate' });
   app.clock.advance(MINUTE_MS);

@@ -73,7 +73,7 @@ encoders('quote any text as JSON.stringify does', () => {
   assert.is(jsonString(all), JSON.stringify(all));
 });
 
-encoders('write an instant as Date does, whatever its fraction, year and time zone', () => {
+encoders('write an instant as Date does, for any fraction, year and time zone', () => {
   for (const [text, iso] of Object.entries({
     '2026-11-21 10:20:30+00': '2026-11-21T10:20:30.000Z',
     '2026-11-21 10:20:30.5+00': '2026-11-21T10:20:30.500Z',

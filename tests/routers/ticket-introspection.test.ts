@@ -26,13 +26,16 @@ introspection('takes forms, as RFC 7662 requires', async ({ app }) => {
   assert.is(response.json().email, GRACE);
 });
 
-introspection('shows client admins tickets of their own apps only, and members none', async ({ app }) => {
-  const ticket = await ticketOf(app, GRACE);
+introspection(
+  'shows client admins tickets of the apps of their clients only, and members none',
+  async ({ app }) => {
+    const ticket = await ticketOf(app, GRACE);
 
-  assert.equal(await app.as(GLOBEX).tickets.introspect({ token: ticket }), { active: false });
-  await rejectsWith(app.as(GRACE).tickets.introspect({ token: ticket }), 'forbidden');
-  await rejectsWith(app.as(null).tickets.introspect({ token: ticket }), 'unauthenticated');
-});
+    assert.equal(await app.as(GLOBEX).tickets.introspect({ token: ticket }), { active: false });
+    await rejectsWith(app.as(GRACE).tickets.introspect({ token: ticket }), 'forbidden');
+    await rejectsWith(app.as(null).tickets.introspect({ token: ticket }), 'unauthenticated');
+  },
+);
 
 introspection('says only that anything else is not active', async ({ app }) => {
   const ticket = await ticketOf(app, GRACE);

@@ -58,7 +58,7 @@ grants('are unknown if nothing recorded them', async ({ app }) => {
   );
 });
 
-grants('show each admin those of their own clients', async ({ app }) => {
+grants('show each admin those of the clients that they administer', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, FLEET] });
 
   assert.ok((await grantOf(app, GLOBEX, GRACE, FLEET))?.granted_at);

@@ -79,7 +79,7 @@ export const without = <T>(tables: Record<string, T>, names: readonly string[]):
 export const sumsInBackup = async (file: string): Promise<TableSums> =>
   (await checkBackup(createReadStream(file), null)).manifest.tables;
 
-/** An empty database on the server of TEST_DATABASE_URL, or on one of its own. */
+/** An empty database on the server of TEST_DATABASE_URL, or on a new one. */
 export const makeExternalDatabase = async (closing: AsyncDisposableStack): Promise<Settings> => {
   const url = process.env.TEST_DATABASE_URL;
   if (!url) return (await closing.use(await startExternalDatabase()).makeDatabase()).settings;

@@ -114,7 +114,7 @@ export const requestErrors = (operation: Operation, { path, url, body }: Asked):
   return [...unknown.map((key) => `${key} is no parameter`), ...parameterFaults, ...bodyFaults];
 };
 
-/** Whether a key is this parameter, or a property of it that the query has as a parameter of its own. */
+/** Whether a key is this parameter, or a property of it that the query has as a separate parameter. */
 const isNameOf = ({ name, schema }: Parameter, key: string): boolean => {
   const { patternProperties = {} } = schema as { patternProperties?: object }; // a JSON Schema
   return name === key || Object.keys(patternProperties).some((pattern) => new RegExp(pattern).test(key));

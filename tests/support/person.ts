@@ -6,7 +6,7 @@ import { ACME, ADA, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
 export const PERSON = 'zephyrine.quill@acme.test';
-/** Whatever names the person: none of it may be left after the erasure. */
+/** Texts that name the person: none may be left after the erasure. */
 export const TRACES = ['zephyrine', 'quillfeather'];
 
 const NAMES = { first_name: 'Zephyrine', last_name: 'Quillfeather' };

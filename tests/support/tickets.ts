@@ -10,7 +10,7 @@ export const claimsIn = (ticket: string): TicketClaims => decodeJwt<TicketClaims
 export const ticketOf = async (app: TestApp, email: string, stack?: string): Promise<string> =>
   (await app.as(email).apps.openTicket({ app_id: SALES, stack })).ticket;
 
-/** A ticket with these claims instead of its own, signed with the key that signs. */
+/** A ticket with these claims changed, signed with the current key. */
 export const resign = async (app: TestApp, ticket: string, claims: object): Promise<string> =>
   app.signingKeys.sign({ ...claimsIn(ticket), ...claims });
 

@@ -84,7 +84,7 @@ export const streamRows = async <F extends Fields>(
 export const TOKEN = `api_tokens t join users au on au.id = t.user_id and au.is_active
   and (au.is_superuser or au.is_staff) and t.digest = $1 and t.last_used > now() - interval '90 days'`;
 
-/** Tells `touch` whether the token's last use must be saved. */
+/** Whether `touch` must save the last use of the token. */
 export const IS_STALE = `t.last_used < now() - interval '1 minute'`;
 
 const TOUCH = {

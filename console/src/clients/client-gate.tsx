@@ -48,7 +48,7 @@ const GateForm = ({ id, isReadOnly, canClose, gate }: Props & { gate: Gate }) =>
       <Stack className="card">
         <Switch
           label="Open"
-          description="Nobody opens an app of a closed client, and its members do not see its apps. Only superusers close it."
+          description="The apps of a closed client do not open, and its members do not see them. Only superusers close it."
           disabled={!canClose}
           {...form.getInputProps('is_open', { type: 'checkbox' })}
         />

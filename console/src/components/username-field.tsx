@@ -1,6 +1,6 @@
 import { useSession } from '../layout/use-session.ts';
 
-/** Tells password managers whose password a form takes. */
+/** Shows password managers whose password a form takes. */
 export const UsernameField = () => (
   <input hidden readOnly name="username" autoComplete="username" value={useSession().user.email} />
 );

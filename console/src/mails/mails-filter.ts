@@ -4,7 +4,7 @@ export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-/** Whether the status of a mail will change by itself. */
+/** Whether the status of a mail will change without an action of the user. */
 export const isWaiting = (status: MailStatus | undefined): boolean =>
   status === 'queued' || status === 'retrying';
 

@@ -36,7 +36,7 @@ export const removeOldCluster = async (dataDir: string): Promise<void> => {
   await rm(join(dataDir, CLUSTER), { recursive: true, force: true, maxRetries: 5 });
 };
 
-/** The major version that created a cluster: null if there is none, '' if the directory is something else. */
+/** The major version that created a cluster: null without a cluster, '' if the directory is something else. */
 export const clusterVersion = async (clusterDir: string): Promise<string | null> => {
   const files = await nullIfMissing(readdir(clusterDir));
   if (files === null || files.length === 0) return null;

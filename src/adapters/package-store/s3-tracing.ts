@@ -3,7 +3,7 @@ import { endWith, type Span, tracing } from '../../lib/tracing.ts';
 
 /**
  * Sends the current trace with every request, and records a span for each attempt. Runs after the request is signed: a proxy
- * that adds a span of its own replaces the header, which must not break the signature.
+ * that adds a span replaces the header, which must not break the signature.
  */
 export const traceRequests = (client: S3Client, bucket: string): void => {
   client.middlewareStack.add(

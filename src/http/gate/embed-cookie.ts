@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { EmbedSession } from '../../services/gate/embed-sessions.ts';
 
-/** Whether browsers accept cookies for https only: also from this machine, where nobody else can read what is sent. */
+/** Whether browsers accept cookies for https only: also from this machine, because others cannot read what is sent. */
 export const acceptsSecureCookies = (baseUrl: string): boolean => {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'https:' || /^(.+\.)?localhost$/.test(hostname);
@@ -19,7 +19,7 @@ const attributesOf = (isSecure: boolean) => ({
     : ({ sameSite: 'lax' } as const)),
 });
 
-/** Ends an access view in this browser: whoever opens the app as themselves is not the view any more. */
+/** Ends an access view in this browser, for a user who opens the app as themselves. */
 export const forgetEmbedSession = (reply: FastifyReply, appSlug: string, isSecure: boolean): void => {
   reply.clearCookie(embedCookieName(appSlug, isSecure), attributesOf(isSecure));
 };

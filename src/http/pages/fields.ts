@@ -5,7 +5,7 @@ import { userMessage } from './display-text.ts';
 type Field = {
   name: string;
   label: string;
-  /** Tells browsers and password managers what to fill in (WCAG 2.1, 1.3.5). */
+  /** What browsers and password managers fill in (WCAG 2.1, 1.3.5). */
   autocomplete: string;
   type?: 'text' | 'email' | 'password';
   value?: string;
@@ -97,7 +97,7 @@ ${messages.map((message) =>
 )}
 </ul>`;
 
-/** Tells password managers whose password it is, in forms that do not ask for the email address. */
+/** Shows password managers whose password it is, in forms that do not ask for the email address. */
 export const hiddenUsername = (email: string): Html =>
   html`<input type="text" name="username" value="${email}" autocomplete="username" readonly hidden>`;
 

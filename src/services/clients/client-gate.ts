@@ -8,7 +8,7 @@ import type { Unit } from '../unit.ts';
 
 type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
 
-/** Who may open the apps of a client: nobody if it is closed, and which sites may show them in frames. */
+/** Whether the apps of a client open, and which sites may show them in frames. */
 export const createClientGate = ({ em, audit }: Unit) => ({
   /** @throws Problem `not-found` */
   get: async (actor: Actor, id: number) => {

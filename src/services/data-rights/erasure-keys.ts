@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual 
 
 const KEY_BYTES = 32;
 
-/** A keyed digest of an address, 64 hexadecimal characters; null if the text is none. */
+/** A keyed digest of an address, 64 hexadecimal characters; null if the text is not an address. */
 export type AddressDigest = (text: string) => string | null;
 
 /** The digest of no address, where nothing is recorded under erased addresses. */

@@ -77,7 +77,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
   };
 
   return async (mail: ClaimedMail, mailer: Mailer): Promise<void> => {
-    // A trace of its own, linked to the request: a delivery may be tried again for days.
+    // A separate trace, linked to the request: a delivery may be tried again for days.
     const span = tracing.startLinked(() => spanDetailsOf(mail), mail.traceparent);
     const { outcome } = await tracing.runIn(span, () => deliver(mail, mailer));
     span?.end({ error: outcome === 'taken' ? undefined : outcome });

@@ -49,7 +49,7 @@ export const MAX_BULK_USERS = 1_000;
 /** Rows between two checks of the actor's roles. */
 const ROWS_PER_CHECK = 50;
 
-/** Changes many users, each in a transaction of its own, so that locks are held only briefly. */
+/** Changes many users, each in a separate transaction, so that locks are held only briefly. */
 export const createBulkUpdates = (unit: Unit) => {
   const { em, clock, audit, idempotency } = unit;
 

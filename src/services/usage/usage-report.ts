@@ -24,7 +24,7 @@ type Counts = { actions: number; users: number | null };
 /** Usage by day, week or month, beside the period before. Reads the rollups, never the log. */
 export const createUsageReports = ({ em, clock }: Unit) => ({
   /**
-   * Newest first. `users` is null unless the subject is one app: the rollups cannot tell the users of several apps apart.
+   * Newest first. `users` is null unless the subject is one app: the rollups cannot count the distinct users of several apps.
    * @throws Problem `not-found`, `forbidden`, `invalid-input` on `client`, `stack`
    */
   read: async (

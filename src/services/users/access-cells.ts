@@ -22,7 +22,7 @@ export const lockTargets = async (tx: Db, actor: Actor, client: number, emails: 
   if (await superuser.executeTakeFirst()) await lockSuperusers({ em: tx, pipeline: pipelineIn(tx) }, actor);
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
-  // A statement of its own: one that waits for a lock sees the other tables as they were before it waited.
+  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
   const rows = await db
     .selectFrom('users')
     .select(['users.id', 'users.email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])

@@ -48,7 +48,7 @@ export const updateUser = async (
 
 type UpdateDeps = Pick<Unit, 'em' | 'clock' | 'audit' | 'runPipeline'>;
 
-/** Changes a user in a transaction of its own. @throws as `updateUser` */
+/** Changes a user in a separate transaction. @throws as `updateUser` */
 export const updateInTransaction = (
   { em, clock, audit, runPipeline }: UpdateDeps,
   actor: Actor,
@@ -64,7 +64,7 @@ export const updateInTransaction = (
 };
 
 /**
- * Locks the user, and reads them in a statement of its own: one that waits for a lock still sees the other tables as they were
+ * Locks the user, and reads them in a separate statement: one that waits for a lock still sees the other tables as they were
  * before it waited.
  * @throws Problem `not-found`, `forbidden`, `client-admin-locked`
  */

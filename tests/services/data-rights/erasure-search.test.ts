@@ -110,7 +110,7 @@ search('waits for no transaction of another database', async ({ app }) => {
   assert.is(is_finished, true);
 });
 
-search('waits for a transaction of its own database', async ({ app }) => {
+search('waits for a transaction of the same database', async ({ app }) => {
   const other = new Client(app.connection);
   await other.connect();
   await other.query('begin');

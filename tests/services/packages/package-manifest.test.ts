@@ -123,7 +123,7 @@ const refused: [what: string, more: string, field: string, message: RegExp][] = 
   ['a long help text', `help_html: ${'x'.repeat(100_001)}`, 'help_html', /longer than 100000/],
   ['a NUL', 'description: "a\\0b"', 'description', /NUL/],
   ['half a character', 'footer_html: "\\uD800"', 'footer_html', /half a character/],
-  ['a launch address that is none', 'launch_url: apps/sales', 'launch_url', /must be an http\(s\) address/],
+  ['an invalid launch address', 'launch_url: apps/sales', 'launch_url', /must be an http\(s\) address/],
   [
     'a script as launch address',
     'launch_url: "javascript:alert(1)"',
@@ -175,7 +175,7 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
   ['a duplicate key', `${manifestText()}label: Other\n`, /the key "label" twice/],
   ['a nested duplicate key', `${manifestText()}metadata: {a: [{b: 1, b: 2}]}`, /the key "b" twice/],
   ['a mapping as a key', `${manifestText()}metadata: {? {a: b} : c}`, /keys must be strings/],
-  ['a tag of its own', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
+  ['an unknown tag', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
   ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
   ['an alias of nothing', `${manifestText()}metadata: *a`, /Unresolved alias/],
   ['an alias of itself', `${manifestText()}metadata: &a {b: [*a]}`, /contains itself/],

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class Json(models.JSONField):
-    """A column of type json, which the driver parses by itself."""
+    """A column of type json, which the driver parses."""
 
     def from_db_value(self, value, expression, connection):
         return value

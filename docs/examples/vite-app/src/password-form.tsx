@@ -24,7 +24,7 @@ export const PasswordForm = ({ email }: { email: string }) => {
         </p>
       )}
       {change.isSuccess && <p role="status">Your password has been changed.</p>}
-      {/* Tells password managers whose password it is. */}
+      {/* Shows password managers whose password it is. */}
       <input hidden readOnly name="username" autoComplete="username" value={email} />
       <Field
         label="Current password"

@@ -19,7 +19,7 @@ export const clients: DescriptionsOf<'clients'> = {
   gate: ['Get who may open the apps of a client'],
   updateGate: [
     'Change who may open the apps of a client',
-    'Nobody opens an app of a closed client, and its members do not see its apps; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and tells proxies the origins for the apps.',
+    'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
   ],
 };
 
@@ -41,7 +41,7 @@ export const audit: DescriptionsOf<'audit'> = {
 export const attention: DescriptionsOf<'attention'> = {
   get: [
     'Get what needs your attention',
-    'Failed mails, invitations that expire within three days, apps that nobody used in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
+    'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
   ],
 };
 

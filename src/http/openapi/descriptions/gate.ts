@@ -38,7 +38,7 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
   ],
   create: [
     'Create an access view',
-    `Its \`url\` opens the app without a login, as often as \`allowed_uses_cnt\` says (0: any number). With a \`user\`, who must be able to open the app, the app is told that it is them. \`data_permissions\` replace those of the user. Accepts JSON and forms. ${RECENT_PASSWORD}`,
+    `Its \`url\` opens the app without a login, as often as \`allowed_uses_cnt\` says (0: any number). With a \`user\`, who must be able to open the app, the app opens as them. \`data_permissions\` replace those of the user. Accepts JSON and forms. ${RECENT_PASSWORD}`,
     ['forbidden', 'reauthentication-required'],
   ],
   update: [

@@ -22,7 +22,7 @@ export const users: DescriptionsOf<'users'> = {
   ],
   bulkUpdate: [
     'Change many users',
-    'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a transaction of its own, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
+    'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
     ['undo-expired', 'not-found'],
   ],
   export: [
