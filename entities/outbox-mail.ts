@@ -6,6 +6,7 @@ import { PasswordLink } from './password-link.ts';
 import { User } from './user.ts';
 
 export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset', 'password-changed'] as const;
+export type MailKind = (typeof MAIL_KINDS)[number];
 
 /**
  * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no

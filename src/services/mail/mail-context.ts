@@ -75,9 +75,12 @@ export const mailContexts = (em: Db, terms: Terms, reader?: Actor) =>
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
+/** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
+const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-reset')`;
+
 /**
- * A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no link until a worker first
- * claims it, and its user has no password until the link is used.
+ * Only links become obsolete. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
+ * link until a worker first claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
   when mail.kind = 'invitation' then case
@@ -86,8 +89,8 @@ const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
     else 'The invitation has expired.'
   end
+  when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
-  when mail.kind = 'password-changed' then null
   when not person.is_active then 'The account has been deactivated.'
   when ${linkExpiry(invitationDays)} <= ${now}
     then 'The link has expired.'

@@ -1,3 +1,4 @@
+import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { MailContext } from './mail-context.ts';
 import type { MailContent } from './mail-layout.ts';
@@ -12,20 +13,17 @@ const SERVICE_NAME = 'Steward';
 export const senderNameOf = ({ client_name: name }: Pick<MailContext, 'client_name'>): string =>
   oneLine(name ?? '') || SERVICE_NAME;
 
-export const subjectOf = (mail: SubjectInput): string => {
-  const name = senderNameOf(mail);
-  if (mail.kind === 'password-reset') return `Reset your password for ${name}`;
-  if (mail.kind === 'password-changed') return `Your password for ${name} was changed`;
-  if (mail.kind === 'password-setup') return `Set your password for ${name}`;
-  return oneLine(mail.invitation_subject ?? '') || `You've been invited to ${name}`;
+type Template = {
+  subject: (mail: SubjectInput) => string;
+  /** @param expiresAt when the link expires */
+  content: (mail: MailContext, expiresAt: Date) => Content;
 };
 
+export const subjectOf = (mail: SubjectInput): string => TEMPLATES[mail.kind].subject(mail);
+
 /** @param expiresAt when the link expires */
-export const contentOf = (mail: MailContext, expiresAt: Date): Content => {
-  if (mail.kind === 'invitation') return invitation(mail, expiresAt);
-  if (mail.kind === 'password-changed') return passwordChanged(mail);
-  return mail.kind === 'password-setup' ? passwordSetup(mail, expiresAt) : passwordReset(mail, expiresAt);
-};
+export const contentOf = (mail: MailContext, expiresAt: Date): Content =>
+  TEMPLATES[mail.kind].content(mail, expiresAt);
 
 const invitation = (mail: MailContext, until: Date): Content => {
   const body = plainText(mail.invitation_body ?? '');
@@ -87,6 +85,26 @@ const passwordChanged = (mail: MailContext): Content => {
       ...support(mail),
     ],
   };
+};
+
+const TEMPLATES: Record<MailKind, Template> = {
+  invitation: {
+    subject: (mail) =>
+      oneLine(mail.invitation_subject ?? '') || `You've been invited to ${senderNameOf(mail)}`,
+    content: invitation,
+  },
+  'password-setup': {
+    subject: (mail) => `Set your password for ${senderNameOf(mail)}`,
+    content: passwordSetup,
+  },
+  'password-reset': {
+    subject: (mail) => `Reset your password for ${senderNameOf(mail)}`,
+    content: passwordReset,
+  },
+  'password-changed': {
+    subject: (mail) => `Your password for ${senderNameOf(mail)} was changed`,
+    content: passwordChanged,
+  },
 };
 
 const greeting = (mail: MailContext): string => {

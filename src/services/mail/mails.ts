@@ -51,10 +51,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   };
 
   const showsLink = (actor: Actor, { kind, client_id: client }: MailContext): boolean => {
-    if (kind === 'password-changed') return false;
     if (kind === 'invitation') return client !== null && showsInvitationLink(actor, client, mailRoute);
     // A password link gives access to the account.
-    return actor.isSuperuser && !mailRoute.hasServer;
+    return kind !== 'password-changed' && actor.isSuperuser && !mailRoute.hasServer;
   };
 
   const render = (actor: Actor, row: MailContext): Mail =>
