@@ -13,7 +13,7 @@ import { finishErasure } from '../services/data-rights/erasure-work.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
-import { withDatabaseForLong } from './maintenance.ts';
+import { withDatabaseForLong } from './database-work.ts';
 
 const PRIVATE_FILE = 0o600;
 

@@ -8,8 +8,8 @@ import { type ImportTotals, importUsers } from '../integrations/django/import.ts
 import { systemClock } from '../lib/clock.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
+import { withDatabase } from './database-work.ts';
 import type { ImportArguments } from './import-django.ts';
-import { withDatabase } from './maintenance.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { checkFiles, createErrorList, createReportFile, type ImportReport } from './reports.ts';
 

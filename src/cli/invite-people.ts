@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
+import { withDatabase } from './database-work.ts';
 import { findParties, inviteRows, type Outcome, type Parties } from './invite-writing.ts';
-import { withDatabase } from './maintenance.ts';
 import { createProgress } from './progress.ts';
 import { checkFiles, printable, sortByLine, summarizeErrors, writeReport } from './reports.ts';
 

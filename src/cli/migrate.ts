@@ -23,7 +23,7 @@ export const addMigrateCommand = (program: Command): void => {
 };
 
 const apply = async (config: Config): Promise<string[]> => {
-  const { migrate } = await import('./maintenance.ts');
+  const { migrate } = await import('./database-work.ts');
   const names = await migrate(config);
   return [names.length > 0 ? `Applied ${names.join(', ')}` : NONE];
 };

@@ -74,7 +74,7 @@ const addAdminCommand = (program: Command): void => {
       const email = readEmail(argument);
       const generated = randomBytes(12).toString('base64url');
 
-      const { createAdminAccount } = await import('./maintenance.ts');
+      const { createAdminAccount } = await import('./database-work.ts');
       const isGeneratedUsed = await createAdminAccount(config, email, generated);
       process.stdout.write(`${email} is a superuser.\n`);
       if (isGeneratedUsed) process.stdout.write(`Password (shown only once): ${generated}\n`);
@@ -90,7 +90,7 @@ const addUsageCommand = (program: Command): void => {
     .option('--app <slug>', 'recompute only this app')
     .action(async ({ app }: { app?: string }) => {
       const config = readConfig(process.env);
-      const { rebuildAllUsage } = await import('./maintenance.ts');
+      const { rebuildAllUsage } = await import('./database-work.ts');
       const count = await rebuildAllUsage(config, app);
       process.stdout.write(`Recomputed the usage of ${count} ${count === 1 ? 'app' : 'apps'}.\n`);
     });

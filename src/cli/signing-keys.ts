@@ -3,7 +3,7 @@ import { createDatabaseClock } from '../db/database-clock.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createKeyRotation } from '../services/gate/key-rotation.ts';
 import { createSigningKeys } from '../services/gate/signing-keys.ts';
-import { withDatabase } from './maintenance.ts';
+import { withDatabase } from './database-work.ts';
 
 type KeyRotation = ReturnType<typeof createKeyRotation>;
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { rebuildAllUsage } from '../../src/cli/maintenance.ts';
+import { rebuildAllUsage } from '../../src/cli/database-work.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
