@@ -10,13 +10,13 @@ import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';
 import {
+  SubmittedEntries,
   TopStackView,
   TopUserView,
   UsageCursorKey,
   UsageDayView,
   UsageEntryView,
   UsageItemView,
-  UsageReports,
   usageCursor,
   usageEncoder,
   usageEntryFromJson,
@@ -130,7 +130,7 @@ export const usageRouter = router({
         ...EXTENSION,
       }),
     )
-    .input(z.object({ app_id: AppKey, entries: UsageReports }))
+    .input(z.object({ app_id: AppKey, entries: SubmittedEntries }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
       liftBulkDeadline(input.entries.length);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import type { UsageReport as Report } from '../../src/services/usage/usage-enrichment.ts';
+import type { SubmittedEntry as Submitted } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
 import { AnyObject, BodyInstant, Email, Instant, Text, View, viewOf } from './fields.ts';
@@ -82,7 +82,7 @@ const UsageExtra = z
 const MAX_ENTRIES_PER_REQUEST = 10_000;
 
 /** Many serializers send `null` for a missing value. */
-const UsageReport = z.object({
+const SubmittedEntry = z.object({
   /** The platform's own id. An entry with the same id and timestamp is written once. */
   id: Text(128).min(1).nullable().default(null),
   email: Email,
@@ -97,19 +97,19 @@ const UsageReport = z.object({
   extra: UsageExtra,
 });
 
-const toReport = ({ extra, ...report }: z.output<typeof UsageReport>): Report => ({
-  entryKey: report.id,
-  email: report.email,
-  fullName: report.full_name,
-  action: report.action,
-  actionDescription: report.action_description,
+const toSubmitted = ({ extra, ...entry }: z.output<typeof SubmittedEntry>): Submitted => ({
+  entryKey: entry.id,
+  email: entry.email,
+  fullName: entry.full_name,
+  action: entry.action,
+  actionDescription: entry.action_description,
   stack: extra.stack,
   extra: extra.text,
-  occurredAt: report.timestamp,
+  occurredAt: entry.timestamp,
 });
 
 /** The number of entries is checked before the entries, so that a hostile array does not cause millions of errors. */
-export const UsageReports = z
-  .array(z.custom<z.input<typeof UsageReport>>().meta({ sent: UsageReport }))
+export const SubmittedEntries = z
+  .array(z.custom<z.input<typeof SubmittedEntry>>().meta({ sent: SubmittedEntry }))
   .max(MAX_ENTRIES_PER_REQUEST)
-  .pipe(z.array(UsageReport.transform(toReport)));
+  .pipe(z.array(SubmittedEntry.transform(toSubmitted)));

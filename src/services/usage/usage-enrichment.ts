@@ -11,31 +11,31 @@ import { lockUsage, type UsageEntryInput } from './usage-writes.ts';
 const DUPLICATE_LOOKBACK_DAYS = 30;
 
 /** An entry as a platform sends it; null for what it left out. */
-export type UsageReport = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | 'digest'> & {
+export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | 'digest'> & {
   fullName: string | null;
   occurredAt: Date | null;
 };
 
 type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
-/** Fills in the names and times that reports leave out, and the digests of their addresses. */
-export const enrichReports = async (tx: Db, where: Where, reports: readonly UsageReport[]) => {
+/** Fills in the names and times that entries leave out, and the digests of their addresses. */
+export const enrichEntries = async (tx: Db, where: Where, submitted: readonly SubmittedEntry[]) => {
   const { actor, appId, now, addressDigest } = where;
-  const names = await namesOf(tx, actor, reports);
-  const times = await timesByKey(tx, appId, reports, now);
-  const emails = new Set(reports.map(({ email }) => email));
+  const names = await namesOf(tx, actor, submitted);
+  const times = await timesByKey(tx, appId, submitted, now);
+  const emails = new Set(submitted.map(({ email }) => email));
   const digests = new Map([...emails].map((email) => [email, addressDigest(email)]));
-  return reports.map(({ fullName, occurredAt, ...report }) => ({
-    ...report,
-    fullName: fullName ?? names.get(report.email) ?? '',
-    digest: digests.get(report.email) ?? null,
-    occurredAt: occurredAt ?? times.get(report.entryKey ?? '') ?? now,
+  return submitted.map(({ fullName, occurredAt, ...entry }) => ({
+    ...entry,
+    fullName: fullName ?? names.get(entry.email) ?? '',
+    digest: digests.get(entry.email) ?? null,
+    occurredAt: occurredAt ?? times.get(entry.entryKey ?? '') ?? now,
   }));
 };
 
-/** The current names of users that the actor may see, for reports without a name. */
-const namesOf = async (tx: Db, actor: Actor, reports: readonly UsageReport[]) => {
-  const nameless = new Set(reports.filter(({ fullName }) => fullName === null).map(({ email }) => email));
+/** The current names of users that the actor may see, for entries without a name. */
+const namesOf = async (tx: Db, actor: Actor, submitted: readonly SubmittedEntry[]) => {
+  const nameless = new Set(submitted.filter(({ fullName }) => fullName === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
   const users = await tables(tx)
     .selectFrom('users')
@@ -46,23 +46,23 @@ const namesOf = async (tx: Db, actor: Actor, reports: readonly UsageReport[]) =>
   return new Map(users.map(({ email, name }) => [email, name]));
 };
 
-const isUntimedKey = ({ entryKey, occurredAt }: UsageReport) => entryKey !== null && occurredAt === null;
+const isUntimedKey = ({ entryKey, occurredAt }: SubmittedEntry) => entryKey !== null && occurredAt === null;
 
-/** Whether `enrichReports` takes the lock of the app. */
-export const hasUntimedKeys = (reports: readonly UsageReport[]): boolean => reports.some(isUntimedKey);
+/** Whether `enrichEntries` takes the lock of the app. */
+export const hasUntimedKeys = (submitted: readonly SubmittedEntry[]): boolean => submitted.some(isUntimedKey);
 
 /**
- * Times by id, for reports with an id but without a time: the time of an entry in the log or of another report with this id.
+ * Times by id, for entries with an id but without a time: the time of an entry in the log, or of another submitted one, with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
-const timesByKey = async (tx: Db, appId: string, reports: readonly UsageReport[], now: Date) => {
+const timesByKey = async (tx: Db, appId: string, submitted: readonly SubmittedEntry[], now: Date) => {
   const times = new Map<string, Date>();
-  const untimedKeys = reports.filter(isUntimedKey).map(({ entryKey }) => entryKey);
+  const untimedKeys = submitted.filter(isUntimedKey).map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;
   // All writers create months before they lock an app; another order could deadlock.
   await ensureMonths(
     tx,
-    reports.map(({ occurredAt }) => occurredAt ?? now),
+    submitted.map(({ occurredAt }) => occurredAt ?? now),
   );
   await lockUsage(appId).execute(tables(tx));
   const known = await tables(tx)
@@ -72,7 +72,7 @@ const timesByKey = async (tx: Db, appId: string, reports: readonly UsageReport[]
     .where(sql<boolean>`entry_key = any(${untimedKeys}::varchar[])`)
     .where('occurred_at', '>', new Date(now.getTime() - DUPLICATE_LOOKBACK_DAYS * DAY_MS))
     .execute();
-  for (const { entryKey, occurredAt } of [...reports, ...known])
+  for (const { entryKey, occurredAt } of [...submitted, ...known])
     if (entryKey !== null && occurredAt !== null) times.set(entryKey, occurredAt);
   return times;
 };

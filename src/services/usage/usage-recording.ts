@@ -8,7 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
-import { enrichReports, hasUntimedKeys, type UsageReport } from './usage-enrichment.ts';
+import { enrichEntries, hasUntimedKeys, type SubmittedEntry } from './usage-enrichment.ts';
 import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
 
 /** `duplicates` were already in the log. */
@@ -26,7 +26,7 @@ export const createUsageRecording = (deps: Unit) => ({
    * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`,
    * `overloaded`
    */
-  record: async (actor: Actor, appId: string, reports: UsageReport[], key: IdempotencyKey | null) => {
+  record: async (actor: Actor, appId: string, submitted: SubmittedEntry[], key: IdempotencyKey | null) => {
     const { em, clock, idempotency, usageWriteLimiter, transact, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
@@ -34,8 +34,8 @@ export const createUsageRecording = (deps: Unit) => ({
     const recordBy = async (write: typeof writeUsage, unit: Db): Promise<RecordingResult> => {
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
-      requireValidTimes(reports, now, usageRetentionDays);
-      const entries = await enrichReports(unit, { actor, appId, now, addressDigest }, reports);
+      requireValidTimes(submitted, now, usageRetentionDays);
+      const entries = await enrichEntries(unit, { actor, appId, now, addressDigest }, submitted);
       const inserted = await write(unit, appId, entries, now);
       const result = { inserted, duplicates: entries.length - inserted };
       telemetry.usage.publish(() => result);
@@ -44,11 +44,11 @@ export const createUsageRecording = (deps: Unit) => ({
     const request = key && {
       idempotencyKey: key,
       operation: `usage.record ${appId}`,
-      input: JSON.stringify(reports),
+      input: JSON.stringify(submitted),
     };
     // An idempotency key is claimed, and untimed ids are looked up, in the transaction of the write.
-    const needsTransaction = request !== null || hasUntimedKeys(reports) || em.isInTransaction();
-    return usageWriteLimiter.within(appId, reports.length, () =>
+    const needsTransaction = request !== null || hasUntimedKeys(submitted) || em.isInTransaction();
+    return usageWriteLimiter.within(appId, submitted.length, () =>
       needsTransaction
         ? idempotency.runOnce<RecordingResult>(actor, request, (write) =>
             write((tx) => recordBy(writeUsage, tx)),
@@ -58,8 +58,8 @@ export const createUsageRecording = (deps: Unit) => ({
   },
 });
 
-const requireValidTimes = (reports: readonly UsageReport[], now: Date, retentionDays: number): void => {
-  const faults = reports.flatMap(({ occurredAt }, index): [string, string[]][] => {
+const requireValidTimes = (submitted: readonly SubmittedEntry[], now: Date, retentionDays: number): void => {
+  const faults = submitted.flatMap(({ occurredAt }, index): [string, string[]][] => {
     const fault = occurredAt && timeFaultOf(now.getTime() - occurredAt.getTime(), retentionDays);
     return fault ? [[`entries.${index}.timestamp`, [fault]]] : [];
   });
