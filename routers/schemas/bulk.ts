@@ -6,8 +6,8 @@ import {
   type BulkResult,
   MAX_BULK_USERS,
 } from '../../src/services/operations/bulk-update.ts';
-import { AppIds, BodyInstant, EmailKey, Id, Instant, Slug, View } from './fields.ts';
-import { userConditions } from './users.ts';
+import { AppIds, EmailKey, Id, Instant, Slug, View } from './fields.ts';
+import { userBodyConditions } from './users.ts';
 
 /** Why a row of a bulk request was not changed. */
 export const RowProblemView = View('RowProblem', { code: z.string(), detail: z.string() });
@@ -17,10 +17,7 @@ const OperationId = z.guid('Must be the id of an operation.');
 const BulkFilter = z.object({
   app: Slug.optional(),
   client: Id.optional(),
-  ...userConditions,
-  last_login_before: BodyInstant.optional(),
-  last_login_after: BodyInstant.optional(),
-  last_seen_before: BodyInstant.optional(),
+  ...userBodyConditions,
 });
 
 /** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */

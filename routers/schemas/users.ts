@@ -5,7 +5,7 @@ import { USER_ROLES } from '../../src/services/users/user-filter.ts';
 import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
-import { AnyObject, EmailKey, Instant, InstantKey, View, viewOf } from './fields.ts';
+import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, View, viewOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
@@ -33,20 +33,26 @@ export const ClientUserView = View('ClientUser', {
   last_password_set: Instant,
 });
 
-/** Conditions on users, which must all hold. */
-export const userConditions = {
+/**
+ * Conditions on users, which must all hold.
+ * @param time the schema of a time, which differs between queries and bodies
+ */
+const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
   /** Each word must match the email address, the first or the last name. */
   search: Search.optional(),
   is_active: z.boolean().optional(),
   role: z.enum(USER_ROLES).optional(),
   /** Exclusive. */
-  last_login_before: InstantKey.optional(),
-  last_login_after: InstantKey.optional(),
+  last_login_before: time.optional(),
+  last_login_after: time.optional(),
   never_logged_in: z.boolean().optional(),
   /** Neither a login since then, nor any use of an app since that day began in UTC. */
-  last_seen_before: InstantKey.optional(),
+  last_seen_before: time.optional(),
   password_expired: z.boolean().optional(),
-};
+});
+
+export const userConditions = conditionsWith(InstantKey);
+export const userBodyConditions = conditionsWith(BodyInstant);
 
 /** `-` for descending order. */
 export const userSort = z.enum(USER_SORTS).optional();
