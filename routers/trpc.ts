@@ -101,7 +101,7 @@ const forRole = (role: Role, isAllowed: (actor: Actor) => boolean) =>
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
 export const viewerProcedure = forRole('viewer', canList);
-/** Makes changes: client admins (own clients) and superusers. */
+/** Makes changes, and reads what only those who make them may see: client admins (own clients) and superusers. */
 export const adminProcedure = forRole('admin', canManage);
 /** Fetches and loads apps: staff and superusers. */
 export const staffProcedure = forRole('staff', canOperate);
