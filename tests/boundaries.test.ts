@@ -120,4 +120,19 @@ boundaries('loads the S3 client only for a store in a bucket', async () => {
   }
 });
 
+boundaries(
+  'makes suites with a before hook in support/suite.ts, which prints what the hook throws',
+  async () => {
+    const imports = await importsOf('tests/**/*.ts');
+    const silent: string[] = [];
+    for (const { file } of imports.filter(({ target }) => target === 'uvu')) {
+      const source = await readFile(join(PROJECT, file), 'utf8');
+      if (/^import \{ (suite|test)\b.* from 'uvu'/m.test(source) && /\.before\(/.test(source))
+        silent.push(file);
+    }
+
+    assert.equal(silent, []);
+  },
+);
+
 boundaries.run();

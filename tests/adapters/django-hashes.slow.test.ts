@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { reasonAgainstHash } from '../../src/adapters/hashing/hash-work.ts';
 import { createPasswordHasher, type PasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import recorded from '../fixtures/django/hashes.json' with { type: 'json' };
 import { djangoPython, runDjango } from '../fixtures/django/run-django.ts';
+import { suite } from '../support/suite.ts';
 import { CHEAP_HASH } from '../support/test-server.ts';
 
 type DjangoHash = { kind: string; password: string; hash: string };

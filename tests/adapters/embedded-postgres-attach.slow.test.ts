@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   attachToEmbeddedPostgres,
@@ -13,6 +12,7 @@ import {
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createS3BackupStore } from '../../src/adapters/backup-store/s3-backup-store.ts';
 import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
 import { KEYS } from '../support/aws-environment.ts';
 import { BUCKET, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials } from '../support/s3-store.ts';
+import { suite } from '../support/suite.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';
 /** Three parts of a multipart upload. */

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -8,6 +7,7 @@ import { packageOf, problemOf, tarEntry } from '../support/build-package.ts';
 import { makeSources, ONE } from '../support/package-store-rules.ts';
 import { KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { suite } from '../support/suite.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
 const outages = suite<{ server: S3Server; sources: Sources }>('outages of the S3 package store');

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
 import { checkBackup } from '../../src/backup/check-backup.ts';
@@ -13,6 +12,7 @@ import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { emptyDatabase, KEY, NOW, querying, restore, write } from '../support/backup-files.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
 

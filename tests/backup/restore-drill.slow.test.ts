@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { attachToEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { initializeDataDir } from '../support/data-dir.ts';
@@ -26,6 +25,7 @@ import {
   type Settings,
   startService,
 } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 
 /** STEWARD_DRILL=full: as many rows as the figures of decision 79. */

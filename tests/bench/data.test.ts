@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DatabaseNotEmpty, fillDatabase } from '../../bench/data/fill.ts';
 import { InvalidPlan, type Plan } from '../../bench/data/plan.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const PLAN: Plan = {

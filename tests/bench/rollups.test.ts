@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PASSWORD } from '../../bench/data/content.ts';
 import { fillDatabase } from '../../bench/data/fill.ts';
@@ -10,6 +9,7 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { suite } from '../support/suite.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

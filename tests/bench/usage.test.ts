@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fillDatabase } from '../../bench/data/fill.ts';
 import { cpuSeconds, measureCosts, residentMb, serverCpuSeconds } from '../../bench/processes.ts';
@@ -12,6 +11,7 @@ import {
   fillTimestamps,
   hasCorrectRollups,
 } from '../../bench/usage/ingestion.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 type Context = { database: Client; appId: string; close(): Promise<void> };

@@ -1,7 +1,7 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STEPS } from '../console-tour/steps.ts';
 import { startTour, type Tour } from '../console-tour/tour.ts';
+import { suite } from '../support/suite.ts';
 
 const tests = suite<{ tour: Tour; closing: AsyncDisposableStack }>('tour of the console');
 

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -11,6 +10,7 @@ import { until } from '../support/poll.ts';
 import { findPythonWithRequests } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../docs/examples');
 const PASSWORD = 'steward-demo-1';

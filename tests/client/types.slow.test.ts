@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compile } from '../support/compile.ts';
+import { suite } from '../support/suite.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const file = (name: string): string => join('tests', 'fixtures', 'client', name);

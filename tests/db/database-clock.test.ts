@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 

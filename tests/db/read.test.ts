@@ -1,8 +1,8 @@
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRead, createRunPipeline, createTransact, type Read } from '../../src/db/pipeline.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   createTextRowReader,
@@ -8,6 +7,7 @@ import {
   type Statement,
   type TextRow,
 } from '../../src/db/text-rows.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 

@@ -1,12 +1,12 @@
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
 import { createRunPipeline, createTransact, type RunPipeline, type Transact } from '../../src/db/pipeline.ts';
 import { currentDeadline, Deadline, withDeadline } from '../../src/lib/deadline.ts';
 import { until } from '../support/poll.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
 

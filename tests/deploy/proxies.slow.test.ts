@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initializeDataDir } from '../support/data-dir.ts';
 import { freePort } from '../support/free-port.ts';
@@ -9,6 +8,7 @@ import { until } from '../support/poll.ts';
 import { PROXY_NAMES, type ProxyName, startProxy } from '../support/proxies.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 import { TEST_CERTIFICATE } from '../support/test-certificate.ts';
 
 const ROOT = 'root@steward.test';

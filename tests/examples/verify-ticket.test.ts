@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { UnsecuredJWT } from 'jose';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../support/free-port.ts';
+import { suite } from '../support/suite.ts';
 import { GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
 import { claimsIn, resign, ticketOf } from '../support/tickets.ts';
 

@@ -4,10 +4,11 @@ import { get, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
-import { suite, type Test } from 'uvu';
+import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { until } from '../support/poll.ts';
+import { suite } from '../support/suite.ts';
 
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress };
 type Encoding = keyof typeof DECODERS;

@@ -3,12 +3,13 @@ import { get, type IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { createZstdDecompress } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
-import { suite, type Test } from 'uvu';
+import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ListStream, type OpenList, streamList } from '../../src/db/list-stream.ts';
 import type { ReadTextRows, TextRow } from '../../src/db/text-rows.ts';
 import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { sendListStream } from '../../src/http/rest/responses.ts';
+import { suite } from '../support/suite.ts';
 
 /** Of 200 to 1,200 bytes: several pages, each of many chunks. */
 const ROWS = 12_000;

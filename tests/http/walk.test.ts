@@ -1,6 +1,6 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
+import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { fieldsOf, SHAPES, type ShapeName } from './documented-shapes.ts';
 import { sendRow } from './send-row.ts';

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase } from '../../src/db/database.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
+import { suite } from '../support/suite.ts';
 import { administer } from '../support/test-server.ts';
 
 type Server = Awaited<ReturnType<typeof startExternalDatabase>>;

@@ -1,10 +1,10 @@
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { npmScript } from '../support/npm-script.ts';
 import { buildImage, startContainer } from '../support/oci-image.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { suite } from '../support/suite.ts';
 
 type Built = Awaited<ReturnType<typeof buildImage>>;
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;

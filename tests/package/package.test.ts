@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
 import { installWorkspace } from '../support/installed-package.ts';
 import { findOlderNode } from '../support/programs.ts';
 import { startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const run = promisify(execFile);
 

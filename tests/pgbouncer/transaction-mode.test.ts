@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
@@ -10,6 +9,7 @@ import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { type Service, type Settings, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 import { administer, SERVER_VARIABLE } from '../support/test-server.ts';
 
 const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct horse battery' };

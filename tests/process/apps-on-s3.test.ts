@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { assertRefused } from '../support/refusals.ts';
 import { BUCKET, KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 const commands = suite<{ folder: Folder; server: S3Server; settings: Settings }>('steward apps on S3');

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initializeDataDir } from '../support/data-dir.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const ADMIN = 'root@steward.test';
 const PASSWORD = 'steward-demo-1';

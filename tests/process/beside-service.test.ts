@@ -1,8 +1,8 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDataDir } from '../support/data-dir.ts';
 import { assertRefused } from '../support/refusals.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service };
 

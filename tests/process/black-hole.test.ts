@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { until } from '../support/poll.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const PASSWORD = 'steward-demo-1';

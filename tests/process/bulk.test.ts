@@ -1,10 +1,10 @@
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { npmScript } from '../support/npm-script.ts';
 import { peakMemoryMb } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const SIZE = 10_000;
 /** Only ends a hanging run. The time is printed and not asserted, because machines differ. */

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 type Server = Awaited<ReturnType<typeof startExternalDatabase>>;

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createProgram } from '../../src/cli/program.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const run = promisify(execFile);
 

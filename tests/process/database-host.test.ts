@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instance-lock.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -10,6 +9,7 @@ import { type DatabaseHost, withDatabaseHost } from '../../src/server/database-h
 import { until } from '../support/poll.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 
 const LOOKED = `select from pg_stat_activity

@@ -1,10 +1,10 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import { createClient } from '../../src/db/single-client.ts';
 import { until } from '../support/poll.ts';
+import { suite } from '../support/suite.ts';
 import { startSilentHost, startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
 
 /** The servers have different passwords. */

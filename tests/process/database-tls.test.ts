@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { createClient, settleTls } from '../../src/db/single-client.ts';
 import { until } from '../support/poll.ts';
 import { assertRefused } from '../support/refusals.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
 import { TEST_CERTIFICATE } from '../support/test-certificate.ts';
 import { queryOnce } from '../support/test-server.ts';

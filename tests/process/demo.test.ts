@@ -1,8 +1,8 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { peakMemoryMb } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const PASSWORD = 'steward-demo-1';
 const DAY_MS = 86_400_000;

@@ -1,5 +1,4 @@
 import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/initdb.ts';
 import { migrateDatabase } from '../../src/db/database.ts';
@@ -8,6 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
 import { administer, queryOnce } from '../support/test-server.ts';
 

@@ -1,7 +1,7 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const PRINTED = /^Password \(shown only once\): (\S+)$/m;
 

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const RECORDED = join(import.meta.dirname, '../fixtures/django/dump.json');
 

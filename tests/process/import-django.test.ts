@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { assertRefused, STACK } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/django');
 const RECORDED = join(FIXTURES, 'dump.json');

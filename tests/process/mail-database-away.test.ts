@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase, type Orm, openDatabase } from '../../src/db/database.ts';
@@ -11,6 +10,7 @@ import { startExternalDatabase } from '../support/external-database.ts';
 import { openWorker } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 
 type Context = {
   database: Awaited<ReturnType<typeof startExternalDatabase>>;

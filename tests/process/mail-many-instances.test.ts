@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
 import { emptyOutbox, invite } from '../support/mail-fixtures.ts';
 import { until } from '../support/poll.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const WORKER = join(import.meta.dirname, '../support/mail-worker-process.ts');

@@ -51,6 +51,15 @@ test('shows the output of a failing file and counts each test', async () => {
   assert.is(lastLine, '1 passed, 1 failed');
 });
 
+test('shows what a before hook throws, with the name of its suite', async () => {
+  const { output } = await run('throwing-before');
+
+  assert.match(
+    output,
+    'A before hook of the suite "a suite with a hook" has failed: Error: the reason of the hook',
+  );
+});
+
 const FALSE_GREENS: [fixture: string, fault: string, lastLine: string][] = [
   ['throwing-before', '1 of 1 did not pass', '0 passed, 1 failed'],
   ['never-run', 'has no tests', '0 passed, 1 failed'],

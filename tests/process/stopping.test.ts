@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDataDir } from '../support/data-dir.ts';
 import { until } from '../support/poll.ts';
 import { serverProcesses } from '../support/server-processes.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 
 const REQUESTS = 8;
 const INVITATIONS_EACH = 400;

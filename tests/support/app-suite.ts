@@ -1,4 +1,5 @@
-import { suite, type Test } from 'uvu';
+import type { Test } from 'uvu';
+import { suite } from './suite.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 
 /** A suite whose tests share one app with a new demo workspace. */

@@ -1,8 +1,9 @@
 import { access } from 'node:fs/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { suite, type Test } from 'uvu';
+import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHROMIUM } from './programs.ts';
+import { suite } from './suite.ts';
 import { DEMO_PASSWORD, startTestApp, type TestApp } from './test-app.ts';
 
 const HOSTS = ['localhost:8000', 'globex.localhost:8000'];

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { refuses, sha256 } from './build-package.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
+import { suite } from './suite.ts';
 
 export const ONE = Buffer.from('one');
 export const TWO = Buffer.from('two');

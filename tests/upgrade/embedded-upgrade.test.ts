@@ -3,7 +3,6 @@ import { readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -15,6 +14,7 @@ import { createOldCluster } from '../support/old-cluster.ts';
 import { OLD_PROGRAMS } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { killCommand, runCommand, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 import { administer, CHEAP_HASH, DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 
 /** More by STEWARD_UPGRADE_KILLS: each takes several seconds. */

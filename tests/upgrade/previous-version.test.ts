@@ -1,12 +1,10 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { freePort } from '../support/free-port.ts';
 import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
-import { reportFailure } from '../support/report-failure.ts';
 import {
   type Outcome,
   type Program,
@@ -15,6 +13,7 @@ import {
   startService,
 } from '../support/service-process.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 import { exchanges, runExchanges } from './exchanges.ts';
 
@@ -39,35 +38,33 @@ const appliedTo = async (connection: Connection): Promise<string[]> => {
   return rows.map(({ name }) => String(name));
 };
 
-versions.before(
-  reportFailure(async (context) => {
-    const closing = new AsyncDisposableStack();
-    context.closing = closing;
-    context.previous = closing.use(await extractPreviousVersion());
-    const database = closing.use(await startExternalDatabase());
-    context.smtp = closing.use(await startSmtpServer());
-    const { settings, connection } = await database.makeDatabase();
-    const shared = {
-      ...settings,
-      DATA_DIR: context.previous.join('data'),
-      SMTP_URL: context.smtp.url,
-      MAIL_FROM: 'steward@acme.test',
-      BASE_URL: 'http://localhost:8000',
-      LOG_LEVEL: 'warn',
-      DEMO_PASSWORD,
-    };
-    context.start = async (command, program) =>
-      startService(command, { ...shared, PORT: String(await freePort()) }, [], program);
+versions.before(async (context) => {
+  const closing = new AsyncDisposableStack();
+  context.closing = closing;
+  context.previous = closing.use(await extractPreviousVersion());
+  const database = closing.use(await startExternalDatabase());
+  context.smtp = closing.use(await startSmtpServer());
+  const { settings, connection } = await database.makeDatabase();
+  const shared = {
+    ...settings,
+    DATA_DIR: context.previous.join('data'),
+    SMTP_URL: context.smtp.url,
+    MAIL_FROM: 'steward@acme.test',
+    BASE_URL: 'http://localhost:8000',
+    LOG_LEVEL: 'warn',
+    DEMO_PASSWORD,
+  };
+  context.start = async (command, program) =>
+    startService(command, { ...shared, PORT: String(await freePort()) }, [], program);
 
-    context.old = closing.use(await context.start('demo', context.previous.program));
-    // Prepares its statements before the migration.
-    await runExchanges(context.old, context.old, 'before', context.smtp);
-    const before = await appliedTo(connection);
-    context.migration = await runCommand(['migrate'], shared);
-    context.added = (await appliedTo(connection)).slice(before.length);
-    context.present = closing.use(await context.start('serve'));
-  }),
-);
+  context.old = closing.use(await context.start('demo', context.previous.program));
+  // Prepares its statements before the migration.
+  await runExchanges(context.old, context.old, 'before', context.smtp);
+  const before = await appliedTo(connection);
+  context.migration = await runCommand(['migrate'], shared);
+  context.added = (await appliedTo(connection)).slice(before.length);
+  context.present = closing.use(await context.start('serve'));
+});
 versions.after(({ closing }) => closing.disposeAsync());
 
 versions('have the same migrations, except for new ones', async ({ previous }) => {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PROGRAMS } from '../failover/programs.ts';
 import { startWriters } from '../failover/writers.ts';
@@ -10,9 +9,9 @@ import { startExternalDatabase } from '../support/external-database.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/poll.ts';
 import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
-import { reportFailure } from '../support/report-failure.ts';
 import { createRestClient } from '../support/rest-client.ts';
 import { type Program, type Service, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 
 /** HAProxy checks every 250 ms. */
@@ -61,36 +60,33 @@ const startProxy = async (port: number, instances: string[]) => {
   };
 };
 
-rolling.before(
-  reportFailure(async (context) => {
-    const closing = new AsyncDisposableStack();
-    context.closing = closing;
-    context.previous = closing.use(await extractPreviousVersion());
-    const database = closing.use(await startExternalDatabase());
-    const { settings, connection } = await database.makeDatabase();
-    context.ask = (statement) => queryOnce(connection, statement);
-    const proxyPort = await freePort();
-    const shared = {
-      ...settings,
-      DATA_DIR: context.previous.join('data'),
-      BASE_URL: `http://localhost:${proxyPort}`,
-      TRUST_PROXY: '1',
-      LOG_LEVEL: 'warn',
-      DEMO_PASSWORD,
-    };
-    context.start = async (port, program) =>
-      closing.use(await startService('demo', { ...shared, PORT: port }, [], program));
-    context.ports = [String(await freePort()), String(await freePort())];
-    context.running = [];
-    for (const port of context.ports)
-      context.running.push(await context.start(port, context.previous.program));
-    closing.defer(await startProxy(proxyPort, context.ports));
-    context.client = createRestClient(`http://127.0.0.1:${proxyPort}`);
-    const isReady = async () => (await context.client.send('GET !/readyz').catch(() => null))?.status === 200;
-    await until('the proxy reaches an instance', isReady);
-    await sleep(SETTLE_MS);
-  }),
-);
+rolling.before(async (context) => {
+  const closing = new AsyncDisposableStack();
+  context.closing = closing;
+  context.previous = closing.use(await extractPreviousVersion());
+  const database = closing.use(await startExternalDatabase());
+  const { settings, connection } = await database.makeDatabase();
+  context.ask = (statement) => queryOnce(connection, statement);
+  const proxyPort = await freePort();
+  const shared = {
+    ...settings,
+    DATA_DIR: context.previous.join('data'),
+    BASE_URL: `http://localhost:${proxyPort}`,
+    TRUST_PROXY: '1',
+    LOG_LEVEL: 'warn',
+    DEMO_PASSWORD,
+  };
+  context.start = async (port, program) =>
+    closing.use(await startService('demo', { ...shared, PORT: port }, [], program));
+  context.ports = [String(await freePort()), String(await freePort())];
+  context.running = [];
+  for (const port of context.ports) context.running.push(await context.start(port, context.previous.program));
+  closing.defer(await startProxy(proxyPort, context.ports));
+  context.client = createRestClient(`http://127.0.0.1:${proxyPort}`);
+  const isReady = async () => (await context.client.send('GET !/readyz').catch(() => null))?.status === 200;
+  await until('the proxy reaches an instance', isReady);
+  await sleep(SETTLE_MS);
+});
 rolling.after(({ closing }) => closing.disposeAsync());
 
 /** Reads one path after another. */

@@ -1,7 +1,7 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../../src/demo/packages.ts';
 import { openApi, operationFor, requestErrors, responseErrors } from '../../support/openapi.ts';
+import { suite } from '../../support/suite.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRow } from '../send-row.ts';
 import { ROWS } from '../walk-rows.ts';

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Mailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
@@ -14,6 +13,7 @@ import {
   type TakenMail,
   type TestSmtpServer,
 } from '../../support/smtp-server.ts';
+import { suite } from '../../support/suite.ts';
 
 const HEADERS = [
   'auto-submitted',

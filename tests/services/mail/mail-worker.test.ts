@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mail-fixtures.ts';
 import { until } from '../../support/poll.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../../support/smtp-server.ts';
+import { suite } from '../../support/suite.ts';
 import { ACME, ADA, startTestApp, type TestApp } from '../../support/test-app.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
