@@ -15,8 +15,11 @@ local TOKEN_SCHEMES = { token = true, bearer = true, jwt = true }
 local AMBIGUOUS = { "//", "\\", ";", "%2e", "%2f", "%5c" }
 
 local function is_ambiguous(path)
+  local decoded = path:lower()
+  -- An app may decode a path more than once: `%252e` is a dot, too.
+  while decoded:find("%25", 1, true) do decoded = decoded:gsub("%%25", "%%") end
   for _, part in ipairs(AMBIGUOUS) do
-    if path:lower():find(part, 1, true) then return true end
+    if decoded:find(part, 1, true) then return true end
   end
   return (path .. "/"):find("/%.%.?/") ~= nil
 end

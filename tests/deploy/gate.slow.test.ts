@@ -111,13 +111,20 @@ for (const name of GATE_PROXIES) {
 
   gate('and refuses paths that the app may read as those of another app', async ({ statusOf, logIn }) => {
     const headers = await logIn('ada@acme.test');
-    const between = ['..', '.', '%2e%2e', '%2E.', '..%2f', '..%2Fx', '..%5cx', '..\\x', '..;', '', '.%2e'];
+    const encoded = ['%2e%2e', '%2E.', '.%2e', '..%2f', '..%2Fx', '..%5cx'];
+    const encodedTwice = ['%252e%252e', '.%252E', '%25252e.', '..%252fx', '..%25255Cx'];
+    const between = ['..', '.', '..\\x', '..;', '', ...encoded, ...encodedTwice];
     for (const part of between)
       for (const path of [`/churn/${part}/sales/x`, `/sales/${part}/churn/x`])
         assert.is(await statusOf(path, headers), 400, path);
     for (const path of ['/sales/..', '/sales/.', '/sales/..?a=1', '/churn/..%2fsales/x', '//sales/'])
       assert.is(await statusOf(path, headers), 400, path);
-    for (const path of ['/sales/..x/a.b?path=/../%2e;//', '/sales/%20', '/sales/.well-known/x'])
+    for (const path of [
+      '/sales/..x/a.b?path=/../%2e;//',
+      '/sales/%20',
+      '/sales/100%25',
+      '/sales/.well-known/x',
+    ])
       assert.is(await statusOf(path, headers), 200, path);
   });
 
