@@ -48,6 +48,8 @@ export const ClientGateView = View('ClientGate', {
 });
 
 const MAX_ORIGINS = 50;
+/** In the header X-Steward-Frame-Ancestors, which stays below the 4 KB that proxies accept. */
+const MAX_ORIGINS_LENGTH = 4_000;
 
 export const EmbedOrigins = z
   .array(
@@ -59,7 +61,11 @@ export const EmbedOrigins = z
     }),
   )
   .max(MAX_ORIGINS)
-  .transform((origins) => [...new Set(origins)]);
+  .transform((origins) => [...new Set(origins)])
+  .refine(
+    (origins) => origins.join(' ').length <= MAX_ORIGINS_LENGTH,
+    `Must have at most ${MAX_ORIGINS_LENGTH} characters in total.`,
+  );
 
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 export const ClientName = Line.regex(/\S/, 'Must not be empty.');

@@ -55,6 +55,23 @@ gate('refuses what is no origin, naming its place in the list', async ({ app }) 
   }
 });
 
+gate('limits the total length of the sites, which are sent in one header', async ({ app }) => {
+  const labelLength = 63;
+  const originsOf = (length: number) =>
+    Array.from({ length: 50 }, (_, index) => {
+      const end = `.${'b'.repeat(length - 'https://.'.length - labelLength)}`;
+      return `https://${String(index).padStart(labelLength, 'a')}${end}`;
+    });
+  const update = (embed_origins: string[]) => app.as(ACME).clients.updateGate({ id: 1, embed_origins });
+
+  const { embed_origins } = await update(originsOf(79));
+  assert.is(embed_origins.join(' ').length, 3_999);
+  assert.equal((await rejectsWith(update(originsOf(80)), 'invalid-input')).fields, {
+    embed_origins: ['Must have at most 4000 characters in total.'],
+  });
+  await update([]);
+});
+
 gate('is for viewers and admins of the client only', async ({ app }) => {
   await rejectsWith(app.as(ADA).clients.gate({ id: 1 }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).clients.gate({ id: 1 }), 'not-found');
