@@ -11,6 +11,7 @@ import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeBackups } from './backup-findings.ts';
 import { checkDatabaseCertificates } from './check-database-certificates.ts';
+import { checkSigningKeys } from './check-signing-keys.ts';
 import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
 import {
   EMBEDDED_MAJOR,
@@ -90,7 +91,11 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     await warnOfLostSettings(orm.pool, connection, (line) =>
       findings.push(findingsOf('pooler').warning(line, 'Then reconnect the pooler: see docs/database.md.')),
     );
-    if (level?.pending.length === 0) findings.push(...(await checkBacklog(orm.em.fork(), config)));
+    if (level?.pending.length === 0) {
+      const em = orm.em.fork();
+      const now = new Date(Date.now() + facts.clockAheadMs);
+      findings.push(...(await checkBacklog(em, config)), ...(await checkSigningKeys(em, config, now)));
+    }
     return findings;
   } finally {
     client.release();

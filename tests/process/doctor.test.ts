@@ -47,6 +47,7 @@ doctor('finds nothing wrong with a service that is set up well', async ({ databa
     'database TLS',
     'clock',
     'backups',
+    'signing keys',
     'mail',
     'package store',
     'public URL',
@@ -56,6 +57,8 @@ doctor('finds nothing wrong with a service that is set up well', async ({ databa
   assert.match(stdout, 'The certificate of the database is valid until 2120');
   for (const secret of ['mail-secret', SECRET_KEY]) assert.not.ok(stdout.includes(secret));
   assert.equal(mail.taken, []);
+  const withAnotherKey = await examine({ ...settings, SECRET_KEY: SECRET_KEY.toUpperCase() });
+  assert.match(withAnotherKey.lines('warning', 'signing keys').join(), 'Restore the SECRET_KEY');
 });
 
 doctor('reports everything that is unavailable, without secrets', async () => {
