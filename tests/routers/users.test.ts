@@ -75,6 +75,15 @@ update('keeps the apps of other clients', async ({ app }) => {
   assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, ['Qm3vR8pa']);
 });
 
+update('refuses apps of other clients alike, whether the user has them or not', async ({ app }) => {
+  for (const apps of [[], ['Hb7cW2ke']]) {
+    await app.as(ROOT).users.update({ email: GRACE, apps });
+    const attempt = app.as(ACME).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+    const { fields } = await rejectsWith(attempt, 'invalid-input');
+    assert.equal(fields, { apps: ['There is no app Hb7cW2ke to grant.'] });
+  }
+});
+
 update('keeps both changes if admins of two clients set apps concurrently', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['Hb7cW2ke', 'zylTKNVx'] });
   for (let round = 0; round < 5; round += 1) {
