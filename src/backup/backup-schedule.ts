@@ -19,7 +19,7 @@ export const intervalStart = (now: Date, { intervalHours, startMinute }: Schedul
   return new Date(Math.floor((now.getTime() - offset) / length) * length + offset);
 };
 
-/** Whether the current interval has no good backup yet, and the pause after a failure is over. */
+/** Whether the current interval has no good backup yet, and the pause after a failure has ended. */
 export const isDue = (
   now: Date,
   { lastGoodAt, failures, lastFailureAt }: BackupHistory,

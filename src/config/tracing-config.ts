@@ -63,7 +63,7 @@ export type TracingConfig = {
 };
 
 /**
- * Removes the settings of traces if there are none: platforms set these variables for all their services, perhaps to values
+ * Removes the settings of traces if no traces are sent: platforms set these variables for all their services, perhaps to values
  * that this one does not support.
  */
 export const withoutUnusedTracing = (env: Record<string, string>): Record<string, string> => {

@@ -23,7 +23,7 @@ export const pipelineIn = (em: SqlEntityManager): Pipeline => {
   return { send, commit: send };
 };
 
-/** The columns with a value, which an update sets; null if there are none. */
+/** The columns with a value, which an update sets; null without any. */
 export const pickDefined = <T extends object>(changes: T): Partial<T> | null => {
   const given: Partial<T> = { ...changes };
   for (const column in given) if (given[column] === undefined) delete given[column];

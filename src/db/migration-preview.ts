@@ -17,7 +17,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Lists the pending migrations without applying them.
- * @param isMeasured runs them in a transaction that is rolled back. It holds their locks meanwhile.
+ * @param isMeasured runs them in a transaction that is rolled back. Until then, it holds their locks.
  * @throws IncompatibleDatabase, UnfinishedRestore, Problem `overloaded` if a lock is not granted
  */
 export const previewMigrations = async (

@@ -69,11 +69,7 @@ const PROBLEMS = {
     'Reused idempotency key',
     'This key was already used for a different request.',
   ],
-  'undo-expired': [
-    409,
-    'Expired undo',
-    'The time in which this operation can be continued or undone is over.',
-  ],
+  'undo-expired': [409, 'Expired undo', 'The time to continue or undo this operation has passed.'],
   'precondition-failed': [
     412,
     'Precondition failed',

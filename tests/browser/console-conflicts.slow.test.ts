@@ -122,7 +122,7 @@ conflicts(
   },
 );
 
-conflicts('apps that someone else has granted meanwhile are not revoked unseen', async ({ app, browser }) => {
+conflicts('apps that someone else has granted since are not revoked unseen', async ({ app, browser }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;

@@ -74,7 +74,7 @@ done <<<'${program.map(({ path }) => path).join('\n')}'`;
   assert.equal(linesOf(stdout), EXPECTED);
 });
 
-completion('completes in bash the beginning of a word, after options and arguments', async ({ folder }) => {
+completion('completes words in bash, after options and arguments', async ({ folder }) => {
   const complete = async (...words: string[]): Promise<string> => {
     const quoted = words.map((word) => `'${word}'`).join(' ');
     const script = `source ${folder.join('bash')}; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _steward; echo "\${COMPREPLY[*]}"`;

@@ -9,7 +9,7 @@ import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 
 const retention = appSuite('retention of the audit trail and invitations');
 
-/** Entries at noon, so many days ago. */
+/** Entries with an age in days. */
 const addEntries = (app: TestApp, daysAgo: number, count: number) =>
   sql`insert into audit_entries (occurred_at, action, target)
     select ${new Date(app.clock.now().getTime() - daysAgo * DAY_MS)}::timestamptz, 'site.create', 'aged'
