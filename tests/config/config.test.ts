@@ -1,18 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { InvalidSettings, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { settingsFaults } from '../support/settings-faults.ts';
 
 const config = suite('settings');
-
-const faultsOf = (env: Record<string, string>): string[] => {
-  try {
-    readConfig(env);
-    return [];
-  } catch (error) {
-    if (error instanceof InvalidSettings) return error.lines;
-    throw error;
-  }
-};
 
 config('has the documented defaults', () => {
   const read = readConfig({});
@@ -28,7 +19,7 @@ config('has the documented defaults', () => {
 });
 
 config('reports all errors at once, and never repeats a value', () => {
-  const faults = faultsOf({
+  const faults = settingsFaults({
     PORT: '80a',
     BASE_URL: 'ftp://host',
     DATABASE_URL: 'mysql://me:hunter2@host/db',
@@ -53,17 +44,21 @@ config('APP_URL must be a URL with a placeholder for the app', () => {
 
   assert.is(urlOf('https://data.example.com/{slug}/'), 'https://data.example.com/{slug}/');
   assert.is(urlOf('/open/{id}'), '/open/{id}');
-  assert.equal(faultsOf({ APP_URL: 'https://data.example.com/' }), ['APP_URL: must contain {slug} or {id}']);
+  assert.equal(settingsFaults({ APP_URL: 'https://data.example.com/' }), [
+    'APP_URL: must contain {slug} or {id}',
+  ]);
   for (const url of ['javascript:{id}', '//evil.test/{id}', 'data.example.com/{id}']) {
-    assert.equal(faultsOf({ APP_URL: url }), ['APP_URL: must be an http:// or https:// address, or a path']);
+    assert.equal(settingsFaults({ APP_URL: url }), [
+      'APP_URL: must be an http:// or https:// address, or a path',
+    ]);
   }
 });
 
 config('requires a secret key with an external database', () => {
-  assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db' }), [
+  assert.equal(settingsFaults({ DATABASE_URL: 'postgres://u:p@h/db' }), [
     'SECRET_KEY: is required with DATABASE_URL',
   ]);
-  assert.equal(faultsOf({ DATABASE_URL: 'postgres://u:p@h/db', SECRET_KEY: 'k'.repeat(32) }), []);
+  assert.equal(settingsFaults({ DATABASE_URL: 'postgres://u:p@h/db', SECRET_KEY: 'k'.repeat(32) }), []);
 });
 
 config('reads a database URL, including a Unix socket', () => {
@@ -107,13 +102,13 @@ config('checks the settings of traces only if there are any', () => {
     OTEL_TRACES_SAMPLER_ARG: '1.5',
   };
 
-  assert.equal(faultsOf(unsupported), []);
+  assert.equal(settingsFaults(unsupported), []);
   assert.equal(
-    faultsOf({ ...unsupported, ...COLLECTOR }).map((line) => line.split(':')[0]),
+    settingsFaults({ ...unsupported, ...COLLECTOR }).map((line) => line.split(':')[0]),
     Object.keys(unsupported),
   );
   assert.equal(
-    faultsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }).map((line) => line.split(':')[0]),
+    settingsFaults({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }).map((line) => line.split(':')[0]),
     ['OTEL_EXPORTER_OTLP_ENDPOINT'],
   );
 });

@@ -1,20 +1,12 @@
 import { resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { InvalidSettings, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { settingsFaults } from '../support/settings-faults.ts';
 
 const store = suite('settings of the package store');
 
 const read = (env: Record<string, string>) => readConfig(env).appStore;
-const faultsOf = (env: Record<string, string>): string[] => {
-  try {
-    readConfig(env);
-    return [];
-  } catch (error) {
-    if (error instanceof InvalidSettings) return error.lines;
-    throw error;
-  }
-};
 
 const AWS = { kind: 's3', endpoint: undefined, region: 'us-east-1', pathStyle: false };
 
@@ -85,7 +77,7 @@ for (const APP_STORE of [
   `s3://apps/${'a'.repeat(512)}`,
 ]) {
   store(`refuse ${JSON.stringify(APP_STORE.slice(0, 40))} in one line that does not repeat it`, () => {
-    const faults = faultsOf({ APP_STORE });
+    const faults = settingsFaults({ APP_STORE });
 
     assert.is(faults.length, 1);
     assert.match(faults[0] ?? '', /^APP_STORE: must be file:FOLDER, or s3:\/\/BUCKET\/PREFIX/);
@@ -106,7 +98,7 @@ for (const [name, value] of [
   ['APP_STORE_PATH_STYLE', 'secret'],
 ] as const) {
   store(`refuse ${name}=${value} in one line that does not repeat it`, () => {
-    const faults = faultsOf({ APP_STORE: 's3://apps', [name]: value });
+    const faults = settingsFaults({ APP_STORE: 's3://apps', [name]: value });
 
     assert.is(faults.length, 1);
     assert.match(faults[0] ?? '', new RegExp(`^${name}: must`));

@@ -1,20 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { InvalidSettings, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { settingsFaults } from '../support/settings-faults.ts';
 
 const origins = suite('origins of other sites');
 
 const read = (list: string) => readConfig({ CORS_ORIGINS: list }).corsOrigins;
 
-const faultsOf = (list: string): string[] => {
-  try {
-    read(list);
-    return [];
-  } catch (error) {
-    if (error instanceof InvalidSettings) return error.lines;
-    throw error;
-  }
-};
+const faultsOf = (list: string): string[] => settingsFaults({ CORS_ORIGINS: list });
 
 origins('are empty by default', () => {
   assert.equal(readConfig({}).corsOrigins, []);
