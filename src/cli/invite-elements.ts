@@ -61,7 +61,7 @@ const validate = <T>(faults: FieldErrors, column: string, schema: z.ZodType<T>, 
 const MAX_UNKNOWN_APPS = 10;
 
 const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] => {
-  const names = cell.split(/[\s;]+/).filter(Boolean);
+  const names = cell.split(/[\s,;]+/).filter(Boolean);
   const unknown = names.filter((name) => !apps.has(name)).slice(0, MAX_UNKNOWN_APPS);
   if (unknown.length > 0) faults.apps = unknown.map((name) => `This client has no app ${name}.`);
   const ids = names.flatMap((name) => apps.get(name) ?? []);

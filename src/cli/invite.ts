@@ -5,7 +5,7 @@ import { readConfig } from '../config/config.ts';
 const HELP = `
 The first line of the file contains the column names:
   email         required
-  apps          ids or slugs of the client's apps, separated by spaces or semicolons
+  apps          ids or slugs of the client's apps, separated by spaces, commas or semicolons
   is_demo_user  true or false
   extra         a JSON object
 Fields are separated by commas, semicolons or tabs; the encoding is UTF-8; at most 100,000 rows.

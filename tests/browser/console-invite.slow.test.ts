@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
@@ -35,8 +36,11 @@ const mailsTo = (app: TestApp, recipient: string) =>
 testAppearance(invitations, {
   'console-invite': async (page, app) => {
     await showing('/console/invite', 'Invite people')(page, app);
-    await addFile(page, 'email,apps\none@look.test,sales churn\ntwo@look.test,\nthree@look.test,nothing\n');
-    await page.getByText('This client has no app nothing.').waitFor();
+    await addFile(
+      page,
+      'email,apps,is_demo_user\none@look.test,sales churn,\ntwo@look.test,,\nthree@look.test,,perhaps\n',
+    );
+    await page.getByText('Must be "true" or "false".').waitFor();
   },
   'console-invite-several-clients': showing('/console/invite', 'Invite people', ROOT),
   'console-invite-sent': async (page, app) => {
@@ -79,13 +83,12 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   const { page } = visit;
   await openConsole(page, '/console/invite');
   await addFile(page, csvOf200());
-  await page.getByText('These columns are left out: first_name.').waitFor();
-  await page.getByText('1 row has errors').waitFor();
+  await page.getByText('200 added. These columns are left out: first_name.').waitFor();
+  await page.getByText('5 rows have errors').waitFor();
   assert.ok(await send(page, '200 invitations').isDisabled());
   await page.getByRole('button', { name: 'Apps of fine@bulk.test: unknown-app' }).click();
   await page.getByRole('checkbox', { name: 'unknown-app (unknown)' }).click();
   await page.keyboard.press('Escape');
-  await send(page, '200 invitations').click();
   await page.getByText('4 rows have errors').waitFor();
   assert.is((await pendingOf(app, 'bulk.test')).length, 0);
   assert.ok(await send(page, '200 invitations').isDisabled());
@@ -95,9 +98,9 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   await fixAddress(page, 'ada@acme.test', 'third@bulk.test');
   await page
     .getByRole('textbox', { name: /^Email address \d+$/ })
-    .nth(3)
+    .nth(4)
     .fill('fourth@bulk.test');
-  assert.is(await page.getByRole('alert').count(), 1, 'only that of the columns');
+  assert.equal(await page.getByRole('alert').allInnerTexts(), []);
   await send(page, '200 invitations').click();
   await waitForHeading(page, 'Invitations sent');
   await page.getByText('200 queued').waitFor();
@@ -106,6 +109,52 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   assert.is((await mailsTo(app, '%@bulk.test')).length, 200);
   const [person] = await pendingOf(app, 'person-7@bulk.test');
   assert.equal(person?.initial_apps, [SALES]);
+});
+
+invitations('a corrected CSV file replaces the rows of the first one', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(
+    page,
+    'email,apps,is_demo_user\na@csv.test,saels;churn,true\nb@csv.test,,\nB@csv.test,sales,\n',
+  );
+  await page.getByText('2 added. Left out, because it occurs twice: b@csv.test.').waitFor();
+  await page.getByText('This client has no app saels.').waitFor();
+  await addFile(page, 'email,apps,is_demo_user\na@csv.test,"sales, churn",true\n');
+  await page.getByText('0 added, 1 updated.').waitFor();
+  await page.getByText('All of them can be invited.').waitFor();
+  await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
+  await send(page, '2 invitations').click();
+  await waitForHeading(page, 'Invitations sent');
+
+  const [person] = await pendingOf(app, 'a@csv.test');
+  assert.equal(person?.initial_apps.toSorted(), [CHURN, SALES].toSorted());
+});
+
+invitations('cells that cannot be read are errors of their row', async ({ browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(page, 'email,is_demo_user,apps\na@cell.test,perhaps,\nb@cell.test,false,sales,churn\n');
+  await page.getByText('Must be "true" or "false".').waitFor();
+  await page.getByText('The line has more cells than the header.').waitFor();
+  assert.ok(await send(page, '2 invitations').isDisabled());
+  await page.getByRole('button', { name: 'Remove all' }).click();
+
+  await page.getByText('The list is empty').waitFor();
+});
+
+invitations('the sample file can be invited from', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  const link = page.getByRole('link', { name: 'Download a sample file' });
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  await addFile(page, await readFile(await download.path(), 'utf8'));
+
+  await page.getByText('2 added.').waitFor();
+  await page.getByText('All of them can be invited.').waitFor();
 });
 
 invitations('pasted addresses are invited with apps and as demo users', async ({ app, browser }) => {

@@ -44,7 +44,7 @@ elements('treats both forms of an internationalized domain as the same address',
 elements('reads every cell', () => {
   const { value } = elementOf({
     email: 'Eve@Acme.test',
-    apps: 'churn; zylTKNVx;sales',
+    apps: 'churn; zylTKNVx,sales',
     is_demo_user: 'TRUE',
     extra: '{"team": {"id": 7}}',
   });
@@ -69,7 +69,6 @@ for (const [column, cell, message] of [
   ['email', 'eve', 'Must be an email address.'],
   ['email', `${'e'.repeat(250)}@acme.test`, 'Must have at most 254 characters.'],
   ['apps', 'sales fleet', 'This client has no app fleet.'],
-  ['apps', 'sales,churn', 'This client has no app sales,churn.'],
   ['is_demo_user', 'yes', 'Must be "true" or "false".'],
   ['extra', 'team', 'Must be a JSON object, such as {"team": "sales"}.'],
   ['extra', '[]', 'Must be an object.'],

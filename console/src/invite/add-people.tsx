@@ -5,6 +5,8 @@ import { useState } from 'react';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import type { InviteRow, NewRow } from './invite-rows.ts';
 import { parseAddresses } from './parse-addresses.ts';
+import type { ImportedCsv } from './parse-csv.ts';
+import { SampleLink } from './sample-link.tsx';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const CSV_FILES = {
@@ -19,19 +21,20 @@ type Props = {
   defaults: Defaults;
   onDefaults: (defaults: Defaults) => void;
   onAdd: (rows: NewRow[]) => void;
+  onFile: (file: ImportedCsv) => void;
   /** Applies the apps and the demo flag to everyone in the list; absent while it is empty. */
   onApply: (() => void) | undefined;
 };
 
 /** Adds people by address or from a file, with the apps and the flag that apply to them. */
-export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onApply }: Props) => (
+export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onFile, onApply }: Props) => (
   <Stack className="card" mb="md">
     <Title order={2} size="h3">
       Who
     </Title>
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <AddressForm onAdd={(emails) => onAdd(emails.map((email) => ({ ...defaults, email, errors: {} })))} />
-      <CsvFile apps={apps} defaults={defaults} onAdd={onAdd} />
+      <CsvFile apps={apps} defaults={defaults} onFile={onFile} />
     </SimpleGrid>
     <Group align="flex-end">
       <Stack gap={4} w={280}>
@@ -85,14 +88,13 @@ const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
   );
 };
 
-const CsvFile = ({ apps, defaults, onAdd }: Pick<Props, 'apps' | 'defaults' | 'onAdd'>) => {
+const CsvFile = ({ apps, defaults, onFile }: Pick<Props, 'apps' | 'defaults' | 'onFile'>) => {
   const [problem, setProblem] = useState<string | null>(null);
   const read = async (file: File): Promise<void> => {
     const { parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
     try {
-      const { rows, ignored } = parseCsv(await file.text(), apps, defaults);
-      setProblem(ignored.length > 0 ? `These columns are left out: ${ignored.join(', ')}.` : null);
-      onAdd(rows);
+      onFile(parseCsv(await file.text(), apps, defaults));
+      setProblem(null);
     } catch (error) {
       if (!(error instanceof UnreadableCsv)) throw error;
       setProblem(error.message);
@@ -112,10 +114,11 @@ const CsvFile = ({ apps, defaults, onAdd }: Pick<Props, 'apps' | 'defaults' | 'o
         <Stack align="center" gap={4} py="lg">
           <Text fw={600}>Drop a CSV file here, or click to choose one</Text>
           <Text size="sm" c="dimmed" ta="center">
-            Its first line names the columns: email, apps (slugs or ids), is_demo_user.
+            Its first line names the columns: email, apps, is_demo_user. Apps are separated by spaces.
           </Text>
         </Stack>
       </Dropzone>
+      <SampleLink apps={apps} />
       {problem !== null && (
         <Alert color="orange" variant="light" role="alert">
           {problem}

@@ -7,6 +7,7 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { AddNotice, type Outcome } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
 import type { SentInvitations } from './delivery.tsx';
 import { InviteGrid } from './invite-grid.tsx';
@@ -16,6 +17,7 @@ import {
   type InviteRow,
   markDuplicates,
   markErrors,
+  type NewRow,
   withErrorsFirst,
 } from './invite-rows.ts';
 
@@ -32,9 +34,10 @@ export const InviteForm = ({ client, onSent }: Props) => {
   const [{ rows, idempotencyKey }, setList] = useState(() => listOf([]));
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
     setList((list) => listOf(next(list.rows)));
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
   // Without errors of fields, such as after a lost response, the list and its key stay.
-  const showErrors = (error: unknown): void => {
-    if (hasFieldErrors(error)) change((current) => withErrorsFirst(markErrors(current, error)));
+  const showErrors = (sent: readonly InviteRow[]) => (error: unknown) => {
+    if (hasFieldErrors(error)) change((current) => withErrorsFirst(markErrors(current, sent, error)));
   };
 
   const send = useMutation(
@@ -46,30 +49,44 @@ export const InviteForm = ({ client, onSent }: Props) => {
         notifications.show({ message: `${peopleOf(invitations.length)} invited.` });
         onSent(invitations);
       },
-      onError: showErrors,
     }),
   );
-  const check = useMutation(
-    trpc.invitations.create.mutationOptions({
-      onSuccess: () => notifications.show({ message: 'All of them can be invited.' }),
-      onError: showErrors,
-    }),
-  );
-  const submit = (mutation: typeof send, isDryRun: boolean): void => {
+  const check = useMutation(trpc.invitations.create.mutationOptions());
+  const submit = (): void => {
     const checked = markDuplicates(rows);
     if (checked.some(hasErrors)) change(() => withErrorsFirst(checked));
-    else mutation.mutate({ items: rows.map((row) => itemOf(row, client)), dry_run: isDryRun });
+    else send.mutate({ items: rows.map((row) => itemOf(row, client)) }, { onError: showErrors(rows) });
+  };
+  /** Rows with errors are sent too, so that all errors are found at once. */
+  const checkAll = (unchecked: readonly InviteRow[]): void => {
+    const checked = markDuplicates(unchecked);
+    change(() => withErrorsFirst(checked));
+    if (checked.length > MAX_ROWS) return;
+    const onSuccess = (): void => {
+      if (!checked.some(hasErrors)) notifications.show({ message: 'All of them can be invited.' });
+    };
+    check.mutate(
+      { items: checked.map((row) => itemOf(row, client)), dry_run: true },
+      { onSuccess, onError: showErrors(checked) },
+    );
+  };
+  const add = (added: readonly NewRow[], ignored: readonly string[]): InviteRow[] => {
+    const result = addRows(rows, added);
+    setOutcome({ ...result, ignored });
+    change(() => withErrorsFirst(result.rows));
+    return result.rows;
   };
 
   const faulty = rows.filter(hasErrors).length;
-  const isBlocked = rows.length === 0 || faulty > 0 || rows.length > MAX_ROWS;
+  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS;
   return (
     <>
       <AddPeople
         apps={apps}
         defaults={defaults}
         onDefaults={setDefaults}
-        onAdd={(added) => change((current) => withErrorsFirst(addRows(current, added)))}
+        onAdd={(added) => add(added, [])}
+        onFile={(file) => checkAll(add(file.rows, file.ignored))}
         onApply={
           rows.length > 0
             ? () => change((current) => current.map((row) => ({ ...row, ...defaults })))
@@ -81,19 +98,31 @@ export const InviteForm = ({ client, onSent }: Props) => {
           {peopleOf(rows.length)}
         </Title>
         <Group>
+          {rows.length > 0 && (
+            <Button
+              variant="subtle"
+              onClick={() => {
+                setOutcome(null);
+                change(() => []);
+              }}
+            >
+              Remove all
+            </Button>
+          )}
           <Button
             variant="default"
             disabled={isBlocked}
             loading={check.isPending}
-            onClick={() => submit(check, true)}
+            onClick={() => checkAll(rows)}
           >
             Check only
           </Button>
-          <Button disabled={isBlocked} loading={send.isPending} onClick={() => submit(send, false)}>
+          <Button disabled={isBlocked || faulty > 0} loading={send.isPending} onClick={submit}>
             Send {rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}
           </Button>
         </Group>
       </Group>
+      {outcome && <AddNotice outcome={outcome} onClose={() => setOutcome(null)} />}
       <Faults faulty={faulty} surplus={rows.length - MAX_ROWS} error={send.error ?? check.error} />
       {rows.length === 0 ? (
         <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>

@@ -20,17 +20,36 @@ const addressOf = ({ email }: Pick<InviteRow, 'email'>): string => email.trim().
 
 export const hasErrors = ({ errors }: InviteRow): boolean => Object.keys(errors).length > 0;
 
-/** Adds people whose addresses are not in the list yet. */
-export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): InviteRow[] => {
-  const known = new Set(rows.map(addressOf));
-  const result = [...rows];
+/** What became of the rows that were added. */
+export type Added = {
+  rows: InviteRow[];
+  added: number;
+  /** Rows for an address that was in the list. */
+  updated: number;
+  /** Addresses that occur again among those added. Their first row counts. */
+  repeated: string[];
+};
+
+/** Adds people. A row for an address in the list replaces the one there, so that a corrected file can be added again. */
+export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
+  const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
+  const handled = new Set<string>();
+  const replaced = new Map<number, NewRow>();
+  const appended: InviteRow[] = [];
+  const repeated: string[] = [];
   for (const row of added) {
-    if (row.email !== '' && known.has(addressOf(row))) continue;
-    known.add(addressOf(row));
-    lastKey += 1;
-    result.push({ ...row, key: lastKey });
+    const address = addressOf(row);
+    const known = address === '' ? undefined : byAddress.get(address);
+    if (address !== '' && handled.has(address)) repeated.push(address);
+    else if (known !== undefined) replaced.set(known, row);
+    else {
+      lastKey += 1;
+      appended.push({ ...row, key: lastKey });
+    }
+    handled.add(address);
   }
-  return result;
+  const kept = rows.map((row) => ({ ...row, ...replaced.get(row.key) }));
+  return { rows: [...kept, ...appended], added: appended.length, updated: replaced.size, repeated };
 };
 
 /** Changes a row. What was wrong with the changed fields counts as fixed until the service has checked it again. */
@@ -51,28 +70,34 @@ export const changeRow = (
     return { ...row, ...change, errors };
   });
 
-/** Marks addresses that occur twice. The service would refer to them by their index. */
+/** Marks addresses that occur twice. The service would refer to them by their index. Earlier errors of addresses are left out. */
 export const markDuplicates = (rows: readonly InviteRow[]): InviteRow[] => {
   const seen = new Set<string>();
   return rows.map((row) => {
+    const { email: _email, ...errors } = row.errors;
     const address = addressOf(row);
-    const isKnown = seen.has(address);
+    const isKnown = address !== '' && seen.has(address);
     seen.add(address);
-    return isKnown ? { ...row, errors: { ...row.errors, email: 'This address is in the list twice.' } } : row;
+    return { ...row, errors: isKnown ? { ...errors, email: 'This address is in the list twice.' } : errors };
   });
 };
 
-/** Shows the errors of a refused request in its rows. */
-export const markErrors = (rows: readonly InviteRow[], error: unknown): InviteRow[] => {
-  const byIndex = new Map<number, Record<string, string>>();
+/** Shows the errors of a refused request in the rows that were sent, beside those that the console has found. */
+export const markErrors = (
+  rows: readonly InviteRow[],
+  sent: readonly InviteRow[],
+  error: unknown,
+): InviteRow[] => {
+  const byKey = new Map<number, Record<string, string>>();
   for (const [path, messages] of Object.entries(fieldErrors(error))) {
     const [, index, field] = /^items\.(\d+)\.([a-z_]+)/.exec(path) ?? [];
-    if (index === undefined || field === undefined) continue;
-    const errors = byIndex.get(Number(index)) ?? {};
+    const key = sent[Number(index)]?.key;
+    if (key === undefined || field === undefined) continue;
+    const errors = byKey.get(key) ?? {};
     errors[field] = [errors[field], ...messages].filter(Boolean).join(' ');
-    byIndex.set(Number(index), errors);
+    byKey.set(key, errors);
   }
-  return rows.map((row, index) => ({ ...row, errors: byIndex.get(index) ?? {} }));
+  return rows.map((row) => ({ ...row, errors: { ...byKey.get(row.key), ...row.errors } }));
 };
 
 /** Rows with errors come first; the order stays otherwise. */

@@ -3,6 +3,7 @@ import type { NewRow } from './invite-rows.ts';
 
 /** The columns of `steward invite`, without free-form data. */
 const COLUMNS = ['email', 'apps', 'is_demo_user'];
+const DELIMITERS = [',', ';', '\t'];
 
 type Known = { id: string; slug: string };
 export type ImportedCsv = { rows: NewRow[]; ignored: string[] };
@@ -14,8 +15,8 @@ export class UnreadableCsv extends Error {
 }
 
 /**
- * Reads people from CSV with commas, semicolons or tabs. Apps are named by slug or id, between spaces or semicolons. Empty
- * cells get the defaults.
+ * Reads people from CSV with commas, semicolons or tabs, whichever the header has most of. Apps are named by slug or id, between
+ * spaces, commas or semicolons. Empty cells get the defaults.
  * @throws UnreadableCsv
  */
 export const parseCsv = (text: string, apps: readonly Known[], defaults: Defaults): ImportedCsv => {
@@ -32,24 +33,48 @@ export const parseCsv = (text: string, apps: readonly Known[], defaults: Default
   const rows = records.map((record): NewRow => {
     const cell = (column: string): string => record[columns.indexOf(column)] ?? '';
     const names = cell('apps')
-      .split(/[\s;]+/)
+      .split(/[\s,;]+/)
       .filter(Boolean);
-    const unknown = names.filter((name) => !idOf.has(name));
+    const flag = cell('is_demo_user').toLowerCase();
     return {
       email: cell('email'),
       apps: names.length === 0 ? defaults.apps : names.map((name) => idOf.get(name) ?? name),
-      isDemo: cell('is_demo_user') === '' ? defaults.isDemo : /^true$/i.test(cell('is_demo_user')),
-      errors: unknown.length === 0 ? {} : { initial_apps: `This client has no app ${unknown.join(', ')}.` },
+      isDemo: flag === '' ? defaults.isDemo : flag === 'true',
+      errors: {
+        ...appErrors(
+          names.filter((name) => !idOf.has(name)),
+          record.slice(columns.length).some(Boolean),
+        ),
+        ...(!FLAGS.includes(flag) && { is_demo_user: 'Must be "true" or "false".' }),
+      },
     };
   });
   return { rows, ignored: columns.filter((column) => column !== '' && !COLUMNS.includes(column)) };
+};
+
+const FLAGS = ['', 'true', 'false'];
+
+/** Surplus cells are a list of apps without quotes, as a rule. */
+const appErrors = (unknown: readonly string[], hasSurplus: boolean): NewRow['errors'] => {
+  if (hasSurplus)
+    return {
+      initial_apps: 'The line has more cells than the header. Quote cells that contain a comma.',
+    };
+  return unknown.length > 0 ? { initial_apps: `This client has no app ${unknown.join(', ')}.` } : {};
+};
+
+/** As `steward invite` detects it. Column names contain no delimiter. */
+const delimiterOf = (text: string): string => {
+  const [header = ''] = text.trimStart().split(/[\r\n]/, 1);
+  const countOf = (delimiter: string): number => header.split(delimiter).length;
+  return DELIMITERS.reduce((best, delimiter) => (countOf(delimiter) > countOf(best) ? delimiter : best));
 };
 
 const readRecords = (text: string): string[][] => {
   try {
     return parse(text, {
       bom: true,
-      delimiter: [',', ';', '\t'],
+      delimiter: delimiterOf(text),
       trim: true,
       relax_column_count: true,
       skip_empty_lines: true,
