@@ -33,14 +33,13 @@ export const invitePeople = async ({ page, read, smtp, screenshot }: Tour): Prom
     .locator('input[type=file]')
     .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csvOfPeople()) });
   await page.getByText('This client has no app sails.').waitFor();
-  await chooseSales(page, 'paul.wolf@graz.test');
-  const send = page.getByRole('button', { name: `Send ${COUNT} invitations` });
-  await send.click();
-  await page.getByText('4 rows have errors').waitFor();
+  await page.getByText('5 rows have errors').waitFor();
   await screenshot('invite');
   assert.equal(await read('/jb/users/invitations/'), [], 'all people are invited, or none');
 
+  await chooseSales(page, 'paul.wolf@graz.test');
   await fixFaults(page);
+  const send = page.getByRole('button', { name: `Send ${COUNT} invitations` });
   await send.click();
   await waitForHeading(page, 'Invitations sent');
   await page.getByRole('status').getByText(`${COUNT} sent`).waitFor();
