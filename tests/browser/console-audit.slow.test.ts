@@ -4,6 +4,7 @@ import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const audit = browserSuite('the audit trail in the console');
 
@@ -39,6 +40,41 @@ audit('filters are part of the address', async ({ app, browser }) => {
   await page.getByText('first_name: "Grace" → "Admiral"').waitFor();
   assert.is(await page.getByText('Countess').count(), 0);
   assert.is(await page.getByLabel('From').inputValue(), '2026-11-20');
+});
+
+audit(
+  'a period of usual length is chosen at once, and other days by their fields',
+  async ({ app, browser }) => {
+    await rename(app, 'ada@acme.test', 'Enchantress');
+    await using visit = await browser.open();
+    const { page } = visit;
+    await page.clock.setSystemTime(app.clock.now());
+    await openConsole(page, '/console/audit');
+    const choose = async (period: string): Promise<void> => {
+      await page.getByRole('combobox', { name: 'Period' }).click();
+      await page.getByRole('option', { name: period }).click();
+    };
+    await choose('Yesterday');
+    await page.getByText('No entries match').waitFor();
+    assert.is(await page.getByLabel('From').count(), 0);
+    await choose('Last 7 days');
+    await page.getByRole('button', { name: 'Details of' }).first().waitFor();
+    await page.reload();
+    assert.is(await page.getByRole('combobox', { name: 'Period' }).inputValue(), 'Last 7 days');
+    await choose('Other days');
+    await page.getByLabel('To', { exact: true }).fill('2026-01-01');
+
+    await page.getByText('No entries match').waitFor();
+  },
+);
+
+audit('changed apps are written by their labels, without empty lists', async ({ app, browser }) => {
+  await app.as(ACME).users.update({ email: 'idle@acme.test', apps: [SALES] });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?target=idle@acme.test&action=user.change-apps');
+
+  await page.getByText('granted: Sales', { exact: true }).waitFor();
 });
 
 audit('days outside of the range are left out', async ({ app, browser }) => {

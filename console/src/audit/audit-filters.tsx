@@ -1,8 +1,10 @@
 import { Select, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { ClientSelect } from '../components/client-select.tsx';
 import { DebouncedInput } from '../components/debounced-input.tsx';
 import { ACTION_OPTIONS, isAction } from './audit-actions.ts';
 import type { AuditFilter } from './audit-filter.ts';
+import { daysOf, OTHER_DAYS, PERIOD_LABELS, periodOf } from './audit-periods.ts';
 
 type Props = { filter: AuditFilter; onChange: (changes: Partial<AuditFilter>) => void };
 
@@ -22,20 +24,48 @@ export const AuditFilters = ({ filter, onChange }: Props) => (
     <DebouncedInput label="Actor" value={filter.actor} onChange={(actor) => onChange({ actor })} />
     <DebouncedInput label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
     <ClientSelect value={filter.client} onChange={(client) => onChange({ client })} />
-    <TextInput
-      type="date"
-      aria-label="From"
-      leftSection="from"
-      leftSectionWidth={48}
-      value={filter.from ?? ''}
-      onChange={({ currentTarget }) => onChange({ from: currentTarget.value || undefined })}
-    />
-    <TextInput
-      type="date"
-      aria-label="To"
-      leftSection="to"
-      value={filter.to ?? ''}
-      onChange={({ currentTarget }) => onChange({ to: currentTarget.value || undefined })}
-    />
+    <PeriodFilter filter={filter} onChange={onChange} />
   </>
+);
+
+/** Usual periods, or a first and a last day. */
+const PeriodFilter = ({ filter, onChange }: Props) => {
+  const [isChoosing, setChoosing] = useState(false);
+  const period = isChoosing ? OTHER_DAYS : periodOf(filter);
+  return (
+    <>
+      <Select
+        aria-label="Period"
+        placeholder="Any time"
+        clearable
+        flex="1 1 8rem"
+        maw={200}
+        data={PERIOD_LABELS}
+        value={period}
+        onChange={(chosen) => {
+          setChoosing(chosen === OTHER_DAYS);
+          if (chosen !== OTHER_DAYS) onChange(daysOf(chosen) ?? { from: undefined, to: undefined });
+        }}
+      />
+      {period === OTHER_DAYS && (
+        <>
+          <DayField label="From" value={filter.from} onChange={(from) => onChange({ from })} />
+          <DayField label="To" value={filter.to} onChange={(to) => onChange({ to })} />
+        </>
+      )}
+    </>
+  );
+};
+
+type DayProps = { label: string; value: string | undefined; onChange: (day: string | undefined) => void };
+
+const DayField = ({ label, value, onChange }: DayProps) => (
+  <TextInput
+    type="date"
+    aria-label={label}
+    leftSection={label}
+    leftSectionWidth={56}
+    value={value ?? ''}
+    onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
+  />
 );

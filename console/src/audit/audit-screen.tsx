@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import { linesOf } from '../components/changes.tsx';
+import { useLinesOf } from '../components/changes.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
@@ -62,9 +62,9 @@ export const AuditScreen = () => {
 };
 
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
-  { heading: 'Time', width: '8.5rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
   { heading: 'Actor', width: '1.7fr', cell: (entry) => <ActorLink entry={entry} /> },
-  { heading: 'Action', width: '1.5fr', cell: ({ action }) => labelOf(action) },
+  { heading: 'Action', width: '1.7fr', cell: ({ action }) => labelOf(action) },
   { heading: 'Target', width: '1.7fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
     heading: 'Change',
@@ -76,7 +76,7 @@ const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
 /** What was changed in short, which leads to all of it. */
 const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
   const { action, target, details } = entry;
-  const text = linesOf(details).join(', ') || 'Details';
+  const text = useLinesOf()(details).join(', ') || 'Details';
   return (
     <UnstyledButton
       display="block"

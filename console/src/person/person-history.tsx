@@ -2,6 +2,7 @@ import { Group, Stack, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { labelOf } from '../audit/audit-actions.ts';
 import { Changes } from '../components/changes.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -17,7 +18,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
         <Title order={2} size="h3">
           History
         </Title>
-        <Link className="text-link" to="/audit" search={{ target: email }}>
+        <Link className="action-link" to="/audit" search={{ target: email }}>
           Open in the audit trail
         </Link>
       </Group>
@@ -25,7 +26,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
       <Timeline bulletSize={14}>
         {entries.data?.map(({ id, action, actor, timestamp, details }) => (
-          <Timeline.Item key={id} title={action}>
+          <Timeline.Item key={id} title={labelOf(action)}>
             <Text size="sm" c="dimmed">
               {actor || 'the service'}, <DateText date={timestamp} />
             </Text>

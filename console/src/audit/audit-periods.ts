@@ -1,0 +1,34 @@
+import dayjs from 'dayjs';
+import type { AuditFilter } from './audit-filter.ts';
+
+type Days = Pick<AuditFilter, 'from' | 'to'>;
+
+/** Periods that end today or yesterday: the days ago of their first and last day. */
+const PERIODS = [
+  { label: 'Today', first: 0, last: 0 },
+  { label: 'Yesterday', first: 1, last: 1 },
+  { label: 'Last 7 days', first: 6, last: 0 },
+  { label: 'Last 30 days', first: 29, last: 0 },
+];
+
+/** Shows the fields of the first and the last day. */
+export const OTHER_DAYS = 'Other days';
+export const PERIOD_LABELS = [...PERIODS.map(({ label }) => label), OTHER_DAYS];
+
+const dayAgo = (days: number): string => dayjs().subtract(days, 'day').format('YYYY-MM-DD');
+
+/** Undefined if it has no fixed days. */
+export const daysOf = (chosen: string | null): Days | undefined => {
+  const period = PERIODS.find(({ label }) => label === chosen);
+  return period && { from: dayAgo(period.first), to: dayAgo(period.last) };
+};
+
+/** The period of these days; null without any. */
+export const periodOf = ({ from, to }: Days): string | null => {
+  if (from === undefined && to === undefined) return null;
+  const isThis = (label: string): boolean => {
+    const days = daysOf(label);
+    return days?.from === from && days?.to === to;
+  };
+  return PERIODS.find(({ label }) => isThis(label))?.label ?? OTHER_DAYS;
+};
