@@ -1,23 +1,48 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { type BulkOutcome, useUndo } from './use-bulk-update.ts';
+import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
 
 const MAX_SHOWN = 20;
+
+const DONE = {
+  'grant-apps': 'Granted',
+  'revoke-apps': 'Revoked',
+  deactivate: 'Deactivated',
+  reactivate: 'Reactivated',
+  'send-password-link': 'Sent password links',
+} satisfies Record<BulkChange['action'], string>;
+
+const countOf = (results: readonly BulkRow[], status: BulkRow['status']): number =>
+  results.filter((row) => row.status === status).length;
+
+/** Empty if there are none. */
+const countText = (results: readonly BulkRow[], status: BulkRow['status'], word: string): string[] => {
+  const count = countOf(results, status);
+  return count === 0 ? [] : [`${count.toLocaleString()} ${word}`];
+};
 
 type Props = { outcome: BulkOutcome; onClose: () => void };
 
 /** How many people a change has reached, who was refused and why, and the way back. */
-export const BulkResults = ({ outcome: { operation, canUndo, results }, onClose }: Props) => {
+export const BulkResults = ({ outcome: { change, operation, canUndo, results }, onClose }: Props) => {
   const undo = useUndo();
+  const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
   const failed = results.filter(({ status }) => status === 'failed');
-  const count = (status: string): string =>
-    results.filter((row) => row.status === status).length.toLocaleString();
+  const changed = countOf(results, 'ok');
+  const counts = [
+    `${changed.toLocaleString()} changed`,
+    ...countText(results, 'unchanged', 'unchanged'),
+    ...countText(results, 'failed', 'refused'),
+  ];
+  const labels = apps.filter(({ id }) => change.apps?.includes(id)).map(({ label }) => label);
   return (
     <Alert
       mb="sm"
       role="status"
       color={failed.length > 0 ? 'orange' : 'green'}
-      title={`${count('ok')} changed, ${count('unchanged')} unchanged, ${count('failed')} refused`}
+      title={`${[DONE[change.action], labels.join(', ')].filter(Boolean).join(' ')}: ${counts.join(', ')}`}
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
@@ -33,12 +58,12 @@ export const BulkResults = ({ outcome: { operation, canUndo, results }, onClose 
       <ProblemAlert error={undo.error} />
       {undo.data && (
         <Text>
-          Undone: {undo.data.reverted} changes.
+          Undone: {undo.data.reverted} {undo.data.reverted === 1 ? 'change' : 'changes'}.
           {undo.data.skipped > 0 &&
             ` ${undo.data.skipped} were left, because someone has changed them since.`}
         </Text>
       )}
-      {canUndo && !undo.data && count('ok') !== '0' && (
+      {canUndo && !undo.data && changed > 0 && (
         <Group mt="xs">
           <Button variant="default" loading={undo.isPending} onClick={() => undo.mutate(operation)}>
             Undo

@@ -46,36 +46,54 @@ export const COLUMN_NAMES = Object.fromEntries(
   Object.entries(CHOICES).map(([name, { heading }]) => [name, heading]),
 );
 
-const selectColumn = ({ isSelected, toggle, toggleAll, selected }: Selection): Column<Person, Sort> => ({
-  heading: (
-    <Checkbox
-      aria-label="Select all who match"
-      checked={selected === 'all'}
-      indeterminate={selected !== 'all' && selected.size > 0}
-      onChange={toggleAll}
-    />
-  ),
+/** People can be selected one by one, in a range, or all who match. */
+export type Selecting = {
+  selection: Selection;
+  /** The addresses that the list has loaded. */
+  listed: () => readonly string[];
+  /** Whether these are all who match. */
+  isComplete: boolean;
+};
+
+const selectColumn = ({ selection, listed, isComplete }: Selecting): Column<Person, Sort> => ({
+  heading: <SelectAll selection={selection} listed={listed} isComplete={isComplete} />,
   id: 'select',
   width: '1.5rem',
   cell: ({ email }) => (
     <Checkbox
       aria-label={`Select ${email}`}
-      checked={isSelected(email)}
-      disabled={selected === 'all'}
-      onChange={() => toggle(email)}
+      checked={selection.isSelected(email)}
+      disabled={selection.selected === 'all'}
+      onChange={({ nativeEvent }) =>
+        nativeEvent instanceof MouseEvent && nativeEvent.shiftKey
+          ? selection.extendTo(email, listed())
+          : selection.toggle(email)
+      }
     />
   ),
 });
 
-/** @param selection null for users who may not change people */
+/** @param selecting null for users who may not change people */
 export const columnsOf = (
   shown: readonly ColumnName[],
-  selection: Selection | null,
+  selecting: Selecting | null,
 ): Column<Person, Sort>[] => [
-  ...(selection ? [selectColumn(selection)] : []),
+  ...(selecting ? [selectColumn(selecting)] : []),
   NAME,
   ...shown.map((name) => CHOICES[name]),
 ];
+
+const SelectAll = ({ selection: { selected, selectAll, clear }, listed, isComplete }: Selecting) => {
+  const isAll = selected === 'all' || (isComplete && selected.size > 0 && selected.size === listed().length);
+  return (
+    <Checkbox
+      aria-label="Select all who match"
+      checked={isAll}
+      indeterminate={!isAll && selected.size > 0}
+      onChange={() => (isAll ? clear() : selectAll(isComplete ? listed() : null))}
+    />
+  );
+};
 
 const NameCell = ({ person }: { person: Person }) => (
   <Group gap="sm" wrap="nowrap">

@@ -1,6 +1,6 @@
-import { Group, Skeleton, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Text } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -51,6 +51,9 @@ export const PeopleScreen = () => {
           <>
             <ColumnMenu {...columns} />
             <CsvLink conditions={conditions} />
+            {isAdmin && (
+              <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
+            )}
           </>
         }
       />
@@ -68,6 +71,7 @@ export const PeopleScreen = () => {
           people={rows}
           shown={columns.shown}
           selection={isAdmin ? selection : null}
+          isComplete={people.data !== undefined && !people.hasNextPage}
           sort={filter.sort}
           onSort={(sort) => change({ sort })}
           hasMore={people.hasNextPage && !people.isFetchingNextPage}

@@ -9,7 +9,7 @@ export type BulkChange = Pick<Input, 'action' | 'apps'>;
 export type BulkRow = Outputs['users']['bulkUpdate']['results'][number];
 
 /** What the requests of a change have done in all. */
-export type BulkOutcome = { operation: string; canUndo: boolean; results: BulkRow[] };
+export type BulkOutcome = { change: BulkChange; operation: string; canUndo: boolean; results: BulkRow[] };
 
 const MAX_ADDRESSES = 1_000;
 
@@ -33,7 +33,7 @@ const updateAll = async (
     operation = result.operation;
     cursor = result.next_cursor ?? undefined;
     const isDone = emails ? sent + MAX_ADDRESSES >= emails.length : cursor === undefined;
-    if (isDone) return { operation, canUndo: result.undo_until !== null, results };
+    if (isDone) return { change, operation, canUndo: result.undo_until !== null, results };
   }
 };
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 
 /** Some people by address, or all who match the filter. */
 export type Selected = ReadonlySet<string> | 'all';
@@ -8,6 +8,7 @@ export type Selection = ReturnType<typeof useSelection>;
 /** The people that a bulk action changes. It stays while the list loads more pages. */
 export const useSelection = () => {
   const [selected, setSelected] = useState<Selected>(new Set());
+  const lastToggled = useRef<string | null>(null);
   return useMemo(() => {
     const isAll = selected === 'all';
     const isEmpty = !isAll && selected.size === 0;
@@ -19,10 +20,21 @@ export const useSelection = () => {
         if (isAll) return;
         const next = new Set(selected);
         if (!next.delete(email)) next.add(email);
+        lastToggled.current = email;
         setSelected(next);
       },
-      toggleAll: (): void => setSelected(isAll ? new Set() : 'all'),
+      /** Extends the selection from the last toggled person to this one, as a click with Shift does in lists. */
+      extendTo: (email: string, listed: readonly string[]): void => {
+        if (isAll) return;
+        const [from, to] = [listed.indexOf(lastToggled.current ?? email), listed.indexOf(email)];
+        const range = from < 0 ? [email] : listed.slice(Math.min(from, to), Math.max(from, to) + 1);
+        lastToggled.current = email;
+        setSelected(new Set([...selected, ...range]));
+      },
+      /** @param listed all who match, if they are known: then each can be taken out again */
+      selectAll: (listed: readonly string[] | null): void => setSelected(listed ? new Set(listed) : 'all'),
       clear: (): void => {
+        lastToggled.current = null;
         if (!isEmpty) setSelected(new Set());
       },
     };
