@@ -47,15 +47,16 @@ export const sessionsRouter = router({
       return { user, csrf_token: ctx.browser.keepSession(secret) };
     }),
 
-  /** `app_url` is the URL template of an app, with `{slug}` or `{id}`. */
+  /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
   current: protectedProcedure
     .meta(route('GET', '/session/', EXTENSION))
     .input(NoInput)
-    .output(z.object({ user: UserView, roles: RolesView, app_url: z.string() }))
+    .output(z.object({ user: UserView, roles: RolesView, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
       user: userView(await services.users.get(actor, actor.email), baseUrl),
       roles: { is_superuser: actor.isSuperuser, is_staff: actor.isStaff, admin_of: [...actor.adminOf] },
       app_url: appUrl,
+      sends_mail: services.mails.isSending(),
     })),
 
   /** Logs out: revokes the session or token of the request. */

@@ -39,6 +39,18 @@ testAppearance(mails, {
   },
 });
 
+mails('without a mail server, the screens say that mails stay queued', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/mails');
+  await page.getByText('Mails are not sent').waitFor();
+  await page.goto(`/console/mails/${(await mailTo(app, email)).id}`);
+  await page.getByText('Mails are not sent').waitFor();
+
+  await page.getByText('Due now').waitFor();
+});
+
 mails(
   'the status and the search are part of the address, and find failed mails only',
   async ({ app, browser }) => {

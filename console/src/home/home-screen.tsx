@@ -6,6 +6,7 @@ import { HtmlPreview } from '../components/html-preview.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { MailNotice } from '../mails/mail-notice.tsx';
 import { AttentionCards } from './attention.tsx';
 import { RecentUsage } from './recent-usage.tsx';
 
@@ -23,6 +24,7 @@ export const HomeScreen = () => {
           <Title order={2} mb="sm">
             For your attention
           </Title>
+          <MailNotice />
           <AttentionCards />
           <RecentUsage />
         </>

@@ -14,6 +14,8 @@ import type { Column } from '../components/virtual-table.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailLink } from '../mails/mail-link.tsx';
+import { MailNotice } from '../mails/mail-notice.tsx';
+import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { isWaiting } from '../mails/mails-filter.ts';
 import { nameOf } from '../people/name-of.ts';
 import { useInvitationActions } from './invitation-actions.tsx';
@@ -71,10 +73,15 @@ export const InvitationsScreen = () => {
         />
         <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
       </Group>
+      <MailNotice />
       {panels}
       <PagedTable
         label="Invitations"
-        columns={columnsOf(hasSeveralClients ? nameOfClient : undefined, isAdmin ? menuOf : undefined)}
+        columns={columnsOf({
+          nameOfClient: hasSeveralClients ? nameOfClient : undefined,
+          menuOf: isAdmin ? menuOf : undefined,
+          hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
+        })}
         pages={invitations}
         keyOf={({ id }) => id}
         empty={<EmptyState title="No invitations">Change the filter, or invite someone.</EmptyState>}
@@ -83,26 +90,24 @@ export const InvitationsScreen = () => {
   );
 };
 
-const columnsOf = (
+type ColumnOptions = {
   /** For users who see several clients. */
-  nameOfClient: ((id: number) => string) | undefined,
-  menuOf: ((invitation: Invitation) => ReactNode) | undefined,
-): Column<Invitation>[] => [
+  nameOfClient: ((id: number) => string) | undefined;
+  menuOf: ((invitation: Invitation) => ReactNode) | undefined;
+  hasReasons: boolean;
+};
+
+const columnsOf = ({ nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<Invitation>[] => [
   { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
     : []),
   { heading: 'Status', width: '7rem', cell: ({ status }) => <InvitationStatus status={status} /> },
   { heading: 'Mail', width: '7rem', cell: ({ mail }) => <MailLink mail={mail} /> },
-  {
-    heading: 'Reason',
-    width: '2fr',
-    cell: ({ mail }) =>
-      mail && mail.status !== 'sent' && <span title={mail.last_error ?? ''}>{mail.last_error}</span>,
-  },
+  ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
   { heading: 'Invited by', width: '1fr', cell: ({ user }) => nameOf(user) },
-  { heading: 'Invited', width: '1fr', cell: ({ date_invited: date }) => <DateText date={date} /> },
-  { heading: 'Expires', width: '1fr', cell: expiryOf },
+  { heading: 'Invited', width: '8rem', cell: ({ date_invited: date }) => <DateText date={date} /> },
+  { heading: 'Expires', width: '6.5rem', cell: expiryOf },
   ...(menuOf
     ? [
         {

@@ -5,6 +5,8 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { useInvitationActions } from '../invitations/invitation-actions.tsx';
 import { MailLink } from '../mails/mail-link.tsx';
+import { MailNotice } from '../mails/mail-notice.tsx';
+import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { STATUS_LABELS } from '../mails/mail-status.tsx';
 import { MAIL_STATUSES } from '../mails/mails-filter.ts';
 import { InvitationState } from './invitation-state.tsx';
@@ -25,18 +27,12 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
     const count = [...byAddress.values()].filter((mail) => mail.status === status).length;
     return count > 0 && `${count} ${STATUS_LABELS[status].toLowerCase()}`;
   });
+  const hasReasons = [...byAddress.values()].some((mail) => reasonOf(mail) !== '');
   const columns: Column<Sent>[] = [
     { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
     { heading: 'Mail', width: '8rem', cell: ({ email }) => <MailLink mail={byAddress.get(email)} /> },
     { heading: 'Invitation', width: '8rem', cell: ({ id }) => <InvitationState id={id} /> },
-    {
-      heading: 'Reason',
-      width: '3fr',
-      cell: ({ email }) => {
-        const mail = byAddress.get(email);
-        return mail?.status === 'sent' ? '' : <span title={mail?.last_error ?? ''}>{mail?.last_error}</span>;
-      },
-    },
+    ...(hasReasons ? [reasonColumn<Sent>(({ email }) => byAddress.get(email))] : []),
     { heading: 'Actions', width: '6rem', cell: menuOf },
   ];
   return (
@@ -46,6 +42,7 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
         lead={<span role="status">{counts.filter(Boolean).join(', ')}</span>}
         actions={<Button onClick={onMore}>Invite more people</Button>}
       />
+      <MailNotice />
       <ProblemAlert error={error} />
       {panels}
       <VirtualTable

@@ -11,6 +11,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { MailNotice } from './mail-notice.tsx';
 import classes from './mail-screen.module.css';
 import { MailStatus } from './mail-status.tsx';
 
@@ -44,6 +45,7 @@ export const MailScreen = () => {
           )
         }
       />
+      {mail.next_attempt_at && <MailNotice />}
       <Reason mail={mail} />
       <Facts mail={mail} />
       <Preview mail={mail} />
@@ -99,7 +101,7 @@ const Facts = ({ mail }: { mail: Mail }) => {
     ['Created', <DateText key="created" date={mail.created_at} />],
     mail.sent_at && ['Sent', <DateText key="sent" date={mail.sent_at} />],
     mail.failed_at && ['Failed', <DateText key="failed" date={mail.failed_at} />],
-    mail.next_attempt_at && ['Next attempt', <DateText key="next" date={mail.next_attempt_at} />],
+    mail.next_attempt_at && ['Next attempt', nextAttempt(mail.next_attempt_at)],
   ].filter((fact) => fact !== null);
   return (
     <SimpleGrid component="dl" className={`card ${classes.facts}`} cols={{ base: 2, sm: 3, lg: 4 }} mb="md">
@@ -114,6 +116,9 @@ const Facts = ({ mail }: { mail: Mail }) => {
     </SimpleGrid>
   );
 };
+
+/** Due mails wait for a worker. */
+const nextAttempt = (date: Date) => (date > new Date() ? <DateText key="next" date={date} /> : 'Due now');
 
 /** The mail as it was or will be sent. The frame runs no scripts and has no access to this page. */
 const Preview = ({ mail: { html, text } }: { mail: Mail }) => (

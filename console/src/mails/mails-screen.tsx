@@ -2,7 +2,7 @@ import { Group, Select } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
-import { ClientSelect, useClientName } from '../components/client-select.tsx';
+import { ClientSelect, useClientName, useClients } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { DebouncedInput } from '../components/debounced-input.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -10,6 +10,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
+import { MailNotice } from './mail-notice.tsx';
 import { MailStatus, STATUS_LABELS } from './mail-status.tsx';
 import { isWaiting, MAIL_STATUSES, type MailsFilter } from './mails-filter.ts';
 
@@ -24,6 +25,7 @@ export const MailsScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const nameOfClient = useClientName();
+  const hasSeveralClients = useClients().length > 1;
   const change = (changes: Partial<MailsFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
@@ -60,9 +62,10 @@ export const MailsScreen = () => {
         />
         <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
       </Group>
+      <MailNotice />
       <PagedTable
         label="Mails"
-        columns={columnsOf(nameOfClient)}
+        columns={columnsOf(hasSeveralClients ? nameOfClient : undefined)}
         pages={mails}
         keyOf={({ id }) => id}
         empty={<EmptyState title="No mails">Change the filter, or invite someone.</EmptyState>}
@@ -73,7 +76,8 @@ export const MailsScreen = () => {
 
 const hasWaiting = (mails: Mail[]): boolean => mails.some(({ status }) => isWaiting(status));
 
-const columnsOf = (nameOfClient: (id: number | null) => string): Column<Mail>[] => [
+/** @param nameOfClient for users who see several clients */
+const columnsOf = (nameOfClient: ((id: number | null) => string) | undefined): Column<Mail>[] => [
   {
     heading: 'Subject',
     width: '2fr',
@@ -84,7 +88,9 @@ const columnsOf = (nameOfClient: (id: number | null) => string): Column<Mail>[] 
     ),
   },
   { heading: 'To', width: '2fr', cell: ({ recipient }) => recipient },
-  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
+  ...(nameOfClient
+    ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Mail) => nameOfClient(client) }]
+    : []),
   { heading: 'Status', width: '8rem', cell: ({ status }) => <MailStatus status={status} /> },
   { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
 ];

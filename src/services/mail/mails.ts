@@ -62,6 +62,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     });
 
   return {
+    /** Whether mails leave the queue: without a mail server, administrators read and copy their links. */
+    isSending: (): boolean => mailRoute.hasServer,
+
     /** Newest first. */
     list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
       let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
