@@ -1,8 +1,9 @@
 import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
 import { setApp, ticketOf } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -14,7 +15,7 @@ testAppearance(views, {
     await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
     await showing(PATH, 'Access views of Sales')(page, app);
     await page.getByRole('button', { name: `Show the view for ${ADA}` }).click();
-    await page.getByText('Nobody has opened the link yet.').waitFor();
+    await page.getByText('The link was not opened yet.').waitFor();
   },
   'console-new-access-view': async (page, app) => {
     await showing(PATH, 'Access views of Sales')(page, app);
@@ -33,7 +34,8 @@ views(
     await openConsole(page, PATH, ACME);
     await waitForHeading(page, 'Access views of Sales');
     await page.getByRole('button', { name: 'New access view' }).click();
-    await page.getByLabel('User').fill('grace@acme.test');
+    await page.getByRole('combobox', { name: 'User' }).fill('hopp');
+    await page.getByRole('option', { name: 'Grace Hopper, grace@acme.test' }).click();
     await page.getByLabel('Number of uses').fill('2');
     await page.getByLabel('Data permissions').fill('{"region": ["North"]}');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -44,9 +46,9 @@ views(
     const opened = page.context().waitForEvent('page');
     await dialog.getByRole('link', { name: 'Open as this view' }).click();
     await (await opened).waitForURL(/\/avatars\/S\.svg\?code=/);
-    await page.reload();
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Show the view for grace@acme.test' }).click();
-    await dialog.getByText('active, used 1 of 2.').waitFor();
+    await dialog.getByText('Active, used 1 of 2.').waitFor();
     await dialog.getByText('127.0.0.1').waitFor();
 
     await dialog.getByRole('button', { name: 'Revoke' }).click();
@@ -82,7 +84,7 @@ views('staff see views and their uses, without links and without changing them',
     .click();
 
   const dialog = page.getByRole('dialog', { name: `Access view for ${ADA}` });
-  await dialog.getByText('used up, used 1 of 1.').waitFor();
+  await dialog.getByText('Used up, used 1 of 1.').waitFor();
   await dialog.getByText('127.0.0.1').waitFor();
   await dialog.getByText('only those who manage it see the link').waitFor();
   assert.is(await dialog.getByRole('button', { name: 'Revoke' }).count(), 0);
@@ -94,12 +96,48 @@ views('staff see views and their uses, without links and without changing them',
   assert.not.ok(received.includes(key));
 });
 
+views('a view needs the password again 16 minutes after the login', async ({ app, browser }) => {
+  const before = await app.as(ACME).accessViews.list({ app: 'sales' });
+  await using visit = await browser.open(/status of 40[03]/);
+  const { page } = visit;
+  await openConsole(page, PATH, ACME);
+  await page.getByRole('button', { name: 'New access view' }).click();
+  await page.getByLabel('Number of uses').fill('7');
+  app.clock.advance(16 * MINUTE_MS);
+  await page.getByRole('button', { name: 'Create' }).click();
+  const prompt = page.getByRole('dialog', { name: 'Confirm your password' });
+  await prompt.getByLabel('Password', { exact: true }).fill('wrong');
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+  await prompt.getByText('This is not your current password.').waitFor();
+  await prompt.getByRole('button', { name: 'Cancel' }).click();
+  await prompt.waitFor({ state: 'detached' });
+  assert.is(await page.getByLabel('Number of uses').inputValue(), '7');
+  assert.equal(await app.as(ACME).accessViews.list({ app: 'sales' }), before);
+  await page.getByRole('button', { name: 'Create' }).click();
+  await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+
+  const created = page.getByRole('dialog', { name: 'Access view for anyone with the link' });
+  await created.getByText('Active, used 0 of 7.').waitFor();
+  const views = await app.as(ACME).accessViews.list({ app: 'sales' });
+  assert.is(views.length, before.length + 1);
+});
+
+views('an app without an address says where its links lead', async ({ app, browser }) => {
+  await setApp(app, { launch_url: '' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, PATH, ACME);
+
+  await page.getByText('This app has no address yet').waitFor();
+});
+
 views('a field that the service refuses says why, and keeps what was typed', async ({ browser }) => {
   await using visit = await browser.open(/status of 400/);
   const { page } = visit;
   await openConsole(page, PATH, ACME);
   await page.getByRole('button', { name: 'New access view' }).click();
-  await page.getByLabel('User').fill('edsger@globex.test');
+  await page.getByRole('combobox', { name: 'User' }).fill('edsger@globex.test');
   await page.getByLabel('Networks').fill('10.0.0.0/33');
   await page.getByRole('button', { name: 'Create' }).click();
 

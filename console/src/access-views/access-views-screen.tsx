@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
@@ -9,6 +9,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { AddressNotice } from './address-notice.tsx';
 import { NewViewDialog } from './new-view-dialog.tsx';
 import { viewColumns } from './view-columns.tsx';
 import { ViewDialog } from './view-dialog.tsx';
@@ -26,6 +27,7 @@ export const AccessViewsScreen = () => {
   const { id } = route.useParams();
   const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
   const isAdmin = canAdminister(useSession().roles);
+  const queryClient = useQueryClient();
   const [isCreating, creating] = useDisclosure();
   const [shownId, show] = useState<number | null>(null);
   const views = useInfiniteQuery(
@@ -50,9 +52,14 @@ export const AccessViewsScreen = () => {
         procedures={['accessViews.list']}
         actions={isAdmin && <Button onClick={creating.open}>New access view</Button>}
       />
+      <AddressNotice app={app} />
       <PagedTable
         label="Access views"
-        columns={viewColumns(show)}
+        columns={viewColumns((viewId) => {
+          show(viewId);
+          // The uses and their number may have changed since they were loaded.
+          void queryClient.invalidateQueries(trpc.accessViews.pathFilter());
+        })}
         pages={views}
         keyOf={({ id: viewId }) => String(viewId)}
         empty={

@@ -11,6 +11,7 @@ import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
+import { PersonInput } from './person-input.tsx';
 
 type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (id: number) => void };
 
@@ -45,11 +46,11 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
     <Dialog isOpen={isOpen} onClose={onClose} title={`New access view of ${app.label}`} size="lg" isSticky>
       <form onSubmit={form.onSubmit((values) => create.mutate(toInput(app.slug, values)))}>
         <Stack>
-          <TextInput
+          <PersonInput
             label="User"
-            description="Whom the app sees. Empty: anyone with the link, as a guest."
-            placeholder="ada@example.com"
-            data-autofocus
+            description="The app shows what this person may see. Empty: anyone with the link, as a guest."
+            placeholder="Name or email address"
+            app={app.slug}
             {...form.getInputProps('user')}
           />
           <Group grow align="flex-start">
@@ -89,6 +90,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           />
           <Checkbox
             label="A new link after each use"
+            description="Each time it is opened, the link changes, and you copy the new one here."
             {...form.getInputProps('autorotate', { type: 'checkbox' })}
           />
           {!isFieldError && <ProblemAlert error={withoutConfirmation(create.error)} />}

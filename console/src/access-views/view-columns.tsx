@@ -15,8 +15,8 @@ export const viewColumns = (onShow: (id: number) => void): Column<AccessView>[] 
   },
   { heading: 'Created', width: '1fr', cell: ({ created: date }) => <DateText date={date} /> },
   {
-    heading: 'Show',
-    width: '6rem',
+    heading: 'Link and uses',
+    width: '7rem',
     cell: ({ id, user }) => (
       <Button
         variant="default"

@@ -7,7 +7,7 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
-import { type AccessView, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
+import { type AccessView, capitalized, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
 import { ViewUses } from './view-uses.tsx';
 
 type Props = { view: AccessView; onClose: () => void };
@@ -35,7 +35,7 @@ export const ViewDialog = ({ view, onClose }: Props) => {
     >
       <Stack>
         <Text c="dimmed">
-          {`${state}, used ${usesOf(view)}${view.autorotate ? ', with a new link after each use' : ''}.`}
+          {`${capitalized(state)}, used ${usesOf(view)}${view.autorotate ? ', with a new link after each use' : ''}.`}
         </Text>
         {!isManaged(view) && (
           <Text c="dimmed">Its link opens the app, so only those who manage it see the link.</Text>

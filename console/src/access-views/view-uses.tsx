@@ -16,7 +16,7 @@ export const ViewUses = ({ id }: { id: number }) => {
       </Title>
       <ProblemAlert error={uses.error} />
       {uses.isPending && <Skeleton height={80} />}
-      {uses.data?.length === 0 && <Text c="dimmed">Nobody has opened the link yet.</Text>}
+      {uses.data?.length === 0 && <Text c="dimmed">The link was not opened yet.</Text>}
       {uses.data && uses.data.length > 0 && (
         <Timeline bulletSize={14} lineWidth={2}>
           {uses.data.map(({ timestamp, ip_address, user_agent }) => (
