@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 const home = appSuite('home page');
@@ -36,6 +37,14 @@ home('launches each app from its card', async ({ app }) => {
   const page = await (await logIn(app, ADA)).get('/');
 
   assert.match(page.body, 'href="/launch/sales/"');
+});
+
+home('says which apps are in maintenance', async ({ app }) => {
+  await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: true });
+  const page = await (await logIn(app, ADA)).get('/');
+  await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: false });
+
+  assert.match(page.text, /Sales\s+In maintenance/);
 });
 
 home('ends another session of the user, but not sessions of other users', async ({ app }) => {

@@ -59,7 +59,7 @@ const appList = (apps: Apps): Html =>
     ? html`<p>No apps yet. Ask the person who invited you for access.</p>`
     : html`<ul class="tiles">${apps.map(
         (app) => html`<li><a href="/launch/${app.slug}/"><strong>${app.label}</strong>
-${app.description !== '' && html`<span>${app.description}</span>`}</a></li>\n`,
+${app.in_maintenance ? html`<span>In maintenance</span>` : app.description !== '' && html`<span>${app.description}</span>`}</a></li>\n`,
       )}</ul>`;
 
 const sessionRow = (context: PageContext, session: Session): Html => {
