@@ -38,9 +38,19 @@ export const AppScreen = () => {
         }
         actions={
           isViewer && (
-            <Link className="text-link" to="/people" search={{ app: app.slug }}>
-              People with access
-            </Link>
+            <>
+              <Link
+                className="action-link"
+                to="/apps/$id/views"
+                params={{ id }}
+                title="Links that open the app without a login"
+              >
+                Access views
+              </Link>
+              <Link className="action-link" to="/people" search={{ app: app.slug }}>
+                People with access
+              </Link>
+            </>
           )
         }
       />
@@ -51,11 +61,6 @@ export const AppScreen = () => {
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>
       </SimpleGrid>
-      {isViewer && (
-        <Link className="text-link" to="/apps/$id/views" params={{ id }}>
-          Access views: links that open the app without a login
-        </Link>
-      )}
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
       {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
       {isViewer && (
@@ -64,7 +69,7 @@ export const AppScreen = () => {
           days={days}
           windows={APP_WINDOWS}
           actions={
-            <Link className="text-link" to="/usage" search={{ app: id }}>
+            <Link className="action-link" to="/usage" search={{ app: id }}>
               Entries and CSV
             </Link>
           }

@@ -24,7 +24,7 @@ export const appColumns = (
       ]
     : []),
   { heading: 'Version', width: '6.5rem', cell: (app) => versionOf(app) ?? 'not loaded' },
-  { heading: 'People with access', width: '9.5rem', cell: (app) => <AccessCell app={app} /> },
+  { heading: 'People with access', width: '10.5rem', cell: (app) => <AccessCell app={app} /> },
   {
     heading: 'Users, 30 days',
     width: '7.5rem',

@@ -32,7 +32,7 @@ export const AttentionCards = () => {
           {recipient}
         </Link>
       ))}
-      <Link to="/mails" search={{ status: 'failed' }}>
+      <Link className="action-link" to="/mails" search={{ status: 'failed' }}>
         All failed mails
       </Link>
     </Topic>,
@@ -49,7 +49,7 @@ export const AttentionCards = () => {
     </Topic>,
     <Topic key="unused" count={unused_apps.count} title="Apps not used for 30 days">
       {unused_apps.items.map(appLink)}
-      <Link to="/idle" search={{ kind: 'apps', days: UNUSED_DAYS }}>
+      <Link className="action-link" to="/idle" search={{ kind: 'apps', days: UNUSED_DAYS }}>
         All of them
       </Link>
     </Topic>,
@@ -58,13 +58,13 @@ export const AttentionCards = () => {
     </Topic>,
     <Topic key="idle" count={idle_users.count} title="People without a login for 90 days">
       {idle_users.items.map(personLink)}
-      <Link to="/people" search={{ is_active: true, idle_days: IDLE_DAYS }}>
+      <Link className="action-link" to="/people" search={{ is_active: true, idle_days: IDLE_DAYS }}>
         All of them
       </Link>
     </Topic>,
     <Topic key="passwords" count={expired_passwords.count} title="People with an expired password">
       {expired_passwords.items.map(personLink)}
-      <Link to="/people" search={{ password_expired: true }}>
+      <Link className="action-link" to="/people" search={{ password_expired: true }}>
         All of them
       </Link>
     </Topic>,

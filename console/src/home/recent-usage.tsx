@@ -20,7 +20,7 @@ export const RecentUsage = () => {
         <Title order={2} size="h3">
           Usage of the last 30 days
         </Title>
-        <Link className="text-link" to="/usage">
+        <Link className="action-link" to="/usage">
           All usage
         </Link>
       </Group>

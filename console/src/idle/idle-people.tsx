@@ -56,7 +56,7 @@ export const IdlePeople = ({ days, client }: Props) => {
 /** The same people, where they can be changed at once. */
 export const PeopleLink = ({ days, client }: Props) => (
   <Link
-    className="text-link"
+    className="action-link"
     to="/people"
     search={{ is_active: true, unseen_days: days, client, sort: 'last_login' }}
   >

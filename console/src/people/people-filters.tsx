@@ -32,7 +32,7 @@ export const PeopleFilters = ({ filter, onChange }: Props) => {
       <SearchInput search={filter.search} onSearch={(search) => onChange({ search })} />
       <Choice
         label="State"
-        placeholder="Active and inactive"
+        placeholder="Any state"
         choices={{ true: 'Active', false: 'Inactive' }}
         value={filter.is_active}
         onChange={(value) => onChange({ is_active: value === undefined ? undefined : value === 'true' })}

@@ -29,7 +29,7 @@ export const UsageScreen = () => {
         procedures={['usage.report', 'usage.topApps', 'usage.top', 'usage.list']}
         lead="Actions of people in apps, beside the time before."
         actions={
-          <Link className="text-link" to="/idle" search={{ client }}>
+          <Link className="action-link" to="/idle" search={{ client }}>
             Who and what is idle
           </Link>
         }
