@@ -66,7 +66,7 @@ export const ticketsRouter = router({
       return claims ? { active: true, ...claims } : { active: false };
     }),
 
-  /** Exactly one of the inputs. `access_view` is a key. */
+  /** Exactly one of the inputs. `access_view` is an id, as in tickets, or a key. */
   revoke: adminProcedure
     .meta(route('POST', '/jb/tickets/revoke/', { ...EXTENSION, status: 204 }))
     .input(

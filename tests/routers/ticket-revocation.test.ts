@@ -62,7 +62,7 @@ revocation('ends the tickets, codes and embedded pages of a view', async ({ app 
     await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES });
   }
 
-  await app.as(ACME).tickets.revoke({ access_view: revoked.key });
+  await app.as(ACME).tickets.revoke({ access_view: String(revoked.viewId) });
 
   assert.equal([await isActive(app, of), await isActive(app, ofOther)], [false, true]);
   for (const table of ['embed_sessions', 'launch_codes'] as const) {

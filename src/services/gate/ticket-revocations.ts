@@ -3,7 +3,7 @@ import { type Db, tables } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { accessViewManagedBy } from '../access/visibility.ts';
+import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { deleteInBatches } from '../pruning.ts';
@@ -13,7 +13,7 @@ import { lockUser } from '../users/user-locks.ts';
 /** Whose tickets are revoked: of a view, of a user, for an app, or all. */
 export type RevokedTickets = { viewId?: number; userId?: number; appId?: string };
 
-/** As callers name it; exactly one. `access_view` is a key. */
+/** As callers name it; exactly one. `access_view` is an id, as in tickets, or a key. */
 type Named = {
   access_view?: string | undefined;
   user?: string | undefined;
@@ -22,12 +22,12 @@ type Named = {
 };
 
 export const createTicketRevocations = ({ em, audit }: Unit) => {
-  const findView = (tx: Db, actor: Actor, key: string) =>
+  const findView = (tx: Db, actor: Actor, idOrKey: string) =>
     tables(tx)
       .selectFrom('access_views')
       .innerJoin('apps', 'apps.id', 'access_views.app_id')
       .select(['access_views.id', 'apps.slug', 'apps.client_id'])
-      .where('access_views.key', '=', key)
+      .where(hasIdOrKey(idOrKey))
       .where(accessViewManagedBy(actor))
       .executeTakeFirstOrThrow(() => notFound('access view'));
 
