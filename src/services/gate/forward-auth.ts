@@ -65,7 +65,7 @@ export const createForwardAuth = (unit: Unit) => {
   return {
     /**
      * Admits a request to the app: as the access view that was opened in this browser, or else as the actor.
-     * @param embedSecret the cookie of the view; null if there is none
+     * @param embedSecret the cookie of the view, or null
      * @throws Problem `unauthenticated`, `forbidden`, `app-in-maintenance`
      */
     admit: async (

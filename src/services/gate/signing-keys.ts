@@ -15,7 +15,7 @@ import {
 import { createKeyVault, type KeyLogger } from './signing-key-vault.ts';
 
 type Deps = {
-  /** A fork of its own. */
+  /** A fork that only the signing keys use. */
   em: Db;
   secretKey: string;
   clock: Clock;
