@@ -4,6 +4,7 @@ import '@mantine/spotlight/styles.css';
 import './theme/theme.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
+import { isProblem } from '@steward/client';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
@@ -19,7 +20,12 @@ void router.load();
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no element #root.');
 
-createRoot(root).render(
+createRoot(root, {
+  // A session that has ended is no error: the page is leaving for the login page.
+  onCaughtError: (error) => {
+    if (!isProblem(error, 'unauthenticated')) console.error(error);
+  },
+}).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
