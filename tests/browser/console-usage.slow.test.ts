@@ -142,7 +142,7 @@ usage(
     await page.getByRole('button', { name: 'Change' }).click();
     await page.getByRole('menuitem', { name: 'Deactivate' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-    await page.getByText('1 changed, 0 unchanged, 0 refused').waitFor();
+    await page.getByText('Deactivated: 1 changed').waitFor();
 
     assert.equal([idleApps, shown], [2, 3], 'with the row of headings');
     assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);
