@@ -102,7 +102,7 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
     .fill('fourth@bulk.test');
   assert.equal(await page.getByRole('alert').allInnerTexts(), []);
   await send(page, '200 invitations').click();
-  await waitForHeading(page, 'Invitations sent');
+  await waitForHeading(page, 'Invitations created');
   await page.getByText('200 queued').waitFor();
 
   assert.is((await pendingOf(app, 'bulk.test')).length, 200);
@@ -126,7 +126,7 @@ invitations('a corrected CSV file replaces the rows of the first one', async ({ 
   await page.getByText('All of them can be invited.').waitFor();
   await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
   await send(page, '2 invitations').click();
-  await waitForHeading(page, 'Invitations sent');
+  await waitForHeading(page, 'Invitations created');
 
   const [person] = await pendingOf(app, 'a@csv.test');
   assert.equal(person?.initial_apps.toSorted(), [CHURN, SALES].toSorted());
@@ -167,7 +167,7 @@ invitations('pasted addresses are invited with apps and as demo users', async ({
   await page.getByLabel('Demo users').click();
   await addAddresses(page, '"Doe, Jane" <jane@paste.test>; joe@paste.test,\nJANE@paste.test kim@paste.test');
   await send(page, '3 invitations').click();
-  await waitForHeading(page, 'Invitations sent');
+  await waitForHeading(page, 'Invitations created');
 
   const emails = (await pendingOf(app, 'paste.test')).map(({ email }) => email).toSorted();
   assert.equal(emails, ['jane@paste.test', 'joe@paste.test', 'kim@paste.test']);
@@ -203,7 +203,7 @@ invitations('a repeat after a lost response sends nothing twice', async ({ app, 
   assert.is((await mailsTo(app, 'once@lost.test')).length, 1);
   await restore();
   await send(page, '1 invitation').click();
-  await waitForHeading(page, 'Invitations sent');
+  await waitForHeading(page, 'Invitations created');
 
   assert.is((await mailsTo(app, 'once@lost.test')).length, 1);
 });

@@ -41,7 +41,7 @@ export const invitePeople = async ({ page, read, smtp, screenshot }: Tour): Prom
   await fixFaults(page);
   const send = page.getByRole('button', { name: `Send ${COUNT} invitations` });
   await send.click();
-  await waitForHeading(page, 'Invitations sent');
+  await waitForHeading(page, 'Invitations created');
   await page.getByRole('status').getByText(`${COUNT} sent`).waitFor();
   await screenshot('delivery');
 

@@ -38,7 +38,7 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
   return (
     <>
       <ScreenHeader
-        title="Invitations sent"
+        title="Invitations created"
         lead={<span role="status">{counts.filter(Boolean).join(', ')}</span>}
         actions={<Button onClick={onMore}>Invite more people</Button>}
       />
@@ -46,7 +46,7 @@ export const Delivery = ({ sent, client, onMore }: Props) => {
       <ProblemAlert error={error} />
       {panels}
       <VirtualTable
-        label="Invitations sent"
+        label="Invitations created"
         columns={columns}
         rows={sent}
         keyOf={({ id }) => id}

@@ -122,8 +122,8 @@ export const InviteForm = ({ client, onSent }: Props) => {
           </Button>
         </Group>
       </Group>
-      {outcome && <AddNotice outcome={outcome} onClose={() => setOutcome(null)} />}
       <Faults faulty={faulty} surplus={rows.length - MAX_ROWS} error={send.error ?? check.error} />
+      {outcome && <AddNotice outcome={outcome} onClose={() => setOutcome(null)} />}
       {rows.length === 0 ? (
         <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>
       ) : (
