@@ -25,7 +25,7 @@ export const PersonAccess = ({ email, isSuperuser }: Props) => {
   return (
     <Stack className="card" align="flex-start">
       <Title order={2} size="h3">
-        Logins and data
+        {isSuperuser ? 'Logins and data' : 'Logins'}
       </Title>
       <ProblemAlert error={revoke.error} />
       <Text size="sm">Ends all sessions and revokes all tokens. The person may log in again.</Text>
