@@ -1,0 +1,100 @@
+import * as assert from 'uvu/assert';
+import { browserSuite } from '../support/browser.ts';
+import { loseResponses, openConsole, showing } from '../support/console.ts';
+import { addAddresses, mailsTo, pendingOf, send } from '../support/console-invitations.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
+import { until } from '../support/poll.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+
+const invitations = browserSuite('invitations that were created');
+
+testAppearance(invitations, {
+  'console-invitations': async (page, app) => {
+    await invite(app, 3);
+    await showing('/console/invitations', 'Invitations')(page, app);
+  },
+});
+
+invitations('the delivery of each invitation is shown as it goes on', async ({ app, browser }) => {
+  await emptyOutbox(app);
+  await using smtp = await startSmtpServer();
+  smtp.faults.recipient = (address) =>
+    address === 'bad@delivery.test' ? { status: 550, text: 'no such mailbox' } : undefined;
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addAddresses(page, 'good@delivery.test, bad@delivery.test');
+  await send(page, '2 invitations').click();
+  await page.getByText('2 queued').waitFor();
+  const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
+  await worker.start();
+  await page.getByText('1 sent, 1 failed').waitFor();
+  await worker.stop();
+
+  const row = page.getByRole('row').filter({ hasText: 'bad@delivery.test' });
+  assert.match(await row.innerText(), 'no such mailbox');
+  await row.getByRole('button', { name: 'Actions for' }).click();
+  await page.getByRole('menuitem', { name: 'Resend' }).click();
+  await page.getByText('1 queued, 1 sent').waitFor();
+  assert.is((await mailsTo(app, 'bad@delivery.test')).length, 2);
+});
+
+invitations(
+  'an invitation is found by its address, revoked, and then listed as revoked',
+  async ({ app, browser }) => {
+    const [email = ''] = await invite(app, 2);
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/invitations');
+    await page.getByRole('searchbox').fill(email);
+    await page.waitForURL('**/console/invitations?search=*');
+    await page.getByRole('button', { name: `Actions for ${email}` }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the invitation?' });
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No invitations').waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).click();
+    await page.getByRole('option', { name: 'Revoked' }).click();
+
+    await page.getByRole('row').filter({ hasText: email }).waitFor();
+    await until('it is revoked', async () => (await pendingOf(app, email)).length === 0);
+  },
+);
+
+invitations('a resend that is repeated after a lost response sends one mail', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/invitations?search=${email}`);
+  const resend = async (): Promise<void> => {
+    await page.getByRole('button', { name: `Actions for ${email}` }).click();
+    await page.getByRole('menuitem', { name: 'Resend' }).click();
+  };
+  const restore = await loseResponses(page, app, 'invitations.resend');
+  await resend();
+  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
+  await restore();
+  await resend();
+  await page.getByText(`The invitation of ${email} is queued again.`).waitFor();
+
+  assert.is((await mailsTo(app, email)).length, 2);
+  await page.getByRole('row', { name: email }).getByRole('link', { name: 'Queued' }).click();
+  await page.getByText(`To ${email}`).waitFor();
+});
+
+invitations('the link is shown to an admin while no mail server is configured', async ({ app, browser }) => {
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/invitations?search=${email}`);
+  await page.getByRole('button', { name: `Actions for ${email}` }).click();
+  await page.getByRole('menuitem', { name: 'Show the link' }).click();
+  const link = await page.getByRole('textbox', { name: 'Link' }).inputValue();
+  await page.goto(link);
+
+  await page.getByText(email).first().waitFor();
+  assert.ok(await mailTo(app, email));
+});
+
+invitations.run();
