@@ -6,7 +6,7 @@ import { useSession } from '../layout/use-session.ts';
 export const AddressNotice = ({ app }: { app: App }) => {
   const leadsToApi = useSession().app_url.startsWith('/api/');
   return versionOf(app) === undefined && leadsToApi ? (
-    <Alert color="orange" variant="light" mb="md">
+    <Alert role="note" color="orange" variant="light" mb="md">
       This app has no address yet: its links lead to its description in the API. Load a version of the app, or
       set APP_URL.
     </Alert>
