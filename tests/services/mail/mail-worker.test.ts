@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -40,6 +41,14 @@ const makeDue = (app: TestApp) =>
     .updateTable('outbox_mails')
     .set({ next_attempt_at: new Date(0), created_at: systemClock.now() })
     .execute();
+
+/** When the last statement of another connection began, as text. */
+const latestStatement = async (app: TestApp): Promise<unknown> => {
+  const { rows } = await sql<{ at: string }>`
+    select max(query_start)::text as at from pg_stat_activity
+    where datname = current_database() and query !~ 'pg_stat_activity'`.execute(app.db());
+  return rows[0]?.at;
+};
 
 workers('sends due mails in the name of the client, and counts them', async (context) => {
   const { app, smtp } = context;
@@ -84,6 +93,20 @@ workers('is woken by a new mail long before its next poll', async (context) => {
   await worker.stop();
 
   assert.ok(ms < 5_000, `${Math.round(ms)} ms`);
+});
+
+workers('runs no statements while there is nothing to send', async (context) => {
+  const worker = workerOf(context);
+  worker.start();
+
+  let latest: unknown;
+  await until('no statement began for 200 ms', async () => {
+    const before = latest;
+    latest = await latestStatement(context.app);
+    await setTimeout(200);
+    return latest === before;
+  });
+  await worker.stop();
 });
 
 workers('retries after a temporary error, with the same message id', async (context) => {
