@@ -25,6 +25,33 @@ people('Ctrl K, three letters and Enter open a person, without a pause', async (
   await waitForHeading(page, 'Grace Hopper');
 });
 
+people(
+  'Ctrl K finds apps, clients and actions too, and people in the order of their addresses',
+  async ({ browser }) => {
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/');
+    await waitForHeading(page, 'Hello Alex');
+    const search = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+K');
+      await page.keyboard.type(text);
+    };
+    await search('ad');
+    await page.keyboard.press('Enter');
+    await waitForHeading(page, 'Ada Lovelace');
+    await search('churn');
+    await page.keyboard.press('Enter');
+    await waitForHeading(page, 'Churn');
+    await search('acme');
+    await page.getByRole('dialog').getByText('Acme Analytics').click();
+    await waitForHeading(page, 'Acme Analytics');
+    await search('dark');
+    await page.keyboard.press('Enter');
+
+    await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+  },
+);
+
 people('the filter is part of the address', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

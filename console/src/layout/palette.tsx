@@ -1,16 +1,9 @@
 import { Button, Kbd, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
-import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
-import { trpc } from '../api.ts';
-import { nameOf } from '../people/name-of.ts';
-import { canView } from './roles.ts';
-import { screensFor } from './screens.ts';
-import { useSession } from './use-session.ts';
+import { type Action, usePaletteActions } from './use-palette-actions.ts';
 
-const FOUND_PEOPLE = 7;
 const TYPING_MS = 120;
 
 export const PaletteButton = () => (
@@ -19,61 +12,42 @@ export const PaletteButton = () => (
   </Button>
 );
 
-/** ⌘K: finds people, and leads to every screen. */
+/** ⌘K: finds people, apps and clients, leads to every screen, and runs actions. */
 export const Palette = () => {
-  const { roles } = useSession();
-  const navigate = useNavigate();
   const [query, setQuery] = useState('');
   const [search] = useDebouncedValue(query.trim(), TYPING_MS);
-  const people = useQuery(
-    trpc.users.list.queryOptions(
-      { search, limit: FOUND_PEOPLE },
-      { enabled: canView(roles) && search !== '', placeholderData: (previous) => previous },
-    ),
-  );
-  const isCurrent = search === query.trim() && !people.isPlaceholderData && !people.isLoading;
-
-  // The search is part of the ids, so that a selection does not outlive its results.
-  const screens = screensFor(roles)
-    .filter(({ label }) => label.toLowerCase().includes(search.toLowerCase()))
-    .map(({ to, label }) => ({ id: `${search} screen ${to}`, label, onClick: () => void navigate({ to }) }));
-  const found = (search === '' ? [] : (people.data ?? [])).map((person) => ({
-    id: `${search} person ${person.email}`,
-    label: nameOf(person),
-    description: person.email,
-    onClick: () => void navigate({ to: '/people/$email', params: { email: person.email } }),
-  }));
-  const first = search === '' || !isCurrent ? undefined : (found[0] ?? screens[0]);
+  const { groups, isSearching } = usePaletteActions(search);
+  const isCurrent = search === query.trim() && !isSearching;
+  const first = search === '' || !isCurrent ? undefined : groups.flatMap(({ actions }) => actions)[0];
   const withSelection = (action: Action): SpotlightActionData => ({
     ...action,
+    // So that a selection does not outlive its results.
+    id: `${search} ${action.id}`,
     ...(action === first && { 'data-selected': true }),
   });
   return (
     <Spotlight
       query={query}
       onQueryChange={setQuery}
-      actions={[
-        { group: 'People', actions: found.map(withSelection) },
-        { group: 'Go to', actions: screens.map(withSelection) },
-      ]}
-      // The service has already filtered.
+      actions={groups.map(({ group, actions }) => ({ group, actions: actions.map(withSelection) }))}
+      // They are those that match.
       filter={(_query, actions) => actions}
-      nothingFound={<Text>{isCurrent ? 'Nothing found. Try another name or address.' : 'Searching…'}</Text>}
+      nothingFound={
+        <Text>{isCurrent ? 'Nothing found. Try another name or email address.' : 'Searching…'}</Text>
+      }
       // Typing right after the shortcut must reach the field.
       transitionProps={{ duration: 0 }}
       overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}
       searchProps={{
         autoFocus: true,
-        placeholder: 'Find a person or a screen',
-        'aria-label': 'Find a person or a screen',
+        placeholder: 'Find people, apps, clients and actions',
+        'aria-label': 'Find people, apps, clients and actions',
         onKeyDownCapture: useDelayedEnter(isCurrent, first),
       }}
       shortcut={['mod + K', '/']}
     />
   );
 };
-
-type Action = Pick<SpotlightActionData, 'id' | 'label' | 'description'> & { onClick: () => void };
 
 /** Enter waits for the results of what was typed, and opens the first. Returns a handler for the search field. */
 const useDelayedEnter = (isCurrent: boolean, first: Action | undefined) => {

@@ -1,12 +1,7 @@
 import { Avatar, Button, Menu, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { steward } from '../api.ts';
+import { logOut } from './log-out.ts';
 import { useSession } from './use-session.ts';
-
-const logOut = async (): Promise<void> => {
-  await steward.logout();
-  location.assign('/login/');
-};
 
 export const UserMenu = () => {
   const { user } = useSession();
