@@ -13,13 +13,13 @@ const MIB = 1024 * 1024;
 const USAGE = '/api/v1/jb/apps/zylTKNVx/usage/';
 const OVERLOADED = /"status":503,"retryAfter":"2".*overloaded/;
 
-type Upload = { path: string; headers: OutgoingHttpHeaders; token?: string };
+type Upload = { method?: string; path: string; headers: OutgoingHttpHeaders; token?: string };
 
 /** Sends the headers of an upload without its body. */
-const begin = async (app: TestApp, { path, headers, token }: Upload) => {
+const begin = async (app: TestApp, { method = 'POST', path, headers, token }: Upload) => {
   if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
   const outgoing = request(new URL(path, app.server.listeningOrigin), {
-    method: 'POST',
+    method,
     agent: false,
     headers: {
       'content-type': 'application/json',
@@ -103,18 +103,17 @@ budget('is released when the response has been sent', async ({ app }) => {
   }
 });
 
-budget(
-  'answers a large anonymous body of a protected procedure with 401 before reading it',
-  async ({ app }) => {
-    const { outgoing, answered } = await begin(app, {
-      path: '/trpc/usage.record',
-      headers: { 'content-length': 16 * MIB },
-      token: 'f'.repeat(40),
-    });
-
+budget('answers a body without credentials with 401 before reading it, also of a GET', async ({ app }) => {
+  const uploads = [
+    { path: '/trpc/usage.record', headers: { 'content-length': 16 * MIB } },
+    { method: 'GET', path: '/api/v1/jb/users/', headers: { 'content-length': MIB } },
+    { method: 'GET', path: '/api/v1/jb/users/', headers: { 'transfer-encoding': 'chunked' } },
+  ];
+  for (const upload of uploads) {
+    const { outgoing, answered } = await begin(app, { ...upload, token: 'f'.repeat(40) });
     assert.match(await answered, /"status":401.*unauthenticated/);
     outgoing.destroy();
-  },
-);
+  }
+});
 
 budget.run();
