@@ -16,8 +16,9 @@ local AMBIGUOUS = { "//", "\\", ";", "%2e", "%2f", "%5c" }
 
 local function is_ambiguous(path)
   local decoded = path:lower()
-  -- An app may decode a path more than once: `%252e` is a dot, too.
-  while decoded:find("%25", 1, true) do decoded = decoded:gsub("%%25", "%%") end
+  -- An app may decode a path more than once: `%252e` is a dot, too. No app decodes it four times; further levels would take long.
+  for _ = 1, 3 do decoded = decoded:gsub("%%25", "%%") end
+  if decoded:find("%25", 1, true) then return true end
   for _, part in ipairs(AMBIGUOUS) do
     if decoded:find(part, 1, true) then return true end
   end
