@@ -101,4 +101,20 @@ view('is deactivated, which is recorded once, and activated again', async ({ app
   assert.not.match(JSON.stringify(entries), new RegExp(`${key}|north`));
 });
 
+view('is found by its id too, which a use does not change', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const made = await admin.create({ app: 'sales', autorotate: true, allowed_uses_cnt: 0 });
+  const key = String(made.id);
+  await app.send(`GET !/v/${made.key}/`, { headers: { accept: 'text/html' } });
+
+  await rejectsWith(admin.get({ key: made.key }), 'not-found');
+  assert.is((await admin.get({ key })).usages_cnt, 1);
+  assert.is((await admin.uses({ key })).length, 1);
+  assert.is((await admin.update({ key, show_header: false })).show_header, false);
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  const [next] = await admin.list({ limit: 1, cursor: key });
+  assert.ok(next && next.id < made.id);
+});
+
 view.run();

@@ -211,22 +211,6 @@ views('keeps 64 KiB of data permissions as sent, and none as an empty object', a
   }
 });
 
-views('is found by its id too, which a use does not change', async ({ app }) => {
-  const admin = app.as(ACME).accessViews;
-  const made = await admin.create({ app: 'sales', autorotate: true, allowed_uses_cnt: 0 });
-  const key = String(made.id);
-  await app.send(`GET !/v/${made.key}/`, { headers: { accept: 'text/html' } });
-
-  await rejectsWith(admin.get({ key: made.key }), 'not-found');
-  assert.is((await admin.get({ key })).usages_cnt, 1);
-  assert.is((await admin.uses({ key })).length, 1);
-  assert.is((await admin.update({ key, show_header: false })).show_header, false);
-  await admin.deactivate({ key });
-  assert.is((await admin.get({ key })).is_active, false);
-  const [next] = await admin.list({ limit: 1, cursor: key });
-  assert.ok(next && next.id < made.id);
-});
-
 views('are listed newest first, by page, and filtered', async ({ app }) => {
   const admin = app.as(GLOBEX).accessViews;
   const keys: string[] = [];

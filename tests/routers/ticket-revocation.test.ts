@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createLaunchCode } from '../../src/services/gate/launch-codes.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { openedView } from '../support/gate.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { claimsIn, isActive, setApp, ticketOf, usedView } from '../support/tickets.ts';
@@ -46,19 +47,12 @@ revocation('ends tickets for an app, and all', async ({ app }) => {
 });
 
 revocation('ends the tickets, codes and embedded pages of a view', async ({ app }) => {
-  const [revoked, kept] = [await usedView(app), await usedView(app)];
+  const [revoked, kept] = [await openedView(app), await openedView(app)];
   const { tickets } = app.openServices();
   const ticketFor = async (useId: number) =>
     (await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket;
   const [of, ofOther] = [await ticketFor(revoked.useId), await ticketFor(kept.useId)];
   for (const { useId } of [revoked, kept]) {
-    const row = { digest: String(useId).padEnd(64, '0'), access_view_use_id: useId };
-    const expires_at = new Date(app.clock.now().getTime() + 60_000);
-    await app
-      .db()
-      .insertInto('embed_sessions')
-      .values({ ...row, expires_at })
-      .execute();
     await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES });
   }
 

@@ -19,5 +19,5 @@ export const openedView = async (app: TestApp, view: Parameters<typeof usedView>
     .insertInto('embed_sessions')
     .values({ ...row, expires_at })
     .execute();
-  return { viewId, secret, headers: { cookie: `__Host-steward_embed_sales=${secret}` } };
+  return { useId, viewId, secret, headers: { cookie: `__Host-steward_embed_sales=${secret}` } };
 };

@@ -17,7 +17,7 @@ const DONE = {
 const countOf = (results: readonly BulkRow[], status: BulkRow['status']): number =>
   results.filter((row) => row.status === status).length;
 
-/** Empty if there are none. */
+/** Empty without such rows. */
 const countText = (results: readonly BulkRow[], status: BulkRow['status'], word: string): string[] => {
   const count = countOf(results, status);
   return count === 0 ? [] : [`${count.toLocaleString()} ${word}`];
