@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
+import { eventually } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
@@ -92,7 +93,9 @@ people('the list is sorted by a click on a heading, and filtered by the last log
   await page.getByRole('option', { name: 'Never' }).click();
   await page.getByText('3 people').waitFor();
 
-  assert.equal(await names.allInnerTexts(), ['Ada Lovelace', 'Grace Hopper', 'Ida Idle']);
+  await eventually(async () =>
+    assert.equal(await names.allInnerTexts(), ['Ada Lovelace', 'Grace Hopper', 'Ida Idle']),
+  );
 });
 
 people('the chosen columns are kept in the browser', async ({ browser }) => {

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
+import { eventually } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -59,19 +60,23 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   await waitForSearch(page, { client: '1', interval: 'month' });
   await rows('month').nth(6).waitFor();
   const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 6 });
-  const [shown, csv] = [await rows('month').allInnerTexts(), await download(page, /^Download this table/)];
 
   const sign = new Intl.NumberFormat('en-US', { signDisplay: 'exceptZero' });
-  assert.equal(
-    shown.slice(1).map((row) => row.split('\t')),
-    report.map(({ start, actions, previous_actions, actions_change, previous_start }) => [
-      start.slice(0, 7),
-      actions.toLocaleString('en-US'),
-      previous_actions.toLocaleString('en-US'),
-      sign.format(actions_change),
-      previous_start.slice(0, 7),
-    ]),
-  );
+  const expected = report.map(({ start, actions, previous_actions, actions_change, previous_start }) => [
+    start.slice(0, 7),
+    actions.toLocaleString('en-US'),
+    previous_actions.toLocaleString('en-US'),
+    sign.format(actions_change),
+    previous_start.slice(0, 7),
+  ]);
+  await eventually(async () => {
+    const shown = await rows('month').allInnerTexts();
+    assert.equal(
+      shown.slice(1).map((row) => row.split('\t')),
+      expected,
+    );
+  });
+  const csv = await download(page, /^Download this table/);
   assert.equal(
     csv.slice(1),
     report.map((row) => Object.values(row).join(',')),
@@ -135,7 +140,7 @@ usage(
     await waitForSearch(page, { kind: 'people', days: '180', client: '2' });
     const people = page.getByRole('table', { name: 'Idle people' });
     await people.getByRole('link', { name: 'Edsger Dijkstra' }).waitFor();
-    const shown = await people.getByRole('row').count();
+    await eventually(async () => assert.is(await people.getByRole('row').count(), 3, 'with the headings'));
     await page.getByRole('link', { name: 'Select and change them in People' }).click();
     await page.getByText('2 people', { exact: true }).waitFor();
     await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
@@ -144,7 +149,7 @@ usage(
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
     await page.getByText('Deactivated: 1 changed').waitFor();
 
-    assert.equal([idleApps, shown], [2, 3], 'with the row of headings');
+    assert.is(idleApps, 2, 'with the row of headings');
     assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);
     assert.is((await app.as(ROOT).users.get({ email: GLOBEX })).is_active, true);
   },

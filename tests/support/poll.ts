@@ -14,3 +14,16 @@ export const until = async (
     await sleep(INTERVAL_MS);
   }
 };
+
+/** Repeats a check until it passes. At the deadline it fails as the check last did. */
+export const eventually = async (check: () => Promise<void>, timeoutMs = 10_000): Promise<void> => {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await sleep(INTERVAL_MS);
+  }
+};
