@@ -169,12 +169,11 @@ const createServiceFactories = (
   resources: Resources,
   given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
-  const { config, connection, secretKey, orm, pool } = resources;
-  const { preparesStatements } = connection;
+  const { config, secretKey, orm, pool } = resources;
   const serviceDeps = {
     ...resources,
     ...given,
-    ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey, preparesStatements }),
+    ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey }),
     commonPasswords: createCommonPasswords(),
     baseUrl: config.baseUrl,
     appUrl: config.appUrl,

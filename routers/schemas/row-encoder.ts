@@ -8,7 +8,7 @@ export type ListFormat = 'json' | 'csv';
 
 /**
  * The value of a field from PostgreSQL's text of its column: a plain string, or the JSON of any other value. The column of an
- * array has its elements as JSON, or is null.
+ * array has its elements as JSON, or is null. All are in Latin-1, as rows are.
  */
 export type ColumnReader = (column: string | null, row: TextRow) => string | null;
 
@@ -30,33 +30,36 @@ export const createRowEncoder = <Shape extends z.ZodRawShape>(
     : { columns, encode: csvEncoder(fields), start: header, separator: '', end: '' };
 };
 
-type Field = { name: string; read: ColumnReader; isString: boolean; isNullable: boolean };
+/** What a column holds: `json` is sent as it is. */
+type Kind = 'string' | 'instant' | 'boolean' | 'elements' | 'json';
+type Field = { name: string; kind: Kind; isNullable: boolean; read: ColumnReader | undefined };
 
 const createField = (name: string, schema: unknown, read: ColumnReader | undefined): Field => {
   const isNullable = schema instanceof z.ZodNullable;
-  const type: unknown = isNullable ? schema.unwrap() : schema;
-  const isString = type instanceof z.ZodString || type === Instant;
-  return { name, read: read ?? readerOf(type), isString, isNullable };
+  const kind = kindOf(isNullable ? schema.unwrap() : schema);
+  return { name, kind: read && kind !== 'string' ? 'json' : kind, isNullable, read };
 };
 
-const readerOf = (type: unknown): ColumnReader => {
-  if (type === Instant) return (text) => text && isoInstant(text);
-  if (type instanceof z.ZodBoolean) return (text) => text && (text === 't' ? 'true' : 'false');
-  if (type instanceof z.ZodArray) return (elements) => `[${elements ?? ''}]`;
-  return (text) => text;
+const kindOf = (type: unknown): Kind => {
+  if (type === Instant) return 'instant';
+  if (type instanceof z.ZodString) return 'string';
+  if (type instanceof z.ZodBoolean) return 'boolean';
+  return type instanceof z.ZodArray ? 'elements' : 'json';
 };
 
+/** A loop over kinds: calling a function of each field takes a third longer. */
 const jsonEncoder = (fields: readonly Field[]): RowEncoder['encode'] => {
   const keys = fields.map(({ name }, index) => `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
   return (row, offset) => {
     let json = '';
     let index = 0;
-    for (const { name, read, isString, isNullable } of fields) {
-      const value = read(row[offset + index] ?? null, row);
-      if (value === null && !isNullable)
-        throw new TypeError(`${name} is null, which its schema does not allow`);
+    for (const field of fields) {
+      const text = columnOf(field, row, offset + index);
       json += keys[index];
-      json += isString && value !== null ? jsonString(value) : value;
+      if (text === null) json += 'null';
+      else if (field.kind === 'string') json += jsonString(text);
+      else if (field.kind === 'instant') json += `"${isoInstant(text)}"`;
+      else json += textOf(field.kind, text);
       index += 1;
     }
     return `${json}}`;
@@ -65,8 +68,27 @@ const jsonEncoder = (fields: readonly Field[]): RowEncoder['encode'] => {
 
 const csvEncoder =
   (fields: readonly Field[]): RowEncoder['encode'] =>
-  (row, offset) =>
-    csvLine(fields.map(({ read }, index) => read(row[offset + index] ?? null, row) ?? ''));
+  (row, offset) => {
+    const cells = fields.map((field, index) => {
+      const text = columnOf(field, row, offset + index);
+      return text === null ? '' : fromLatin1(textOf(field.kind, text));
+    });
+    return toLatin1(csvLine(cells));
+  };
+
+const columnOf = ({ name, kind, isNullable, read }: Field, row: TextRow, index: number): string | null => {
+  const column = row[index] ?? null;
+  const text = read ? read(column, row) : column;
+  if (text !== null || isNullable) return text;
+  if (kind === 'elements') return '';
+  throw new TypeError(`${name} is null, which its schema does not allow`);
+};
+
+const textOf = (kind: Kind, text: string): string => {
+  if (kind === 'boolean') return text === 't' ? 'true' : 'false';
+  if (kind === 'instant') return isoInstant(text);
+  return kind === 'elements' ? `[${text}]` : text;
+};
 
 const TO_ESCAPE = /["\\]|[^ -\uffff]/;
 
@@ -74,13 +96,22 @@ const TO_ESCAPE = /["\\]|[^ -\uffff]/;
 export const jsonString = (text: string): string =>
   TO_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 
-const UTC_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
+const NOT_ASCII = /[^\0-\x7f]/;
+
+const fromLatin1 = (bytes: string): string =>
+  NOT_ASCII.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes;
+
+const toLatin1 = (text: string): string =>
+  NOT_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
+
 const NO_FRACTION_LENGTH = '2026-11-21 10:20:30+00'.length;
+const MILLISECONDS_LENGTH = '2026-11-21 10:20:30.123+00'.length;
 
 /** `2026-11-21 10:20:30.5+00` of type `timestamptz` is `2026-11-21T10:20:30.500Z`. */
 export const isoInstant = (text: string): string => {
-  // Other years, and other time zones behind a pooler.
-  if (!UTC_INSTANT.test(text)) return parseInstant(text).toISOString();
+  // Microseconds, other years, and other time zones behind a pooler.
+  if (text.length > MILLISECONDS_LENGTH || text[4] !== '-' || !text.endsWith('+00'))
+    return parseInstant(text).toISOString();
   const fraction = text.length === NO_FRACTION_LENGTH ? '.000' : text.slice(19, -3).padEnd(4, '0');
   return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction}Z`;
 };

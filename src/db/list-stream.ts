@@ -1,13 +1,13 @@
 import { currentDeadline } from '../lib/deadline.ts';
-import type { ReadTextRows, Statement, TextRow } from './text-rows.ts';
+import { decodeRow, type ReadTextRows, type Statement, type TextRow } from './text-rows.ts';
 
 /** How the rows of a list become text, such as JSON or CSV. */
 export type RowEncoder<Column extends string = string> = {
   /** The columns to select, in the order in which `encode` expects them. */
   columns: readonly Column[];
-  /** The text of a row, whose columns start at `offset`. */
+  /** The text of a row, whose columns start at `offset`. As they, it has one character for each byte. */
   encode: (row: TextRow, offset: number) => string;
-  /** The text before the first row, between two rows, and after the last one. */
+  /** The text before the first row, between two rows, and after the last one: ASCII. */
   start: string;
   separator: string;
   end: string;
@@ -47,8 +47,6 @@ const FIRST_PAGE_SIZE = 250;
 const CHUNK_BYTES = 128 * 1024;
 /** 8 MiB. */
 const MAX_FREE_BUFFERS = 64;
-/** UTF-8 of one UTF-16 unit. */
-const MAX_UNIT_BYTES = 3;
 /**
  * The first lists keep one page in memory beyond the page that is being sent; the others read small pages, one at a time. Rows
  * that exceed the size of a page are discarded and read again.
@@ -137,7 +135,7 @@ class Page {
   isLast = false;
   bytes = 0;
   rowCount = 0;
-  last: TextRow | undefined;
+  #last: TextRow | undefined;
   readonly #list: OpenList;
   readonly #maxBytes = maxPageBytes();
   #isCut = false;
@@ -157,7 +155,12 @@ class Page {
     this.#write(this.#prefix + this.#list.encode(row));
     this.#prefix = this.#list.separator;
     this.rowCount += 1;
-    this.last = row;
+    this.#last = row;
+  }
+
+  /** The texts of the last row. */
+  get last(): TextRow | undefined {
+    return this.#last && decodeRow(this.#last);
   }
 
   /** @param size the number of rows that were requested: fewer rows are the last ones */
@@ -168,13 +171,12 @@ class Page {
   }
 
   #write(text: string): void {
-    const maxBytes = text.length * MAX_UNIT_BYTES;
-    if (this.#length + maxBytes > this.#buffer.length) {
+    if (this.#length + text.length > this.#buffer.length) {
       if (this.#length > 0) this.#endChunk();
       else releaseBuffer(this.#buffer);
-      this.#buffer = takeBuffer(maxBytes);
+      this.#buffer = takeBuffer(text.length);
     }
-    this.#length += this.#buffer.write(text, this.#length);
+    this.#length += this.#buffer.write(text, this.#length, 'latin1');
   }
 
   #endChunk(): void {

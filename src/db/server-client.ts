@@ -4,6 +4,7 @@ import { type ConnectionOptions, checkServerIdentity, getCACertificates } from '
 import pg from 'pg';
 import type { Connection, DatabaseTls } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
+import { DatabaseSocket } from './database-socket.ts';
 import type { Server } from './servers.ts';
 
 type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
@@ -24,15 +25,15 @@ export class CannotConnect extends Error {
 export class ServerClient extends pg.Client {
   readonly #connection: Connection;
   readonly #find: () => Promise<Server>;
-  readonly #tls: object | false;
+  readonly #socket: DatabaseSocket;
 
   constructor(config: pg.ClientConfig, connection: Connection, find: () => Promise<Server>) {
-    const tls = connection.tls ? {} : false;
+    const socket = new DatabaseSocket(connection.tls !== undefined);
     // The pool keeps the password in a property that is not enumerable.
-    super({ ...config, password: connection.password, ssl: tls });
+    super({ ...config, password: connection.password, ssl: false, stream: () => socket });
     this.#connection = connection;
     this.#find = find;
-    this.#tls = tls;
+    this.#socket = socket;
     // A lost connection fails its statements; without a listener, the event would end the process.
     this.on('error', () => {});
   }
@@ -53,8 +54,7 @@ export class ServerClient extends pg.Client {
       this.host = address;
       this.port = port;
       const { tls } = this.#connection;
-      // The driver reads these when the server has agreed to TLS.
-      if (tls && this.#tls) Object.assign(this.#tls, await tlsOptionsOf(tls, host));
+      if (tls) this.#socket.tls = await tlsOptionsOf(tls, host);
       await super.connect();
     } catch (error) {
       throw isOfServer(error) || error instanceof CannotConnect ? error : new CannotConnect(null, error);

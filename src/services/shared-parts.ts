@@ -24,13 +24,12 @@ type Given = {
   pool: DatabasePool;
   fork: () => Db;
   secretKey: string;
-  preparesStatements: boolean | undefined;
 };
 
 export type SharedParts = ReturnType<typeof createSharedParts>;
 
 /** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
-export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }: Given) => {
+export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
   const runPipeline = createRunPipeline(pool);
   const transact = createTransact(runPipeline);
   const read = createRead(transact);
@@ -38,7 +37,7 @@ export const createSharedParts = ({ pool, fork, secretKey, preparesStatements }:
     runPipeline,
     transact,
     read,
-    readRows: createTextRowReader(pool, preparesStatements),
+    readRows: createTextRowReader(pool),
     throttle: createLoginThrottle(pool),
     loginConcurrency: createLoginConcurrency(),
     launchThrottle: createLaunchThrottle(pool),

@@ -3,6 +3,7 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import {
   createTextRowReader,
+  decodeRow,
   type ReadTextRows,
   type Statement,
   type TextRow,
@@ -26,7 +27,7 @@ rows.before(async (context) => {
   context.readRows = createTextRowReader(context.pool);
   context.read = async (statement) => {
     const found: TextRow[] = [];
-    await context.readRows(statement, (row) => void found.push(row));
+    await context.readRows(statement, (row) => void found.push(decodeRow(row)));
     return found;
   };
   context.drop = drop;

@@ -3,7 +3,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { AnyObject, Instant } from '../../routers/schemas/fields.ts';
-import { createRowEncoder, isoInstant, jsonString } from '../../routers/schemas/row-encoder.ts';
+import {
+  createRowEncoder,
+  isoInstant,
+  jsonString,
+  type ListFormat,
+} from '../../routers/schemas/row-encoder.ts';
 import type { TextRow } from '../../src/db/text-rows.ts';
 
 const encoders = suite('row encoders');
@@ -46,6 +51,16 @@ encoders('write the fields of the view as CSV, with empty cells for null', () =>
   assert.is(start, 'name,note,is_active,count,clients,extra,joined,left\r\n');
   assert.is(encode(row, 0), `"'=A""b",,true,'-7,"[1,2]","{""a"":{}}",2026-11-21T10:20:30.500Z,\r\n`);
   assert.is(separator + end, '');
+});
+
+encoders('return the bytes of characters beyond ASCII as Latin-1, from rows that hold them so', () => {
+  const names = View.pick({ name: true, note: true });
+  const row = ['＝Zoë "😀"', 'Ÿ\u0085'].map((text) => Buffer.from(text).toString('latin1'));
+  const bytesOf = (format: ListFormat) =>
+    Buffer.from(createRowEncoder(names, format).encode(row, 0), 'latin1').toString();
+
+  assert.is(bytesOf('json'), JSON.stringify({ name: '＝Zoë "😀"', note: 'Ÿ\u0085' }));
+  assert.is(bytesOf('csv'), '"\'＝Zoë ""😀""",Ÿ\u0085\r\n');
 });
 
 encoders('use the given readers, which see the whole row', () => {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Connection } from '../../src/config/connection.ts';
 import { pooledClientClass } from '../../src/db/pooled-client.ts';
+import { SocketClient } from '../../src/db/single-client.ts';
 
 type Options = { max?: number; limitMs?: number | null };
 
@@ -13,7 +14,7 @@ export const createTestPool = (
   { limitMs = null, ...options }: Options = {},
 ): pg.Pool => {
   const { preparesStatements } = connection;
-  const Client = pooledClientClass(pg.Client, { limitMs, preparesStatements });
+  const Client = pooledClientClass(SocketClient, { limitMs, preparesStatements });
   // The driver's types say that its class takes no configuration.
   const pool = new pg.Pool({ ...connection, Client: Client as never, ...options });
   pool.on('error', () => undefined); // without a listener a lost connection would end the process
