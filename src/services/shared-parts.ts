@@ -18,6 +18,7 @@ import { createOpeningLookup } from './gate/opening-facts.ts';
 import { createTicketCache } from './gate/ticket-cache.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
+import { createAppOrder } from './users/app-order.ts';
 import { createAnyUserLoader } from './users/user-loader.ts';
 
 type Given = {
@@ -38,6 +39,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
     transact,
     read,
     readRows: createTextRowReader(pool),
+    appOrder: createAppOrder(fork(), read),
     throttle: createLoginThrottle(pool),
     loginConcurrency: createLoginConcurrency(),
     launchThrottle: createLaunchThrottle(pool),

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import { userClientVisibleTo, type Viewer } from '../access/visibility.ts';
+import type { AppOrder } from './app-order.ts';
 import type { usersMatching } from './user-filter.ts';
 import type { UserRow } from './user-rows.ts';
 
@@ -11,6 +12,7 @@ export type UserEncoder = RowEncoder<UserColumn>;
 type Users = Awaited<ReturnType<typeof usersMatching>>;
 type Options = {
   viewer: Viewer;
+  appOrder: AppOrder;
   users: Users;
   encoder: UserEncoder;
   /**
@@ -24,11 +26,27 @@ type Options = {
 const KEY_COLUMNS = 1;
 
 /** Opens a list of users, ordered by id. */
-export const openUserList = (options: Options): OpenList => ({
-  ...options.encoder,
-  statement: (row, limit) => pageOfUsers(options, Number(row?.[0] ?? 0), limit).compile(),
-  encode: (row) => options.encoder.encode(row, KEY_COLUMNS),
-});
+export const openUserList = async (options: Options): Promise<OpenList> => {
+  const { appOrder, encoder } = options;
+  await appOrder.refresh();
+  const apps = KEY_COLUMNS + encoder.columns.indexOf('apps');
+  let isOutdated = false;
+  /** The elements of a JSON array. The ids of apps are letters and digits: nothing to escape. */
+  const sortedElements = (ids: string): string => {
+    const sorted = appOrder.sort(ids.split(','));
+    isOutdated ||= sorted === null;
+    return `"${sorted?.join('","')}"`;
+  };
+  return {
+    ...encoder,
+    statement: (row, limit) => pageOfUsers(options, Number(row?.[0] ?? 0), limit).compile(),
+    encode: (row) => {
+      const ids = row[apps];
+      return encoder.encode(ids ? row.with(apps, sortedElements(ids)) : row, KEY_COLUMNS);
+    },
+    isOutdated: () => isOutdated,
+  };
+};
 
 const pageOfUsers = ({ viewer, users, encoder, key }: Options, after: number, limit: PageSize) => {
   const isOfAll = key === 'users';
@@ -36,29 +54,32 @@ const pageOfUsers = ({ viewer, users, encoder, key }: Options, after: number, li
     .clearSelect()
     .select('users.id')
     .where(sql<boolean>`${sql.ref(isOfAll ? 'users.id' : `${key}.user_id`)} > ${after}`)
-    .limit(sql.lit(limit));
-  // The grants of all users are read along with them, in the order of an index; those of a few are looked up.
-  const ofPage = isOfAll ? sql<boolean>`g.user_id > ${after}` : sql<boolean>`g.user_id in (${page})`;
-  return page
-    .select(encoder.columns.map((name) => columnOf(name).as(name)))
-    .leftJoin(grants(viewer, ofPage).as('granted'), 'granted.user_id', 'users.id')
+    .limit(sql.lit(limit))
+    .select(encoder.columns.map((name) => columnOf(name, viewer, isOfAll).as(name)))
     .leftJoin(administeredAfter(viewer, after).as('administered'), 'administered.user_id', 'users.id');
+  return isOfAll
+    ? page.leftJoin(grantsAfter(viewer, after).as('granted'), 'granted.user_id', 'users.id')
+    : page;
 };
 
-const columnOf = (name: UserColumn): RawBuilder<unknown> => {
-  if (name === 'apps') return sql`granted.apps`;
+const columnOf = (name: UserColumn, viewer: Viewer, isOfAll: boolean): RawBuilder<unknown> => {
+  if (name === 'apps') return isOfAll ? sql`granted.apps` : appsOf(viewer);
   if (name === 'clientadmin_of') return sql`administered.client_ids`;
   return sql.ref(`users.${name}`);
 };
 
-/**
- * Grouped by user and joined to the page: a lookup for each user takes three times as long. The ids of apps are letters and
- * digits: nothing to escape.
- */
-const grants = (viewer: Viewer, ofPage: RawBuilder<boolean>) => sql<{ user_id: number }>`(
-  select g.user_id, string_agg('"' || a.id || '"', ',' order by a.created_at, a.id) as apps
-  from app_grants g join apps a on a.id = g.app_id
-  where ${ofPage} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)} group by g.user_id)`;
+/** A left join: PostgreSQL leaves it out for viewers of all clients. */
+const visibleGrants = (viewer: Viewer, isWanted: RawBuilder<boolean>) => sql`
+  from app_grants g left join apps a on a.id = g.app_id
+  where ${isWanted} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}`;
+
+/** The grants of a few users are looked up, those of all are read along with them, in the order of an index. */
+const appsOf = (viewer: Viewer) => sql`
+  (select string_agg(g.app_id, ',') ${visibleGrants(viewer, sql`g.user_id = users.id`)})`;
+
+const grantsAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
+  select g.user_id, string_agg(g.app_id, ',') as apps
+  ${visibleGrants(viewer, sql`g.user_id > ${after}`)} group by g.user_id)`;
 
 const administeredAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
   select m.user_id, string_agg(m.client_id::text, ',' order by m.client_id) as client_ids from memberships m

@@ -30,7 +30,7 @@ export type UserInput = {
   send_email: boolean;
 };
 
-export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipeline }: Unit) => ({
+export const createUsers = ({ em, clock, audit, userLoader, readRows, appOrder, runPipeline }: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
@@ -49,7 +49,12 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, runPipelin
     const open = async (viewer: Actor) => {
       requireLister(viewer);
       requireUnsorted(filter);
-      return openUserList({ viewer, encoder, ...(await findUsers(em, viewer, filter, clock.now())) });
+      return openUserList({
+        viewer,
+        appOrder,
+        encoder,
+        ...(await findUsers(em, viewer, filter, clock.now())),
+      });
     };
     return openListStream({ em, readRows, actor, open });
   },
