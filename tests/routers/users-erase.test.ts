@@ -92,6 +92,16 @@ erasing('ends sessions, tokens and logins, and does not block a new account', as
   assert.is(created.email, EDSGER);
 });
 
+erasing('records new invitations of the address under the address', async ({ app }) => {
+  await erase(app, ADA);
+  const items = [{ email: ADA, client: 1 }];
+  for (let time = 0; time < 2; time += 1) await app.as(ROOT).invitations.create({ items });
+
+  const [renewed] = await app.as(ROOT).audit.list({ action: 'invitation.renew' });
+  const [created] = await app.as(ROOT).audit.list({ action: 'invitation.create' });
+  assert.equal([created?.target, renewed?.target], [ADA, ADA]);
+});
+
 erasing('allows no other change of the audit trail', async ({ app }) => {
   const first = sql`(select max(id) from audit_entries)`;
   const changes = [
