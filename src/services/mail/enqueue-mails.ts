@@ -33,22 +33,21 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
   now: Date,
 ): Promise<T[]> => {
   const hourAgo = new Date(now.getTime() - 60 * MINUTE_MS);
-  const { rows } = await sql<{ n: number }>`
+  const rows = invitations.map(({ email, client, id }) => ({ email, client, id }));
+  const { rows: rejected } = await sql<{ n: number }>`
     with requested as (
       select requested.*, (select count(*) from outbox_mails earlier
         where earlier.kind = 'invitation' and earlier.client_id = requested.client_id
           and earlier.recipient = requested.email and earlier.created_at > ${hourAgo}::timestamptz) as earlier
-      from unnest(
-        ${invitations.map((item) => item.email)}::varchar[],
-        ${invitations.map((item) => item.client)}::int[],
-        ${invitations.map((item) => item.id)}::int[]) with ordinality as requested (email, client_id, invitation_id, n)),
+      from rows from (json_to_recordset(${JSON.stringify(rows)}::json) as (email varchar, client int, id int))
+        with ordinality as requested (email, client_id, invitation_id, n)),
     enqueued as (
       insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at, traceparent)
       select 'invitation', email, client_id, invitation_id, ${now}::timestamptz, ${now}::timestamptz,
         ${tracing.traceparent()}::varchar
       from requested where earlier < ${MAILS_PER_HOUR} order by n)
     select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
-  return rows.flatMap(({ n }) => invitations[n] ?? []);
+  return rejected.flatMap(({ n }) => invitations[n] ?? []);
 };
 
 type Change = { userId: number; now: Date; address: string | null };
