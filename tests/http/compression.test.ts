@@ -23,13 +23,20 @@ const words = (header: unknown): string[] =>
 
 compression.before(async ({ app }) => {
   await app.as(ACME).users.update({ email: ADA, extra: { text: 'long '.repeat(2_000) } });
+  const items = Array.from({ length: 20 }, (_, n) => ({
+    email: `long${n}@x.test`,
+    extra: { text: 'lö🎉g '.repeat(1_000) },
+  }));
+  await app.as(ACME).invitations.create({ items });
 });
 
 compression('preserves the content over REST, tRPC and in streams', async ({ app }) => {
-  for (const path of ['/jb/users/', '/jb/users/?app=sales', BATCH, `/jb/apps/${SALES}/usage/?window=60`]) {
+  const paths = ['/jb/users/', '/jb/users/?app=sales', BATCH, `/jb/apps/${SALES}/usage/?window=60`];
+  for (const path of [...paths, '/jb/clients/1/users/invitations/']) {
     const plain = await app.send(`GET ${path}`, { as: STAFF });
     assert.ok(plain.rawPayload.length > 1_024, path);
     assert.is(plain.headers['content-encoding'], undefined, path);
+    assert.is(plain.body, JSON.stringify(plain.json()), path);
     for (const [encoding, decode] of Object.entries(DECODERS)) {
       const response = await app.send(`GET ${path}`, { as: STAFF, headers: { 'accept-encoding': encoding } });
       assert.is(response.headers['content-encoding'], encoding, path);

@@ -138,5 +138,11 @@ const sendNoContent = (reply: FastifyReply, content: unknown) => {
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
+/** Node would append a longer text to the headers, as a copy. */
+const MAX_TEXT_LENGTH = 65_536;
+
 const sendText = (reply: FastifyReply, status: number, type: string, text: string) =>
-  reply.code(status).type(`${type}; charset=utf-8`).send(text);
+  reply
+    .code(status)
+    .type(`${type}; charset=utf-8`)
+    .send(text.length > MAX_TEXT_LENGTH ? Buffer.from(text) : text);
