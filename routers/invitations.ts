@@ -5,7 +5,7 @@ import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
-import { InvitationView, invitationFilter, invitationView } from './schemas/invitations.ts';
+import { InvitationView, invitationFilter, invitationView, invitationViews } from './schemas/invitations.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -44,7 +44,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationView))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+      return invitationViews(invitations, ctx.baseUrl);
     }),
 
   create: adminProcedure
@@ -66,7 +66,7 @@ export const invitationsRouter = router({
       const dryRun = input.dry_run;
       liftBulkDeadline(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitations.map((invitation) => invitationView(invitation, ctx.baseUrl));
+      return invitationViews(invitations, ctx.baseUrl);
     }),
 
   /** The invitation that `update` changes. */

@@ -40,10 +40,14 @@ export const InvitationView = View('Invitation', {
   is_demo_user: z.enum(['true', 'false']),
 });
 
-const fieldsOf = <T extends InvitationRow>(invitation: T, baseUrl: string) => ({
+const fieldsOf = <T extends InvitationRow>(
+  invitation: T,
+  baseUrl: string,
+  user = userView(invitation.inviter, baseUrl),
+) => ({
   ...invitation,
   client: invitation.client_id,
-  user: userView(invitation.inviter, baseUrl),
+  user,
   extra: opaque(invitation.extra),
   invitation_email_count: invitation.email_count,
   is_demo_user: String(invitation.is_demo_user) as 'true' | 'false',
@@ -54,6 +58,15 @@ export const clientInvitationView = (invitation: InvitationRow, baseUrl: string)
 
 export const invitationView = (invitation: InvitationRow, baseUrl: string) =>
   viewOf(InvitationView, fieldsOf(invitation, baseUrl));
+
+/** The rows of invitations by one user share that user's row, and so the views share its view. */
+export const invitationViews = (invitations: readonly InvitationRow[], baseUrl: string) => {
+  const inviters = new Set(invitations.map(({ inviter }) => inviter));
+  const users = new Map([...inviters].map((inviter) => [inviter, userView(inviter, baseUrl)]));
+  return invitations.map((invitation) =>
+    viewOf(InvitationView, fieldsOf(invitation, baseUrl, users.get(invitation.inviter))),
+  );
+};
 
 /** `last_error`: why the last attempt failed. */
 export const InvitationMailView = View('InvitationMail', {
