@@ -11,10 +11,10 @@ export type InvitationInput = {
   initial_apps: string[];
   is_demo_user?: boolean | undefined;
 };
-/** One element of the input: its value, or null and the validation errors. */
+/** One element of the input: its value, or null, and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
-/** A valid element with its client resolved. */
-export type CheckedInvitation = InvitationInput & { client: number };
+/** A valid element with its client resolved. `appsByAge` are its `initial_apps` in the order of responses. */
+export type CheckedInvitation = InvitationInput & { client: number; appsByAge: string[] };
 
 /** Bounds the size of the error response. */
 const MAX_FAULTS = 1_000;
@@ -25,23 +25,25 @@ const MAX_FAULTS = 1_000;
  * @throws Problem `invalid-input`
  */
 export const checkInvitations = async (em: Db, actor: Actor, elements: readonly InvitationElement[]) => {
-  const named = elements.map(({ value, faults }) => ({
-    value: value && { ...value, client: value.client ?? soleAdminClient(actor) },
-    faults,
-  }));
+  const ownClient = soleAdminClient(actor);
+  const named = elements.map(({ value }) =>
+    value && value.client === undefined ? { ...value, client: ownClient } : value,
+  );
   const known = await readKnown(
     em,
     actor,
-    named.flatMap(({ value }) => value ?? []),
+    named.filter((value) => value !== null),
   );
   const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
 
-  for (const [index, { value, faults }] of named.entries()) {
+  for (const [index, { faults }] of elements.entries()) {
+    const value = named[index];
     const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
-    if (value?.client !== undefined) checked.push({ ...value, client: value.client });
+    if (value?.client !== undefined)
+      checked.push({ ...value, client: value.client, appsByAge: byAge(value.initial_apps, known) });
     for (const [field, messages] of Object.entries(all)) fields.set(`items.${index}.${field}`, messages);
-    if (Object.keys(all).length > 0 && fields.size >= MAX_FAULTS) break;
+    if (fields.size >= MAX_FAULTS) break;
   }
   if (fields.size > 0) throw invalid(Object.fromEntries(fields));
   return checked;
@@ -64,14 +66,20 @@ const faultsOf = (
   if (members.has(`${client} ${email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
-  const foreign = initial_apps.filter((id) => !apps.has(`${client} ${id}`));
+  const foreign = initial_apps.filter((id) => apps.get(id)?.client !== client);
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
   return faults;
 };
 
-/** The named clients that the actor manages; of these, the named apps and active members as `{client id} {id or email}`. */
+const byAge = (ids: readonly string[], { apps }: Known): string[] =>
+  ids.toSorted((a, b) => (apps.get(a)?.position ?? 0) - (apps.get(b)?.position ?? 0));
+
+/**
+ * The named clients that the actor manages; of these, the named apps, with their position by age, and active members as
+ * `{client id} {email}`.
+ */
 const readKnown = async (em: Db, actor: Actor, items: readonly InvitationInput[]) => {
   const db = tables(em);
   const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
@@ -87,21 +95,25 @@ const readKnown = async (em: Db, actor: Actor, items: readonly InvitationInput[]
 
   const apps = await db
     .selectFrom('apps')
-    .select(['client_id', 'id as key'])
+    .select(['client_id', 'id'])
     .where(sql<boolean>`id = any(${[...new Set(visible.flatMap((item) => item.initial_apps))]}::varchar[])`)
     .where(isManaged)
+    .orderBy('created_at')
+    .orderBy('id')
     .execute();
   const members = await db
     .selectFrom('users')
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
-    .select(['client_id', 'email as key'])
+    .select(['client_id', 'email'])
     .where('is_active', '=', true)
     .where(isManaged)
     .where(sql<boolean>`email = any(${visible.map((item) => item.email)}::varchar[])`)
     .execute();
-  /** Email → index of the first element that invites it. */
-  const firstOf = new Map<string, number>();
-  return { clients, apps: new Set(apps.map(inClient)), members: new Set(members.map(inClient)), firstOf };
+  return {
+    clients,
+    apps: new Map(apps.map(({ id, client_id: client }, position) => [id, { client, position }])),
+    members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
+    /** Email → index of the first element that invites it. */
+    firstOf: new Map<string, number>(),
+  };
 };
-
-const inClient = ({ client_id, key }: { client_id: number; key: string }): string => `${client_id} ${key}`;

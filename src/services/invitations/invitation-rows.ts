@@ -6,6 +6,7 @@ import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
+import type { WrittenInvitation } from './invitation-writes.ts';
 
 export { INVITATION_STATUSES };
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
@@ -47,18 +48,47 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-/** Reads invitations by id, ordered by id. */
-export const readInvitations = async (em: Db, actor: Actor, ids: readonly number[]) => {
-  const rows = invitationRows(em).where(sql<boolean>`id = any(${[...ids]}::int[])`);
-  return withInviters(em, actor, await rows.execute());
-};
+const readBare = (em: Db, ids: readonly number[]): Promise<BareInvitation[]> =>
+  invitationRows(em)
+    .where(sql<boolean>`id = any(${[...ids]}::int[])`)
+    .execute();
 
 /** @throws Problem `not-found` */
 export const readInvitation = async (em: Db, actor: Actor, id: number) => {
-  const [row] = await readInvitations(em, actor, [id]);
+  const [row] = await withInviters(em, actor, await readBare(em, [id]));
   if (!row) throw notFound('invitation');
   return row;
 };
+
+/**
+ * The invitations that the actor wrote at `now`, in the same order. Reads only the renewed ones: a new one has the values that
+ * were written.
+ */
+export const readWritten = async (
+  em: Db,
+  actor: Actor,
+  written: readonly WrittenInvitation[],
+  now: Date,
+): Promise<InvitationRow[]> => {
+  const renewed = written.filter(({ isNew }) => !isNew).map(({ id }) => id);
+  const stored = renewed.length > 0 ? await readBare(em, renewed) : [];
+  const byId = new Map(stored.map((row) => [row.id, row]));
+  const rows = written.flatMap((item) => (item.isNew ? newRow(item, actor, now) : (byId.get(item.id) ?? [])));
+  return withInviters(em, actor, rows);
+};
+
+const newRow = (item: WrittenInvitation, actor: Actor, now: Date): BareInvitation => ({
+  id: item.id,
+  client_id: item.client,
+  email: item.email,
+  key: item.key,
+  inviter_id: actor.id,
+  extra: { ...item.extra },
+  date_invited: now,
+  email_count: 0,
+  is_demo_user: item.is_demo_user ?? false,
+  initial_apps: item.appsByAge,
+});
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
 export const withInviters = async <T extends { inviter_id: number }>(em: Db, actor: Actor, rows: T[]) => {

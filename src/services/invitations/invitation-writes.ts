@@ -10,7 +10,7 @@ type Terms = { now: Date; expiresAt: Date };
 type Asked = CheckedInvitation & { key: string | undefined };
 type Stored = { id: number; key: string; client: number; email: string };
 /** `isNew` is false if a pending invitation was renewed. */
-export type WrittenInvitation = CheckedInvitation & { id: number; isNew: boolean };
+export type WrittenInvitation = CheckedInvitation & { id: number; key: string; isNew: boolean };
 
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
@@ -27,11 +27,11 @@ export const writeInvitations = async (
   const keys = newInvitationKeys(items.length);
   const asked = items.map((item, index): Asked => ({ ...item, key: keys[index] }));
   const stored = await store(tx, actor, asked.toSorted(byClientAndEmail), terms);
-  const written = asked.map(({ key, ...item }) => {
+  const written = asked.map((item): WrittenInvitation => {
     const row = stored.get(slotKey(item));
     // Another instance, whose clock is days behind, invited the address at the same time.
     if (!row) throw new Problem('overloaded');
-    return { ...item, id: row.id, isNew: row.key === key };
+    return { ...item, id: row.id, key: row.key, isNew: row.key === item.key };
   });
   await renew(tx, written);
   await addApps(tx, written);
@@ -84,22 +84,27 @@ const renew = async (tx: Db, written: readonly WrittenInvitation[]): Promise<voi
 
 /** Adds apps. A renewed invitation keeps the apps that it had. */
 const addApps = async (tx: Db, written: readonly WrittenInvitation[]): Promise<void> => {
-  const withApps = written.flatMap(({ id, initial_apps }) =>
-    initial_apps.length > 0 ? [{ id, initial_apps }] : [],
-  );
+  const withApps = written.filter(({ initial_apps }) => initial_apps.length > 0);
   if (withApps.length === 0) return;
+  const rows = withApps.map(({ id, initial_apps }) => ({ id, initial_apps }));
+  // Even without a conflict, the clause costs a seventh of the statement.
+  const ifRenewed = withApps.every(({ isNew }) => isNew) ? sql`` : sql`on conflict do nothing`;
   await sql`
     insert into invitation_apps (invitation_id, app_id)
-    select id, unnest(initial_apps) from json_to_recordset(${JSON.stringify(withApps)}::json)
+    select id, unnest(initial_apps) from json_to_recordset(${JSON.stringify(rows)}::json)
       as asked (id int, initial_apps varchar[])
-    on conflict do nothing`.execute(tables(tx));
+    ${ifRenewed}`.execute(tables(tx));
 };
 
 /** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
-const asRows = (items: readonly (Asked | WrittenInvitation)[]) => {
-  const rows = items.map(({ extra, initial_apps: _, ...item }) => ({
-    ...item,
+const asRows = (items: readonly (Asked & { id?: number })[]) => {
+  const rows = items.map(({ id, client, email, key, extra, is_demo_user }) => ({
+    id,
+    client,
+    email,
+    key,
     extra: extra && JSON.stringify(extra),
+    is_demo_user,
   }));
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
     (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean)`;

@@ -17,13 +17,7 @@ import {
   type InvitationInput,
 } from './invitation-checks.ts';
 import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
-import {
-  hasStatus,
-  invitationRows,
-  readInvitation,
-  readInvitations,
-  withInviters,
-} from './invitation-rows.ts';
+import { hasStatus, invitationRows, readInvitation, readWritten, withInviters } from './invitation-rows.ts';
 import { writeInvitations } from './invitation-writes.ts';
 import { findPending, type InvitationChanges, updatePending } from './pending-invitation.ts';
 
@@ -40,9 +34,7 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       return { action, actor, target: email, clients: [client], details: { id, apps } };
     });
     await audit.record(tx, events);
-    const ids = written.map(({ id }) => id);
-    const byId = new Map((await readInvitations(tx, actor, ids)).map((row) => [row.id, row]));
-    return ids.flatMap((id) => byId.get(id) ?? []);
+    return readWritten(tx, actor, written, now);
   };
 
   const create = async (actor: Actor, items: InvitationElement[], { dryRun = false } = {}) => {
