@@ -17,16 +17,20 @@ export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
 /** Limits failed logins per account and per network. */
 export const createLoginThrottle = (pool: Pool) => {
-  const { accounts, networks } = createCounters(pool, 'login', 15 * MINUTE_MS);
+  const failures = createWindowCounter(pool, 15 * MINUTE_MS);
 
-  /** @throws Problem `throttled` */
-  const check = async (username: string, address: string): Promise<void> => {
-    const counts = await Promise.all([accounts.read(hashKey(username)), networks.read(networkKey(address))]);
-    rejectAt([counts[0], FAILURES_PER_ACCOUNT], [counts[1], FAILURES_PER_NETWORK]);
+  const read = async (username: string, address: string) => {
+    const keys = [accountKey('login', username), networkKey('login', address)];
+    const [account, network] = await failures.read(...keys);
+    rejectAt([account, FAILURES_PER_ACCOUNT], [network, FAILURES_PER_NETWORK]);
+    return { account };
   };
 
   return {
-    check,
+    /** @throws Problem `throttled` */
+    check: async (username: string, address: string): Promise<void> => {
+      await read(username, address);
+    },
 
     /**
      * Guesses sent in one burst all pass `check`. Those beyond the limit get `throttled` whether wrong or right (see
@@ -34,7 +38,10 @@ export const createLoginThrottle = (pool: Pool) => {
      * @throws Problem `throttled`
      */
     recordFailure: async (username: string, address: string): Promise<void> => {
-      const counts = await Promise.all([accounts.add(hashKey(username)), networks.add(networkKey(address))]);
+      const counts = await Promise.all([
+        failures.add(accountKey('login', username)),
+        failures.add(networkKey('login', address)),
+      ]);
       rejectAt([counts[0], FAILURES_PER_ACCOUNT + 1], [counts[1], FAILURES_PER_NETWORK + 1]);
     },
 
@@ -43,12 +50,12 @@ export const createLoginThrottle = (pool: Pool) => {
      * @throws Problem `throttled`
      */
     recordSuccess: async (username: string, address: string): Promise<void> => {
-      await check(username, address);
-      await accounts.remove(hashKey(username));
+      const { account } = await read(username, address);
+      if (account) await failures.remove(accountKey('login', username));
     },
 
     /** Clears the account's count after a password reset, which proves ownership by mail. */
-    clear: (username: string): Promise<void> => accounts.remove(hashKey(username)),
+    clear: (username: string): Promise<void> => failures.remove(accountKey('login', username)),
   };
 };
 
@@ -58,7 +65,7 @@ const RESETS_PER_NETWORK = 50;
 
 /** Limits the mails that anonymous callers can trigger. */
 export const createResetThrottle = (pool: Pool) => {
-  const { accounts, networks } = createCounters(pool, 'reset', HOUR_MS);
+  const requests = createWindowCounter(pool, HOUR_MS);
   return {
     /**
      * Counts a request, whether or not the account exists.
@@ -66,8 +73,8 @@ export const createResetThrottle = (pool: Pool) => {
      */
     consume: async (email: string, address: string): Promise<void> => {
       // The network first: beyond its limit, requests must not use up the limits of accounts.
-      rejectAt([await networks.add(networkKey(address)), RESETS_PER_NETWORK + 1]);
-      rejectAt([await accounts.add(hashKey(email)), RESETS_PER_ACCOUNT + 1]);
+      rejectAt([await requests.add(networkKey('reset', address)), RESETS_PER_NETWORK + 1]);
+      rejectAt([await requests.add(accountKey('reset', email)), RESETS_PER_ACCOUNT + 1]);
     },
   };
 };
@@ -90,29 +97,29 @@ export const createViewThrottle = (pool: Pool) => createNetworkThrottle(pool, 'v
 
 /** For secrets that are too long to be guessed, and belong to no known account. */
 const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) => {
-  const { networks } = createCounters(pool, prefix, 15 * MINUTE_MS);
+  const failures = createWindowCounter(pool, 15 * MINUTE_MS);
   return {
     /** @throws Problem `throttled` */
     check: async (address: string): Promise<void> => {
-      rejectAt([await networks.read(networkKey(address)), maxFailures]);
+      const [network] = await failures.read(networkKey(prefix, address));
+      rejectAt([network, maxFailures]);
     },
 
     recordFailure: async (address: string): Promise<void> => {
-      await networks.add(networkKey(address));
+      await failures.add(networkKey(prefix, address));
     },
   };
 };
 
-/** Counted in the database, so that all instances share the counts. */
-const createCounters = (pool: Pool, prefix: string, windowMs: number) => ({
-  accounts: createWindowCounter(pool, `${prefix}-account`, windowMs),
-  networks: createWindowCounter(pool, `${prefix}-network`, windowMs),
-});
+/** The key of a count for an account. */
+export const accountKey = (prefix: 'login' | 'reset', email: string): string =>
+  `${prefix}-account:${hashKey(email)}`;
 
-const networkKey = (address: string): string => hashKey(networkOf(address));
+const networkKey = (prefix: string, address: string): string =>
+  `${prefix}-network:${hashKey(networkOf(address))}`;
 
 /** @throws Problem `throttled` if a count has reached its limit */
-const rejectAt = (...limits: [count: WindowCount | null, limit: number][]): void => {
+const rejectAt = (...limits: [count: WindowCount | null | undefined, limit: number][]): void => {
   const waits = limits.map(([count, limit]) => (count && count.points >= limit ? secondsLeft(count) : 0));
   const retryAfterSeconds = Math.max(...waits);
   if (retryAfterSeconds > 0) throw new Problem('throttled', { retryAfterSeconds });

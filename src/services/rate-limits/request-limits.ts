@@ -37,7 +37,7 @@ export type RequestLimits = ReturnType<typeof createRequestLimits>;
  */
 export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS }: Deps) => {
   const reservation = Math.max(1, Math.floor(limit / RESERVATIONS_PER_WINDOW));
-  const counter = createWindowCounter(pool, 'requests', windowMs);
+  const counter = createWindowCounter(pool, windowMs);
   const windows = new Map<string, Window>();
   const reserving = new Map<string, Promise<void>>();
 
@@ -56,7 +56,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 
   const reserve = async (key: string, points: number): Promise<void> => {
     const startedAt = performance.now();
-    const count = await counter.add(key, points);
+    const count = await counter.add(`requests:${key}`, points);
     const current = currentWindow(key);
     const same = current?.id === count.window ? current : undefined;
     const before = Math.min(limit, count.points - points);

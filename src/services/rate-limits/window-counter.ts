@@ -26,29 +26,29 @@ const ADD = `
   returning points, expire::text as "window", ${MS_LEFT('expire')}`;
 
 const READ = `
-  select points, expire::text as "window", ${MS_LEFT('expire')} from rate_limits
-  where key = $1 and expire > ${NOW_MS}`;
+  select key, points, expire::text as "window", ${MS_LEFT('expire')} from rate_limits
+  where key = any($1::varchar[]) and expire > ${NOW_MS}`;
 
 /**
  * Counts points per key in the table `rate_limits`, shared by all instances. A fixed window starts with the first point.
  */
-export const createWindowCounter = (pool: Pool, keyPrefix: string, windowMs: number) => {
-  const run = async (text: string, key: string, ...values: number[]): Promise<WindowCount[]> =>
-    (await pool.query<WindowCount>(text, [`${keyPrefix}:${key}`, ...values])).rows;
-
+export const createWindowCounter = (pool: Pool, windowMs: number) => {
   return {
     /** Adds points to the current window, or starts a new one. */
     add: async (key: string, points = 1): Promise<WindowCount> => {
-      const [count] = await run(ADD, key, windowMs, points);
+      const [count] = (await pool.query<WindowCount>(ADD, [key, windowMs, points])).rows;
       if (!count) throw new Error('upsert returned no row');
       return count;
     },
 
-    /** Reads the current window, if there is one. */
-    read: async (key: string): Promise<WindowCount | null> => (await run(READ, key, windowMs)).at(0) ?? null,
+    /** Reads the current window of each key, or null if there is none. */
+    read: async (...keys: string[]): Promise<(WindowCount | null)[]> => {
+      const { rows } = await pool.query<WindowCount & { key: string }>(READ, [keys, windowMs]);
+      return keys.map((key) => rows.find((row) => row.key === key) ?? null);
+    },
 
     remove: async (key: string): Promise<void> => {
-      await run('delete from rate_limits where key = $1', key);
+      await pool.query('delete from rate_limits where key = $1', [key]);
     },
   };
 };
