@@ -13,8 +13,8 @@ export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
 type Observe = (family: string, units: number) => void;
 
 type Attempt = {
-  /** The kinds of hashes in use: see `remainingWork`. */
-  kinds?: readonly string[];
+  /** Reads the kinds of hashes in use, for every failure: see `remainingWork`. */
+  readKinds?: () => Promise<readonly string[]>;
   /** Called if the password is correct. Its error is thrown after the same work as for a wrong password. */
   confirm?: () => Promise<void>;
 };
@@ -51,7 +51,7 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
     verify: async (
       hash: string | null,
       password: string,
-      { kinds = [], confirm = async () => {} }: Attempt = {},
+      { readKinds = async () => [], confirm = async () => {} }: Attempt = {},
     ): Promise<boolean> => {
       const read = hash === null ? null : readHash(hash);
       const own = isCheck(read) ? read : null;
@@ -61,7 +61,7 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
         const refusal = isRight ? await confirm().then(() => null, toRefusal) : null;
         if (isRight && refusal === null) return true;
         // Not queued again: a guess that was admitted always gets its result, so it is always counted.
-        for (const check of remainingWork([decoy.family, ...kinds], first)) {
+        for (const check of remainingWork([decoy.family, ...(await readKinds())], first)) {
           await addWork(check.costMs, () => perform(check, password));
         }
         if (refusal) throw refusal.error;

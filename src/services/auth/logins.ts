@@ -1,16 +1,19 @@
+import type { CompiledQuery } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { addSession, addToken } from './credentials.ts';
+import { sessionStatements, tokenStatements } from './credentials.ts';
 import type { VerifiedUser } from './password-verification.ts';
 
-type Grant = (tx: Db, userId: number, now: Date) => Promise<unknown>;
+/** The statements that add a token or a session. */
+type Grant = (userId: number, now: Date) => CompiledQuery[];
 
 /** Exchanges passwords for tokens and sessions. */
-export const createLogins = ({ em, clock, passwordVerification, audit, origin, sessionMaxDays }: Unit) => {
+export const createLogins = (unit: Unit) => {
+  const { em, clock, passwordVerification, audit, runPipeline, origin, sessionMaxDays } = unit;
   const address = origin.address ?? '';
   const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
     const [attempt] = await Promise.allSettled([exchange(action, username, password, grant)]);
@@ -25,10 +28,11 @@ export const createLogins = ({ em, clock, passwordVerification, audit, origin, s
       await audit.record(em, [{ action: 'login.expired', ...event }]);
       throw new Problem('password_expired');
     }
-    const isGranted = await em.transactional(async (tx) => {
-      if (!(await recordLogin(tx, user, clock.now()))) return false;
-      await grant(tx, user.id, clock.now());
-      await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
+    const event = { action, actor: user, target: user.email, clients: user.clientIds };
+    const isGranted = await runPipeline(async ({ send, commit }) => {
+      const [[updated]] = await send([recordLogin(em, user, clock.now())]);
+      if (!updated) return false;
+      await commit([...grant(user.id, clock.now()), ...audit.statementsOf(em, [event])]);
       return true;
     });
     if (!isGranted) await passwordVerification.failAfterVerification(user);
@@ -41,8 +45,8 @@ export const createLogins = ({ em, clock, passwordVerification, audit, origin, s
      */
     createToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
-      await logIn('login.token', username, password, (tx, userId, now) =>
-        addToken(tx, { userId, token, now, address }),
+      await logIn('login.token', username, password, (userId, now) =>
+        tokenStatements(em, { userId, token, now, address }),
       );
       return token;
     },
@@ -53,8 +57,8 @@ export const createLogins = ({ em, clock, passwordVerification, audit, origin, s
      */
     createSession: async (username: string, password: string, userAgent: string): Promise<string> => {
       const secret = newSessionSecret();
-      await logIn('login.session', username, password, (tx, userId, now) =>
-        addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
+      await logIn('login.session', username, password, (userId, now) =>
+        sessionStatements(em, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
       );
       return secret;
     },
@@ -70,13 +74,12 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
  * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
  * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
-const recordLogin = async (tx: Db, user: VerifiedUser, now: Date): Promise<boolean> => {
-  const updated = await tables(tx)
+const recordLogin = (em: Db, user: VerifiedUser, now: Date) =>
+  tables(em)
     .updateTable('users')
     .set({ last_login: now })
     .where('id', '=', user.id)
     .where('is_active', '=', true)
     .where('last_password_set', '=', user.lastPasswordSet)
-    .executeTakeFirst();
-  return updated.numUpdatedRows > 0n;
-};
+    .returning('id')
+    .compile();

@@ -43,12 +43,14 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       await throttle.check(email, address);
-      const [user, kinds] = await Promise.all([findAccount(em, email, clock.now()), passwordHashKinds(em)]);
+      const user = await findAccount(em, email, clock.now());
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
-      const confirm = () => throttle.recordSuccess(email, address);
       const isVerified = await loginConcurrency.run(email, networkOf(address), () =>
-        hasher.verify(hash, password, { kinds, confirm }),
+        hasher.verify(hash, password, {
+          readKinds: () => passwordHashKinds(em),
+          confirm: () => throttle.recordSuccess(email, address),
+        }),
       );
       if (!isVerified || !user) return fail(email, user);
 

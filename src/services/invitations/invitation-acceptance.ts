@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { Invitation } from '../../../entities/invitation.ts';
-import type { Db } from '../../db/kysely.ts';
+import { type Db, pipelineIn } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { addSession } from '../auth/credentials.ts';
+import { sessionStatements } from '../auth/credentials.ts';
 import { readPolicyOfClient } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { Unit } from '../unit.ts';
@@ -46,7 +46,9 @@ export const createInvitationAcceptance = (unit: Unit) => {
       const user = await createInvitee(tx, invitation, { ...names, hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
-      await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
+      await pipelineIn(tx).send(
+        sessionStatements(tx, { userId: user.id, secret, now, address, userAgent, maxDays }),
+      );
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },
