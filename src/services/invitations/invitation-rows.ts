@@ -104,13 +104,25 @@ export const withInviters = async <T extends { inviter_id: number }>(em: Db, act
   });
 };
 
-/** Identifies an inviter who is not visible to the actor, such as a superuser, without further data. */
+/** Identifies an inviter who is not visible to the actor, such as a superuser. Each column is listed, so that no new one leaks. */
 const nameOnly = (user: UserRow): UserRow => ({
-  ...user,
+  id: user.id,
+  email: user.email,
+  handle: user.handle,
+  first_name: user.first_name,
+  last_name: user.last_name,
   extra: {},
+  is_active: user.is_active,
+  is_demo_user: user.is_demo_user,
+  profile_color: user.profile_color,
+  profile_avatar: user.profile_avatar,
   last_login: null,
+  date_joined: user.date_joined,
   last_activated: null,
   last_deactivated: null,
+  last_password_set: user.last_password_set,
+  apps: user.apps,
+  clientadmin_of: user.clientadmin_of,
 });
 
 type Link = { key: string; signature: string };

@@ -50,10 +50,10 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
   };
 
-  const showsLink = (actor: Actor, { kind, client_id: client }: MailContext): boolean => {
+  const showsLink = (actor: Actor, { kind, client_id: client, link_id: linkId }: MailContext): boolean => {
     if (kind === 'invitation') return client !== null && showsInvitationLink(actor, client, mailRoute);
     // A password link gives access to the account.
-    return kind !== 'password-changed' && actor.isSuperuser && !mailRoute.hasServer;
+    return linkId !== null && actor.isSuperuser && !mailRoute.hasServer;
   };
 
   const render = (actor: Actor, row: MailContext): Mail =>
