@@ -29,7 +29,7 @@ export const canViewAll = ({ isSuperuser, isStaff }: Pick<Roles, 'isSuperuser' |
 /** Client admins, staff and superusers may list; members may not. */
 export const canList = (actor: Actor): boolean => canViewAll(actor) || actor.adminOf.length > 0;
 
-/** Staff read people, clients, apps and usage, and load packages, but change nothing else. */
+/** Superusers and client admins may change what they see. Staff only read it, and load packages. */
 export const canManage = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
 
 export const canOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;

@@ -24,7 +24,7 @@ export const defaultBranding = (name: string) => ({
 });
 
 /** Columns that an admin may change, named as in the database and the API. */
-export type ClientChanges = {
+export type ClientUpdate = {
   [K in (typeof CHANGEABLE)[number]]?: ClientRow[K] | undefined;
 };
 
@@ -58,7 +58,7 @@ export const createClients = ({ em, audit }: Unit) => ({
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
   /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name` */
-  update: (actor: Actor, id: number, changes: ClientChanges, expected?: ClientChanges): Promise<ClientRow> =>
+  update: (actor: Actor, id: number, changes: ClientUpdate, expected?: ClientUpdate): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const before = await visibleClients(tx, actor)
         .where('clients.id', '=', id)
