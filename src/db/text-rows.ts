@@ -7,7 +7,7 @@ import { isOfStatement } from './pipeline.ts';
  * A row's columns in PostgreSQL's text format, one character for each byte of their UTF-8 (Latin-1): the bytes can be written
  * again without decoding them. `decodeRow` returns their texts.
  */
-export type TextRow = readonly (string | null)[];
+export type TextRow = (string | null)[];
 
 export type Statement = { sql: string; parameters: readonly unknown[] };
 /** Runs a statement and passes on each row as it arrives. */

@@ -2,10 +2,14 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
 
+const UNKNOWN = -1;
+
 export type AppOrder = ReturnType<typeof createAppOrder>;
 
 /** The order of all apps by age, which never changes. PostgreSQL would sort the apps of each user of a list by themselves. */
 export const createAppOrder = (em: SqlEntityManager, read: Read) => {
+  /** Ids of all apps as JSON. They are letters and digits: nothing to escape. */
+  let elements: string[] = [];
   let positions = new Map<string, number>();
   let hasUnknown = true;
   let loaded = Promise.resolve();
@@ -13,8 +17,9 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
   const load = async (): Promise<void> => {
     const apps = tables(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id');
     try {
-      const rows = await read(apps.compile());
-      positions = new Map(rows.map(({ id }, position) => [id, position]));
+      const ids = (await read(apps.compile())).map(({ id }) => id);
+      elements = ids.map((id) => `"${id}"`);
+      positions = new Map(ids.map((id, position) => [id, position]));
     } catch (error) {
       hasUnknown = true;
       throw error;
@@ -22,7 +27,7 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
   };
 
   return {
-    /** Reads the order again if `sort` has met apps that are younger than it. */
+    /** Reads the order again if `sortedElements` has met apps that are younger than it. */
     refresh: (): Promise<void> => {
       if (hasUnknown) {
         hasUnknown = false;
@@ -31,11 +36,15 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
       return loaded;
     },
 
-    /** Sorts ids of apps, oldest first. Null if one of them is unknown until the next `refresh`. */
-    sort: (ids: string[]): string[] | null => {
-      if (ids.length === 1) return ids;
-      if (ids.every((id) => positions.has(id)))
-        return ids.sort((a, b) => (positions.get(a) ?? 0) - (positions.get(b) ?? 0));
+    /**
+     * The elements of a JSON array, oldest first, from ids that are separated by commas. Null if one of them is unknown until
+     * the next `refresh`.
+     */
+    sortedElements: (ids: string): string | null => {
+      if (!ids.includes(',')) return `"${ids}"`;
+      const found = ids.split(',').map((id) => positions.get(id) ?? UNKNOWN);
+      found.sort((a, b) => a - b);
+      if (found[0] !== UNKNOWN) return found.map((position) => elements[position]).join(',');
       hasUnknown = true;
       return null;
     },

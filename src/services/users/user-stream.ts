@@ -31,18 +31,16 @@ export const openUserList = async (options: Options): Promise<OpenList> => {
   await appOrder.refresh();
   const apps = KEY_COLUMNS + encoder.columns.indexOf('apps');
   let isOutdated = false;
-  /** The elements of a JSON array. The ids of apps are letters and digits: nothing to escape. */
-  const sortedElements = (ids: string): string => {
-    const sorted = appOrder.sort(ids.split(','));
-    isOutdated ||= sorted === null;
-    return `"${sorted?.join('","')}"`;
-  };
   return {
     ...encoder,
     statement: (row, limit) => pageOfUsers(options, Number(row?.[0] ?? 0), limit).compile(),
     encode: (row) => {
       const ids = row[apps];
-      return encoder.encode(ids ? row.with(apps, sortedElements(ids)) : row, KEY_COLUMNS);
+      if (ids) {
+        row[apps] = appOrder.sortedElements(ids);
+        isOutdated ||= row[apps] === null;
+      }
+      return encoder.encode(row, KEY_COLUMNS);
     },
     isOutdated: () => isOutdated,
   };
