@@ -8,7 +8,12 @@ export class Gate extends Migration {
         add column is_open boolean not null default true,
         add column embed_origins text[] not null default '{}'`);
     this.addSql(`alter table apps add column launch_url varchar(2048) not null default ''`);
+    this.#addAccessViews();
+    this.#addOpenings();
+    this.#addTickets();
+  }
 
+  #addAccessViews(): void {
     this.addSql(`
       create table access_views (
         id bigserial primary key,
@@ -66,7 +71,9 @@ export class Gate extends Migration {
       `create index access_view_uses_access_view_id_id_index on access_view_uses (access_view_id, id)`,
     );
     this.addSql(`create index access_view_uses_user_id_index on access_view_uses (user_id)`);
+  }
 
+  #addOpenings(): void {
     this.addSql(`
       create table embed_sessions (
         digest varchar(64) not null,
@@ -98,7 +105,9 @@ export class Gate extends Migration {
     this.addSql(`create index launch_codes_user_id_index on launch_codes (user_id)`);
     this.addSql(`create index launch_codes_access_view_use_id_index on launch_codes (access_view_use_id)`);
     this.addSql(`create index launch_codes_expires_at_index on launch_codes (expires_at)`);
+  }
 
+  #addTickets(): void {
     this.addSql(`
       create table signing_keys (
         id varchar(64) not null,

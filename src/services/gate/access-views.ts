@@ -1,16 +1,11 @@
-import type { InsertObject } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
-import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import { newAccessViewKey } from '../../lib/ids.ts';
-import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { accessViewFoundBy } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
-import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
+import { createAccessViewChanges } from './access-view-changes.ts';
 import {
   type AccessViewEncoder,
   type AccessViewRow,
@@ -22,28 +17,6 @@ import {
   openUseList,
   readAccessView,
 } from './access-view-rows.ts';
-import { findSubject, requireAppToShare, SUBJECT_FAULTS, stackFault } from './access-view-subject.ts';
-
-/** What its manager decides about a view, beside its app and its user. Named as the columns. */
-export type AccessViewColumns = {
-  is_active: boolean;
-  allowed_uses: number;
-  expires_at: Date | null;
-  data_permissions: Record<string, unknown> | null;
-  selections: Record<string, unknown>;
-  stack_slug: string | null;
-  flags: Record<string, unknown>;
-  autorotate: boolean;
-  allowed_networks: string[];
-  show_header: boolean;
-  show_footer: boolean;
-  language_code: string;
-};
-
-type AccessViewChanges = { [Column in keyof AccessViewColumns]?: AccessViewColumns[Column] | undefined };
-
-/** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
-type Subject = { app: string | undefined; user: string | null | undefined };
 
 /** `app` is a slug. */
 type Filter = {
@@ -52,57 +25,19 @@ type Filter = {
   flags?: Record<string, string> | undefined;
 };
 
-/** Those that the audit trail compares. Of the others, it has only that they changed. */
-const COMPARED = [
-  ...(['is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
-  ...(['allowed_networks', 'show_header', 'show_footer', 'language_code'] as const),
-] as const;
-const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
-
 /**
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
+export const createAccessViews = (unit: Unit) => {
+  const { em, readRows } = unit;
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
     appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
   });
-  const record = async (
-    tx: Db,
-    actor: Actor,
-    action: AuditAction,
-    view: AccessViewRow,
-    changes?: Changes,
-  ) => {
-    const details = { access_view: view.id, ...(view.user !== null && { user: view.user }), ...changes };
-    await audit.record(tx, [{ action, actor, target: view.app, clients: [view.client_id], details }]);
-  };
-  /** Locks a view that the actor may change. */
-  const lock = async (tx: Db, actor: Actor, idOrKey: string): Promise<AccessViewRow> => {
-    const view = await accessViewRows(tx, actor)
-      .where(accessViewFoundBy(actor, idOrKey))
-      .forNoKeyUpdate('access_views')
-      .executeTakeFirstOrThrow(() => notFound('access view'));
-    if (!view.is_managed) {
-      requireClientAdmin(actor, view.client_id);
-      throw roleRequired('superuser, as the user of this access view is or was a superuser or staff');
-    }
-    return view;
-  };
-  const change = async (tx: Db, actor: Actor, view: AccessViewRow, changes: AccessViewChanges) => {
-    const given = pickDefined(changes);
-    if (!given) return { after: view, difference: {} };
-    await tables(tx)
-      .updateTable('access_views')
-      .set({ ...given, modified_at: clock.now() })
-      .where('id', '=', view.id)
-      .execute();
-    const after = await readAccessView(tx, actor, String(view.id));
-    return { after, difference: diffViews(view, after) };
-  };
-
   return {
+    ...createAccessViewChanges(unit),
+
     /**
      * Newest first, without those that open an app once, soon. `cursor` is the id or key of the last view of the previous page.
      * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
@@ -152,98 +87,5 @@ export const createAccessViews = ({ em, clock, audit, readRows }: Unit) => {
       };
       return openListStream({ em, readRows, actor, open });
     },
-
-    /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
-    create: (
-      actor: Actor,
-      { app: slug, user }: Subject,
-      columns: AccessViewColumns,
-    ): Promise<AccessViewRow> =>
-      em.transactional(async (tx) => {
-        requireRecentPassword(actor, clock.now());
-        const app = await requireAppToShare(tx, actor, slug);
-        const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null, isPrivileged: false };
-        const stack = await stackFault(tx, app.id, columns.stack_slug);
-        if ('fault' in subject || stack !== null)
-          throw invalid({
-            ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
-            ...(stack !== null && { stack_slug: [stack] }),
-          });
-        const { id: user_id, isPrivileged: by_superuser } = subject;
-        const row = { ...columns, app_id: app.id, user_id, by_superuser };
-        const { id } = await insertView(tx, row, clock.now());
-        const view = await readAccessView(tx, actor, String(id));
-        await record(tx, actor, 'access-view.create', view);
-        return view;
-      }),
-
-    /**
-     * A view keeps its app and its user: what was opened before belongs to them. One that was made to be opened once is only
-     * deactivated.
-     * @throws Problem `not-found`, also for one-time views, `forbidden`, `invalid-input`, `reauthentication-required`
-     */
-    update: (
-      actor: Actor,
-      idOrKey: string,
-      subject: Subject,
-      changes: AccessViewChanges,
-    ): Promise<AccessViewRow> =>
-      em.transactional(async (tx) => {
-        // To deactivate a view is urgent, and grants nothing.
-        if (changes.is_active !== false) requireRecentPassword(actor, clock.now());
-        const view = await lock(tx, actor, idOrKey);
-        if (view.is_one_time) throw notFound('access view');
-        await requireValidChanges(tx, view, subject, changes);
-        const { after, difference } = await change(tx, actor, view, changes);
-        if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
-        return after;
-      }),
-
-    /** @throws Problem `not-found`, `forbidden` */
-    deactivate: (actor: Actor, idOrKey: string): Promise<void> =>
-      em.transactional(async (tx) => {
-        const view = await lock(tx, actor, idOrKey);
-        if (!view.is_active) return;
-        const { after } = await change(tx, actor, view, { is_active: false });
-        await record(tx, actor, 'access-view.deactivate', after);
-      }),
   };
-};
-
-type NewView = Omit<InsertObject<Database, 'access_views'>, 'key' | 'created_at' | 'modified_at'>;
-
-/** Adds a view with a new key. Kysely binds it; the ORM would write it into the text of the statement. */
-export const insertView = (tx: Db, view: NewView, now: Date): Promise<{ id: number; key: string }> =>
-  tables(tx)
-    .insertInto('access_views')
-    .values({ ...view, key: newAccessViewKey(), created_at: now, modified_at: now })
-    .returning(['id', 'key'])
-    .executeTakeFirstOrThrow();
-
-const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
-  const changes = diffColumns(before, after, COMPARED);
-  for (const column of FREE_FORM)
-    if (JSON.stringify(before[column]) !== JSON.stringify(after[column]))
-      changes[column] = { from: null, to: null };
-  return changes;
-};
-
-const FIXED = 'Cannot be changed. Create another access view.';
-
-const requireValidChanges = async (
-  tx: Db,
-  view: AccessViewRow,
-  subject: Subject,
-  changes: AccessViewChanges,
-) => {
-  const { stack_slug: slug, allowed_uses: allowedUses } = changes;
-  const fields: FieldErrors = {};
-  if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
-  if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
-  // A stack that the app has dropped since then may be sent back.
-  const stack = slug === view.stack_slug ? null : await stackFault(tx, view.app_id, slug ?? null);
-  if (stack !== null) fields.stack_slug = [stack];
-  if (allowedUses && allowedUses < view.usages_cnt)
-    fields.allowed_uses_cnt = [`Must be 0, or at least the ${view.usages_cnt} uses so far.`];
-  if (Object.keys(fields).length > 0) throw invalid(fields);
 };

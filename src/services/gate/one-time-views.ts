@@ -3,8 +3,8 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import type { Unit } from '../unit.ts';
+import { insertView } from './access-view-changes.ts';
 import { findSubject, SUBJECT_FAULTS } from './access-view-subject.ts';
-import { insertView } from './access-views.ts';
 
 const ONE_TIME_SECONDS = 60;
 
