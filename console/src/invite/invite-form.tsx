@@ -1,82 +1,24 @@
 import { Alert, Button, Group, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { fieldErrors } from '@steward/client';
-import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { AddNotice, type Outcome } from './add-notice.tsx';
+import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
 import type { SentInvitations } from './delivery.tsx';
 import { InviteGrid } from './invite-grid.tsx';
-import {
-  addRows,
-  hasErrors,
-  type InviteRow,
-  markDuplicates,
-  markErrors,
-  type NewRow,
-  withErrorsFirst,
-} from './invite-rows.ts';
-
-const MAX_ROWS = 1_000;
+import { hasErrors, type InviteRow } from './invite-rows.ts';
+import { hasFieldErrors, MAX_ROWS, peopleOf, useInviteList } from './use-invite-list.ts';
 
 type Props = { client: number; onSent: (sent: SentInvitations) => void };
 
 /** The list of people to invite. All of them are invited, or none. */
 export const InviteForm = ({ client, onSent }: Props) => {
-  const queryClient = useQueryClient();
   const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
   const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
-  // A repeat of the same list has the same key, so that a lost response does not invite anyone twice.
-  const [{ rows, idempotencyKey }, setList] = useState(() => listOf([]));
-  const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
-    setList((list) => listOf(next(list.rows)));
-  const [outcome, setOutcome] = useState<Outcome | null>(null);
-  // Without errors of fields, such as after a lost response, the list and its key stay.
-  const showErrors = (sent: readonly InviteRow[]) => (error: unknown) => {
-    if (hasFieldErrors(error)) change((current) => withErrorsFirst(markErrors(current, sent, error)));
-  };
-
-  const send = useMutation(
-    trpc.invitations.create.mutationOptions({
-      trpc: { context: { idempotencyKey } },
-      onSuccess: (invitations) => {
-        for (const router of [trpc.invitations, trpc.mail, trpc.audit])
-          void queryClient.invalidateQueries(router.pathFilter());
-        notifications.show({ message: `${peopleOf(invitations.length)} invited.` });
-        onSent(invitations);
-      },
-    }),
-  );
-  const check = useMutation(trpc.invitations.create.mutationOptions());
-  const submit = (): void => {
-    const checked = markDuplicates(rows);
-    if (checked.some(hasErrors)) change(() => withErrorsFirst(checked));
-    else send.mutate({ items: rows.map((row) => itemOf(row, client)) }, { onError: showErrors(rows) });
-  };
-  /** Rows with errors are sent too, so that all errors are found at once. */
-  const checkAll = (unchecked: readonly InviteRow[]): void => {
-    const checked = markDuplicates(unchecked);
-    change(() => withErrorsFirst(checked));
-    if (checked.length > MAX_ROWS) return;
-    const onSuccess = (): void => {
-      if (!checked.some(hasErrors)) notifications.show({ message: 'All of them can be invited.' });
-    };
-    check.mutate(
-      { items: checked.map((row) => itemOf(row, client)), dry_run: true },
-      { onSuccess, onError: showErrors(checked) },
-    );
-  };
-  const add = (added: readonly NewRow[], ignored: readonly string[]): InviteRow[] => {
-    const result = addRows(rows, added);
-    setOutcome({ ...result, ignored });
-    change(() => withErrorsFirst(result.rows));
-    return result.rows;
-  };
-
+  const list = useInviteList(client, onSent);
+  const { rows, change, outcome } = list;
   const faulty = rows.filter(hasErrors).length;
   const isBlocked = rows.length === 0 || rows.length > MAX_ROWS;
   return (
@@ -85,8 +27,8 @@ export const InviteForm = ({ client, onSent }: Props) => {
         apps={apps}
         defaults={defaults}
         onDefaults={setDefaults}
-        onAdd={(added) => add(added, [])}
-        onFile={(file) => checkAll(add(file.rows, file.ignored))}
+        onAdd={(added) => list.add(added, [])}
+        onFile={(file) => list.checkAll(list.add(file.rows, file.ignored))}
         onApply={
           rows.length > 0
             ? () => change((current) => current.map((row) => ({ ...row, ...defaults })))
@@ -99,31 +41,25 @@ export const InviteForm = ({ client, onSent }: Props) => {
         </Title>
         <Group>
           {rows.length > 0 && (
-            <Button
-              variant="subtle"
-              onClick={() => {
-                setOutcome(null);
-                change(() => []);
-              }}
-            >
+            <Button variant="subtle" onClick={list.clear}>
               Remove all
             </Button>
           )}
           <Button
             variant="default"
             disabled={isBlocked}
-            loading={check.isPending}
-            onClick={() => checkAll(rows)}
+            loading={list.isChecking}
+            onClick={() => list.checkAll(rows)}
           >
             Check only
           </Button>
-          <Button disabled={isBlocked || faulty > 0} loading={send.isPending} onClick={submit}>
+          <Button disabled={isBlocked || faulty > 0} loading={list.isSending} onClick={list.submit}>
             Send {rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}
           </Button>
         </Group>
       </Group>
-      <Faults faulty={faulty} surplus={rows.length - MAX_ROWS} error={send.error ?? check.error} />
-      {outcome && <AddNotice outcome={outcome} onClose={() => setOutcome(null)} />}
+      <Faults faulty={faulty} surplus={rows.length - MAX_ROWS} error={list.error} />
+      {outcome && <AddNotice outcome={outcome} onClose={list.closeOutcome} />}
       {rows.length === 0 ? (
         <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>
       ) : (
@@ -132,19 +68,6 @@ export const InviteForm = ({ client, onSent }: Props) => {
     </>
   );
 };
-
-const hasFieldErrors = (error: unknown): boolean => Object.keys(fieldErrors(error)).length > 0;
-
-const listOf = (rows: InviteRow[]) => ({ rows, idempotencyKey: newIdempotencyKey() });
-
-const itemOf = ({ email, apps, isDemo }: InviteRow, client: number) => ({
-  email: email.trim(),
-  client,
-  initial_apps: apps,
-  is_demo_user: isDemo,
-});
-
-const peopleOf = (count: number): string => (count === 1 ? '1 person' : `${count} people`);
 
 type FaultsProps = { faulty: number; surplus: number; error: unknown };
 
