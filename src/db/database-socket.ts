@@ -22,7 +22,7 @@ export class DatabaseSocket extends Duplex {
   /** `#plain`, or the encrypted socket on top of it. */
   #socket: Socket;
   readonly #rows = new RowFilter((bytes) => {
-    // The buffer that is read into is used again, but `pg` keeps the beginning of a message until its end arrives.
+    // The buffer that is read into is used again, but `pg` keeps the start of a message until the rest arrives.
     if (!this.push(Buffer.from(bytes))) this.#socket.pause();
   });
 

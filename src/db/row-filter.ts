@@ -7,12 +7,12 @@ const DATA_ROW = 'D'.charCodeAt(0);
 const TYPE_BYTES = 1;
 const HEADER_BYTES = 5;
 
-/** Takes the rows out of what a PostgreSQL server sends, while there is somebody to take them. */
+/** Takes the rows out of what a PostgreSQL server sends, while a list is read. */
 export class RowFilter {
   takeRow: TakeRow | undefined;
   readonly #pass: (bytes: Buffer) => void;
   /** What is left of a message whose beginning was passed on. */
-  #passing = 0;
+  #restBytes = 0;
   /** The beginning of a row or of a header, until `#neededBytes` have arrived. */
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -44,8 +44,8 @@ export class RowFilter {
     const passUntil = (end: number): void => {
       if (end > passed) this.#pass(bytes.subarray(passed, end));
     };
-    let at = Math.min(this.#passing, bytes.length);
-    this.#passing -= at;
+    let at = Math.min(this.#restBytes, bytes.length);
+    this.#restBytes -= at;
     while (at + HEADER_BYTES <= bytes.length) {
       const end = at + TYPE_BYTES + bytes.readInt32BE(at + TYPE_BYTES);
       if (this.takeRow && bytes[at] === DATA_ROW) {
@@ -54,7 +54,7 @@ export class RowFilter {
         this.takeRow(bytes, at + HEADER_BYTES, end);
         passed = end;
       } else if (end > bytes.length) {
-        this.#passing = end - bytes.length;
+        this.#restBytes = end - bytes.length;
         passUntil(bytes.length);
         return;
       }

@@ -41,7 +41,7 @@ export const createWindowCounter = (pool: Pool, windowMs: number) => {
       return count;
     },
 
-    /** Reads the current window of each key, or null if there is none. */
+    /** Reads the current window of each key; null where no window is open. */
     read: async (...keys: string[]): Promise<(WindowCount | null)[]> => {
       const { rows } = await pool.query<WindowCount & { key: string }>(READ, [keys, windowMs]);
       return keys.map((key) => rows.find((row) => row.key === key) ?? null);

@@ -6,7 +6,7 @@ const UNKNOWN = -1;
 
 export type AppOrder = ReturnType<typeof createAppOrder>;
 
-/** The order of all apps by age, which never changes. PostgreSQL would sort the apps of each user of a list by themselves. */
+/** The order of all apps by age, which never changes. PostgreSQL would sort the apps of each user of a list separately. */
 export const createAppOrder = (em: SqlEntityManager, read: Read) => {
   /** Ids of all apps as JSON. They are letters and digits: nothing to escape. */
   let elements: string[] = [];
