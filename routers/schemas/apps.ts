@@ -61,7 +61,7 @@ export const AppStatusView = View('AppStatus', {
   in_maintenance: z.boolean(),
   /** Shown instead of the app; empty if the app is not in maintenance. */
   maintenance_message: z.string(),
-  /** Where the app is opened; empty if its package names no address. */
+  /** Where the app is opened; empty if its package names no URL. */
   launch_url: z.string(),
 });
 

@@ -72,8 +72,8 @@ export const ClientName = Line.regex(/\S/, 'Must not be empty.');
 const Html = Text(100_000);
 /** An email address; an empty string removes it. */
 const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
-/** A path or web address. Other URLs are not safe as redirect targets. */
-const Location = Text(2048).regex(/^(\/(?![/\\])|https?:\/\/)\S*$/, 'Must be a path or an http(s) address.');
+/** A path or an http(s) URL. Other URLs are not safe as redirect targets. */
+const Location = Text(2048).regex(/^(\/(?![/\\])|https?:\/\/)\S*$/, 'Must be a path or an http(s) URL.');
 
 export const ClientChanges = z.object({
   name: ClientName,

@@ -37,7 +37,7 @@ const Settings = z.object({
     defaultText: 'none',
   }),
   BACKUP_ENDPOINT: endpointAddress.optional().meta({
-    description: 'Address of the S3 server of backups, if it is not AWS',
+    description: 'URL of the S3 server of backups, if it is not AWS',
     defaultText: '`APP_STORE_ENDPOINT`, else `AWS_ENDPOINT_URL_S3`, else AWS',
   }),
   BACKUP_REGION: regionName.optional().meta({

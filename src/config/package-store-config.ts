@@ -65,7 +65,7 @@ const Settings = z.object({
     defaultText: '`file:DATA_DIR/packages`',
   }),
   APP_STORE_ENDPOINT: endpointAddress.optional().meta({
-    description: 'Address of an S3 server other than AWS',
+    description: 'URL of an S3 server other than AWS',
     defaultText: '`AWS_ENDPOINT_URL_S3`, else AWS',
   }),
   APP_STORE_REGION: regionName

@@ -46,17 +46,17 @@ export const Settings = z.object({
       defaultText: 'none',
     }),
   BASE_URL: httpUrl.optional().meta({
-    description: 'Public address of the service, used in links and in page headers',
+    description: 'Public URL of the service, used in links and in page headers',
     defaultText: '`http://localhost:PORT`',
   }),
   TRUST_PROXY: trustedProxies.meta({
     description:
       'Reverse proxies whose `X-Forwarded-*` headers are trusted. Required behind a proxy that changes `Host`: otherwise forms are refused',
-    valueType: 'number of proxies, or their addresses',
+    valueType: 'number of proxies, or their IP addresses',
     defaultText: 'none',
   }),
   APP_URL: appUrl.optional().meta({
-    description: 'Address template of apps that have no `launch_url`',
+    description: 'Template of the URL of apps that have no `launch_url`',
     valueType: 'URL or path with `{slug}` or `{id}`',
     defaultText: '`/api/v1/jb/apps/{id}/`',
   }),
@@ -67,7 +67,7 @@ export const Settings = z.object({
     defaultText: 'none',
   }),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0).describe(
-    'Requests that each token, session or address may make in a minute, summed over all instances; `0` disables the limit',
+    'Requests that each token, session or IP address may make in a minute, summed over all instances; `0` disables the limit',
   ),
   DATABASE_URL: databaseUrl.optional().meta({
     description: 'PostgreSQL server to use: see [database.md](database.md)',

@@ -16,7 +16,7 @@ export const tracingSettings = {
   }),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl
     .optional()
-    .describe('The complete address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`'),
+    .describe('The complete URL for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`'),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(['http/protobuf', 'http/json'], 'must be http/protobuf or http/json: gRPC is not supported')
     .default('http/protobuf')

@@ -47,7 +47,7 @@ const MAX_URL_CHARACTERS = 2048;
 /** Users are sent there with a code in the query. Empty means none. */
 const LaunchUrl = Text(MAX_URL_CHARACTERS).refine(
   (text) => text === '' || isLaunchUrl(URL.parse(text)),
-  'must be an http(s) address without a password and without #',
+  'must be an http(s) URL without a password and without #',
 );
 
 const isLaunchUrl = (url: URL | null): boolean =>

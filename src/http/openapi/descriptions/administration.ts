@@ -48,8 +48,8 @@ export const attention: DescriptionsOf<'attention'> = {
 export const mail: DescriptionsOf<'mail'> = {
   list: ['List mails', 'Newest first. `cursor` is the id of the last mail of the previous page.'],
   timeline: [
-    'List the mails and invitations of an address',
-    'Newest first, also of an address without an account. `cursor` is the id of the last entry of the previous page.',
+    'List the mails and invitations of an email address',
+    'Newest first, also of an email address without an account. `cursor` is the id of the last entry of the previous page.',
   ],
   get: ['Get a mail with its content'],
   retry: ['Send a mail now', 'Retries a mail that failed or is waiting.', ['forbidden']],

@@ -26,7 +26,7 @@ export const apps: DescriptionsOf<'apps'> = {
     ['not-found', 'client-closed', 'app-in-maintenance'],
   ],
   launch: [
-    'Get the address that opens an app',
+    'Get the URL that opens an app',
     'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
     ['not-found', 'client-closed', 'app-in-maintenance'],
   ],

@@ -4,7 +4,7 @@ import type { DescriptionsOf } from './index.ts';
 export const tickets: DescriptionsOf<'tickets'> = {
   exchange: [
     'Exchange a launch code for a ticket',
-    'For the server of an app, which received `code` at its launch address. A code works once, within 60 seconds, for the app with this slug.',
+    'For the server of an app, which received `code` at its launch URL. A code works once, within 60 seconds, for the app with this slug.',
     ['invalid-launch-code', 'app-in-maintenance', 'throttled'],
   ],
   introspect: [
@@ -34,7 +34,7 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
   ],
   get: [
     'Get an access view',
-    'By its id or current key. Without its key and address for those who may not open the app with them, who find it only by its id.',
+    'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
   ],
   create: [
     'Create an access view',
@@ -48,8 +48,8 @@ export const accessViews: DescriptionsOf<'accessViews'> = {
   ],
   deactivate: ['Deactivate an access view', 'It opens the app no longer. Nothing is removed.', ['forbidden']],
   embed: [
-    'Get an address that embeds an app once',
-    'Of an app, by its id or slug, for a user who can open it. The address works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another address. Needs an API token: browser sessions are refused.',
+    'Get a URL that embeds an app once',
+    'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
     ['forbidden'],
   ],
   uses: [

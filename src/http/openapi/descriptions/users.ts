@@ -90,7 +90,7 @@ export const invitations: DescriptionsOf<'invitations'> = {
   ],
   create: [
     'Invite one or more users',
-    'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can mail an address at most 20 invitations per hour.',
+    'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
     ['throttled'],
   ],
   pending: ['Get the pending invitation of an email address', '', ['ambiguous-invitation']],
