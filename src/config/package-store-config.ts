@@ -53,7 +53,7 @@ const isPlainAddress = (text: string): boolean => {
 };
 
 export const endpointAddress = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL', abort: true })
   .refine(isPlainAddress, 'must not hold a user, a password or a query');
 
 export const regionName = z.string().regex(/^[a-zA-Z0-9-]{1,63}$/, 'must be the name of a region');

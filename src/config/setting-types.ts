@@ -31,10 +31,10 @@ export const appUrl = z
   .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
   .refine(
     (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
-    'must be an http:// or https:// address, or a path',
+    'must be an http:// or https:// URL, or a path',
   );
 
-export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 
 export const emailAddress = z
   .string()

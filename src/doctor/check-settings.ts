@@ -61,7 +61,7 @@ const addressRules = (config: Config, env: Environment): Rule[] => {
     {
       applies: !isHttps && !isLoopback(hostname),
       message: 'BASE_URL is http: passwords and tokens travel in clear text.',
-      action: 'Put a proxy with TLS in front, and set BASE_URL to its https:// address.',
+      action: 'Put a proxy with TLS in front, and set BASE_URL to its https:// URL.',
     },
     {
       applies: !env.BASE_URL && !isLoopback(host),

@@ -49,7 +49,7 @@ config('APP_URL must be a URL with a placeholder for the app', () => {
   ]);
   for (const url of ['javascript:{id}', '//evil.test/{id}', 'data.example.com/{id}']) {
     assert.equal(settingsFaults({ APP_URL: url }), [
-      'APP_URL: must be an http:// or https:// address, or a path',
+      'APP_URL: must be an http:// or https:// URL, or a path',
     ]);
   }
 });
