@@ -29,10 +29,7 @@ export const appUrl = z
   .string()
   .max(2048)
   .regex(/\{(slug|id)\}/, 'must contain {slug} or {id}')
-  .refine(
-    (url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url),
-    'must be an http:// or https:// URL, or a path',
-  );
+  .refine((url) => /^(https?:\/\/[^/]|\/(?!\/))/.test(url), 'must be an http:// or https:// URL, or a path');
 
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 

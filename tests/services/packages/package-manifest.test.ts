@@ -124,12 +124,7 @@ const refused: [what: string, more: string, field: string, message: RegExp][] = 
   ['a NUL', 'description: "a\\0b"', 'description', /NUL/],
   ['half a character', 'footer_html: "\\uD800"', 'footer_html', /half a character/],
   ['an invalid launch URL', 'launch_url: apps/sales', 'launch_url', /must be an http\(s\) URL/],
-  [
-    'a script as launch URL',
-    'launch_url: "javascript:alert(1)"',
-    'launch_url',
-    /must be an http\(s\) URL/,
-  ],
+  ['a script as launch URL', 'launch_url: "javascript:alert(1)"', 'launch_url', /must be an http\(s\) URL/],
   ['a launch URL with a password', 'launch_url: https://a:b@c.test/', 'launch_url', /without a password/],
   ['a launch URL with #', 'launch_url: "https://c.test/#"', 'launch_url', /without #/],
   ['metadata that is a list', 'metadata: [1]', 'metadata', /must be a mapping/],
