@@ -81,6 +81,7 @@ account('another session is revoked', async ({ app, browser }) => {
   await page.getByText('Session revoked.').waitFor();
 
   await page.getByText('This one').waitFor();
+  await page.getByText('Chrome 140 on Linux', { exact: true }).waitFor();
   assert.is((await app.db().selectFrom('sessions').selectAll().execute()).length, 1);
 });
 

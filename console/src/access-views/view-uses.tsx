@@ -1,6 +1,7 @@
 import { Skeleton, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { browserName } from '../components/browser-name.ts';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
@@ -21,8 +22,8 @@ export const ViewUses = ({ id }: { id: number }) => {
         <Timeline bulletSize={14} lineWidth={2}>
           {uses.data.map(({ timestamp, ip_address, user_agent }) => (
             <Timeline.Item key={timestamp.getTime()} title={<DateText date={timestamp} />}>
-              <Text c="dimmed" size="sm">
-                {`${ip_address} ${user_agent}`}
+              <Text c="dimmed" size="sm" title={user_agent}>
+                {`${ip_address} ${browserName(user_agent)}`}
               </Text>
             </Timeline.Item>
           ))}

@@ -54,7 +54,10 @@ export const AccessScreen = () => {
   const apps = matrix.data?.pages[0]?.apps ?? [];
   return (
     <>
-      <ScreenHeader title="Access" lead={`Who may open which app of ${client.name}`} />
+      <ScreenHeader
+        title="Access"
+        lead={`Who may open which app of ${client.name}. The boxes of administrators and staff are locked.`}
+      />
       <Group mb="md">
         {clients.length > 1 && (
           <Select

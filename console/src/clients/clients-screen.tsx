@@ -22,7 +22,11 @@ const COLUMNS: Column<Client>[] = [
     ),
   },
   { heading: 'Site', width: '2fr', cell: ({ site }) => site.domain },
-  { heading: 'Sender of mails', width: '2fr', cell: ({ default_from_email }) => default_from_email },
+  {
+    heading: 'Sender of mails',
+    width: '2fr',
+    cell: ({ default_from_email: sender }) => sender || 'that of the service',
+  },
   {
     heading: 'Passwords expire',
     width: '1fr',

@@ -1,5 +1,6 @@
 import { Badge, Button, Group, Text } from '@mantine/core';
 import type { Outputs } from '../api.ts';
+import { browserName } from './browser-name.ts';
 import { DateText } from './date-text.tsx';
 import { PagedTable, type Pages } from './paged-table.tsx';
 import type { Column } from './virtual-table.tsx';
@@ -31,7 +32,7 @@ const columnsOf = (revoke: (session: Session) => void): Column<Session>[] => [
           </Badge>
         )}
         <Text span size="sm" truncate title={agent}>
-          {agent}
+          {browserName(agent)}
         </Text>
       </Group>
     ),

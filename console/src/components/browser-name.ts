@@ -1,0 +1,27 @@
+/** Tried in this order: most browsers claim to be Chrome or Safari, too. */
+const BROWSERS: readonly [name: string, version: RegExp][] = [
+  ['Edge', /\bEdgA?\/(\d+)/],
+  ['Opera', /\bOPR\/(\d+)/],
+  ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
+  ['Chrome', /\b(?:Chrome|CriOS)\/(\d+)/],
+  ['Safari', /\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\b/],
+];
+
+const SYSTEMS: readonly [name: string, pattern: RegExp][] = [
+  ['Android', /\bAndroid\b/],
+  ['iOS', /\b(?:iPhone|iPad)\b/],
+  ['Windows', /\bWindows\b/],
+  ['macOS', /\bMacintosh\b/],
+  ['ChromeOS', /\bCrOS\b/],
+  ['Linux', /\bLinux\b/],
+];
+
+/** `Chrome 140 on Linux` for the `User-Agent` of a browser, and that of any other program as it is. */
+export const browserName = (userAgent: string): string => {
+  const system = SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  for (const [name, pattern] of BROWSERS) {
+    const version = pattern.exec(userAgent)?.[1];
+    if (version !== undefined) return [name, version, ...(system ? ['on', system] : [])].join(' ');
+  }
+  return userAgent;
+};
