@@ -2,19 +2,20 @@ import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import {
   defaultPlan,
+  describeMachine,
   onlyOption,
   parseCount,
   parseNames,
   printLine,
   reportBenchFailure,
   withCleanup,
+  writeTables,
 } from './command.ts';
 import { createMeasure, describeProgress, type Measurement } from './comparison/measure.ts';
 import { PEERS, type StartedPeer } from './comparison/peers.ts';
 import { SCENARIOS, type Scenario } from './comparison/scenarios.ts';
 import { figuresTable, goalsTable, summarize } from './comparison/tables.ts';
 import { openTestbed, type Testbed } from './comparison/testbed.ts';
-import { describeMachine, writeTables } from './document.ts';
 
 const DEFAULTS = { peers: [...PEERS], rounds: 3, seconds: 5 };
 const QUICK: typeof DEFAULTS = { peers: ['steward'], rounds: 1, seconds: 2 };

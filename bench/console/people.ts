@@ -1,5 +1,4 @@
-import type { ConsoleBrowser } from './console-browser.ts';
-import { watchPage } from './watch.ts';
+import { type ConsoleBrowser, watchPage } from './console-browser.ts';
 
 const FIRST_ROW = `document.querySelector('[aria-label="People"] tbody a')?.getAttribute('href')`;
 

@@ -1,4 +1,13 @@
-import type { Measure } from './measures.ts';
+import type { ConsoleBrowser } from './console-browser.ts';
+
+export type Measure = {
+  name: string;
+  title: string;
+  unit: 'ms' | 'kB';
+  /** The largest value that is good enough. */
+  goal: number;
+  take: (console: ConsoleBrowser, samples: number) => Promise<number[]>;
+};
 
 export type Result = { measure: Measure; best: number; p50: number; p95: number };
 

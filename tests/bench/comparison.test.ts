@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { replaceTables } from '../../bench/command.ts';
 import { fillUniqueTokens, generateLoad, probeDuring, UNIQUE_TOKEN } from '../../bench/comparison/load.ts';
 import type { Measurement } from '../../bench/comparison/measure.ts';
 import type { Peer, PeerName } from '../../bench/comparison/peers.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../bench/comparison/response-equivalence.ts';
 import { SCENARIOS } from '../../bench/comparison/scenarios.ts';
 import { goalsTable, summarize } from '../../bench/comparison/tables.ts';
-import { replaceTables } from '../../bench/document.ts';
 
 const equivalence = suite('bench: response equivalence');
 

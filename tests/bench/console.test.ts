@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Measure } from '../../bench/console/measures.ts';
-import { bestOf, resultOf, resultsTable } from '../../bench/console/results.ts';
+import { bestOf, type Measure, resultOf, resultsTable } from '../../bench/console/results.ts';
 
 const MEASURE: Measure = { name: 'search', title: 'search', unit: 'ms', goal: 100, take: async () => [] };
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => count - index);
