@@ -165,9 +165,11 @@ const isAnyWaiting = async (app: TestApp): Promise<boolean> => {
 };
 
 foreign('are not locked by a conditional change', async ({ app }) => {
+  const view = await app.as(ROOT).accessViews.create({ app: 'fleet' });
   for (const [table, id, line] of [
     ['clients', '2', 'PATCH /jb/clients/2/'],
     ['apps', `'${FLEET[0]}'`, `PATCH /jb/apps/${FLEET[0]}/`],
+    ['access_views', `${view.id}`, `PATCH /access_views/${view.key}/`],
   ]) {
     const writer = app.orm.em.fork();
     await writer.begin();
