@@ -3,11 +3,6 @@ import { Migration } from '@mikro-orm/migrations';
 /** Sites, clients, users and memberships. */
 export class ClientsAndUsers extends Migration {
   override up(): void {
-    this.#addClients();
-    this.#addUsers();
-  }
-
-  #addClients(): void {
     this.addSql(`
       create table sites (
         id serial primary key,
@@ -46,9 +41,7 @@ export class ClientsAndUsers extends Migration {
         constraint clients_password_expiration_days_check check (password_expiration_days >= 0 and password_expiration_days <= 3650),
         constraint clients_site_id_foreign foreign key (site_id) references sites (id) on delete restrict
       )`);
-  }
 
-  #addUsers(): void {
     this.addSql(`
       create table users (
         id serial primary key,
