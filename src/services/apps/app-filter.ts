@@ -35,6 +35,10 @@ export const appFilterValues = (filter: AppFilter, today: string): AppFilterValu
   today,
 });
 
+/** Whether the values match all apps. */
+export const matchesAllApps = ({ patterns, client, in_maintenance, is_unused }: AppFilterValues): boolean =>
+  patterns.length === 0 && client === null && in_maintenance === null && is_unused === null;
+
 const SEARCHED = sql<string>`lower(apps.label || ' ' || apps.slug)`;
 
 /** Condition on rows of `apps`. */
