@@ -21,9 +21,12 @@ export class DatabaseSocket extends Duplex {
   readonly #plain: Socket;
   /** `#plain`, or the encrypted socket on top of it. */
   #socket: Socket;
-  readonly #rows = new RowFilter((bytes) => {
-    // The buffer that is read into is used again, but `pg` keeps the start of a message until the rest arrives.
-    if (!this.push(Buffer.from(bytes))) this.#socket.pause();
+  readonly #rows = new RowFilter({
+    pass: (bytes) => {
+      // The buffer that is read into is used again, but `pg` keeps the start of a message until the rest arrives.
+      if (!this.push(Buffer.from(bytes))) this.#socket.pause();
+    },
+    refuse: () => this.destroy(new Error('The server does not use the protocol of PostgreSQL')),
   });
 
   constructor(isEncrypted = false) {

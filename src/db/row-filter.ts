@@ -3,24 +3,31 @@ export type TakeRow = (bytes: Buffer, start: number, end: number) => void;
 
 /** Message types of PostgreSQL's protocol: "Message Formats" in its manual. */
 const DATA_ROW = 'D'.charCodeAt(0);
-/** The type, and a length that does not include it. */
+/** The type, and a length that includes itself, but not the type. */
 const TYPE_BYTES = 1;
-const HEADER_BYTES = 5;
+const LENGTH_BYTES = 4;
+const HEADER_BYTES = TYPE_BYTES + LENGTH_BYTES;
+
+type Output = {
+  /** Receives everything but the taken rows, in its order. The bytes are valid during the call. */
+  pass: (bytes: Buffer) => void;
+  /** Called for bytes that are no message of the protocol. */
+  refuse: () => void;
+};
 
 /** Takes the rows out of what a PostgreSQL server sends, while a list is read. */
 export class RowFilter {
   takeRow: TakeRow | undefined;
-  readonly #pass: (bytes: Buffer) => void;
-  /** What is left of a message whose beginning was passed on. */
+  readonly #output: Output;
+  /** What is left of a message whose start was passed on. */
   #restBytes = 0;
-  /** The beginning of a row or of a header, until `#neededBytes` have arrived. */
+  /** The start of a row or of a header, until `#neededBytes` have arrived. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #neededBytes = 0;
 
-  /** @param pass receives everything else in its order, in bytes that are valid during the call */
-  constructor(pass: (bytes: Buffer) => void) {
-    this.#pass = pass;
+  constructor(output: Output) {
+    this.#output = output;
   }
 
   /** The chunk may change afterwards. */
@@ -42,12 +49,17 @@ export class RowFilter {
   #filter(bytes: Buffer): void {
     let passed = 0;
     const passUntil = (end: number): void => {
-      if (end > passed) this.#pass(bytes.subarray(passed, end));
+      if (end > passed) this.#output.pass(bytes.subarray(passed, end));
     };
     let at = Math.min(this.#restBytes, bytes.length);
     this.#restBytes -= at;
     while (at + HEADER_BYTES <= bytes.length) {
-      const end = at + TYPE_BYTES + bytes.readInt32BE(at + TYPE_BYTES);
+      const length = bytes.readInt32BE(at + TYPE_BYTES);
+      if (length < LENGTH_BYTES) {
+        this.#output.refuse();
+        return;
+      }
+      const end = at + TYPE_BYTES + length;
       if (this.takeRow && bytes[at] === DATA_ROW) {
         if (end > bytes.length) break;
         passUntil(at);

@@ -21,6 +21,12 @@ const send = (filter: RowFilter, bytes: Buffer, ends: readonly number[]): void =
   }
 };
 
+const collecting = (passed: Buffer[]): RowFilter =>
+  new RowFilter({
+    pass: (bytes) => passed.push(Buffer.from(bytes)),
+    refuse: () => assert.unreachable('a message was refused'),
+  });
+
 const anyMessages = fc.array(
   fc.record({
     type: fc.constantFrom('D', 'T', 'C', 'd', 'Z'),
@@ -34,7 +40,7 @@ filters('takes the rows and passes on the rest, however the bytes arrive', () =>
     fc.property(anyMessages, fc.array(fc.nat()), (messages, ends) => {
       const rows: Buffer[] = [];
       const passed: Buffer[] = [];
-      const filter = new RowFilter((bytes) => passed.push(Buffer.from(bytes)));
+      const filter = collecting(passed);
       filter.takeRow = (bytes, start, end) => rows.push(Buffer.from(bytes.subarray(start, end)));
       const all = messages.map(({ type, content }) => messageOf(type, content));
       send(filter, Buffer.concat(all), ends);
@@ -49,11 +55,11 @@ filters('takes the rows and passes on the rest, however the bytes arrive', () =>
   );
 });
 
-filters('passes on everything while nobody takes rows', () => {
+filters('passes on everything while no rows are taken', () => {
   fc.assert(
     fc.property(anyMessages, fc.array(fc.nat()), (messages, ends) => {
       const passed: Buffer[] = [];
-      const filter = new RowFilter((bytes) => passed.push(Buffer.from(bytes)));
+      const filter = collecting(passed);
       const bytes = Buffer.concat(messages.map(({ type, content }) => messageOf(type, content)));
       send(filter, bytes, ends);
 
@@ -64,7 +70,7 @@ filters('passes on everything while nobody takes rows', () => {
 
 filters('takes the rows that follow a message which was under way', () => {
   const rows: string[] = [];
-  const filter = new RowFilter(() => {});
+  const filter = collecting([]);
   const bytes = Buffer.concat([messageOf('N', Buffer.from('a notice')), messageOf('D', Buffer.from('row'))]);
   filter.add(bytes.subarray(0, 7));
   filter.takeRow = (given, start, end) => rows.push(given.toString('latin1', start, end));
