@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
+import { beforeDeadline, withoutDeadline } from '../../lib/deadline.ts';
 
 const UNKNOWN = -1;
 
@@ -31,9 +32,10 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
     refresh: (): Promise<void> => {
       if (hasUnknown) {
         hasUnknown = false;
-        loaded = load();
+        // Other lists wait for it too, each until its own deadline.
+        loaded = withoutDeadline(load);
       }
-      return loaded;
+      return beforeDeadline(loaded);
     },
 
     /**
