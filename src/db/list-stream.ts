@@ -5,7 +5,7 @@ import { decodeRow, type ReadTextRows, type Statement, type TextRow } from './te
 export type RowEncoder<Column extends string = string> = {
   /** The columns to select, in the order in which `encode` expects them. */
   columns: readonly Column[];
-  /** The text of a row, whose columns start at `offset`. As they, it has one character for each byte. */
+  /** The text of a row, whose columns start at `offset`. Like the columns, it has one character for each byte. */
   encode: (row: TextRow, offset: number) => string;
   /** The text before the first row, between two rows, and after the last one: ASCII. */
   start: string;
