@@ -56,10 +56,15 @@ order('are sorted in every list that is read while apps are added', async ({ app
 
 order('are awaited by each list until its own deadline only', async ({ app }) => {
   const read = createRead(createTransact(createRunPipeline(app.orm.pool)));
-  const appOrder = createAppOrder(app.orm.em.fork(), read);
+  const isLate = Promise.withResolvers<void>();
+  const appOrder = createAppOrder(app.orm.em.fork(), async (query) => {
+    await isLate.promise;
+    return read(query);
+  });
   const hurried = withDeadline(new Deadline(0), () => appOrder.refresh());
   const patient = appOrder.refresh();
   const [first] = await Promise.allSettled([hurried]);
+  isLate.resolve();
 
   assert.ok(first.status === 'rejected' && first.reason instanceof DeadlineExceeded);
   await patient;
