@@ -12,8 +12,11 @@ const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT
 /** The commands that run for long, and the memory settings of the `start` script for them. */
 const SERVICES = new Set(['serve', 'demo']);
 export const MEMORY_SETTINGS = {
-  env: { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1', MALLOC_MMAP_THRESHOLD_: '1048576' },
-  nodeOptions: ['--max-semi-space-size=16', '--heap-growing-percent=30'],
+  env: {
+    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1',
+    MALLOC_MMAP_THRESHOLD_: '1048576',
+  },
+  nodeOptions: ['--max-semi-space-size=16', '--heap-growing-percent=30', '--no-maglev'],
 };
 
 export const isSupportedNode = () => Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR;
