@@ -80,22 +80,28 @@ export const usagePage = async (em: Db, filter: UsageFilter, limit: number, maxC
 type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
 export type UsageEncoder = RowEncoder<UsageColumn>;
 
-/** Selected before the columns of the view: when the action occurred, and the entry's id. */
-const KEY_COLUMNS = 2;
+/** Selected before the columns of the view: the entry's id. */
+const KEY_COLUMNS = 1;
 
 /** Opens the usage log, newest first. */
-export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
-  ...encoder,
-  statement: (row, limit) =>
-    usageRows(em, { ...filter, ...(row && { cursor: { occurredAt: row[0] ?? '', id: Number(row[1]) } }) })
-      .clearSelect()
-      .select(['occurred_at', 'id'])
-      .select(
-        encoder.columns.map((name) =>
-          sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`view_${name}`),
-        ),
-      )
-      .limit(sql.lit(limit))
-      .compile(),
-  encode: (row) => encoder.encode(row, KEY_COLUMNS),
-});
+export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => {
+  const occurredAt = KEY_COLUMNS + encoder.columns.indexOf('timestamp');
+  return {
+    ...encoder,
+    statement: (row, limit) =>
+      usageRows(em, {
+        ...filter,
+        ...(row && { cursor: { occurredAt: row[occurredAt] ?? '', id: Number(row[0]) } }),
+      })
+        .clearSelect()
+        .select('id')
+        .select(
+          encoder.columns.map((name) =>
+            sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`view_${name}`),
+          ),
+        )
+        .limit(sql.lit(limit))
+        .compile(),
+    encode: (row) => encoder.encode(row, KEY_COLUMNS),
+  };
+};
