@@ -116,7 +116,6 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 
     /** Deletes keys whose last ticket has expired. */
     prune: async (tx: Db): Promise<void> => {
-      await lockSigningKeys(tx);
       const retired = rate(await readSigningKeys(tx)).filter(({ isPublished }) => !isPublished);
       if (retired.length === 0) return;
       const ids = retired.map(({ id }) => id);

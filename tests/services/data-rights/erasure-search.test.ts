@@ -118,9 +118,12 @@ search('waits for a transaction of the same database', async ({ app }) => {
   const advance = await beginErasure(app, ADA);
 
   const isFinished = await advance(AbortSignal.timeout(200));
+  const unfinished = app.db().selectFrom('erasures').select('scanned_table').where('finished_at', 'is', null);
+  const { scanned_table: searched } = await unfinished.executeTakeFirstOrThrow();
   await other.end();
 
   assert.is(isFinished, false);
+  assert.is(searched, null);
   assert.is(await advance(), true);
 });
 
