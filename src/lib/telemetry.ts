@@ -46,7 +46,7 @@ export const telemetry = {
   connection: eventChannel<{ seconds: number }>('connection'),
   /** A password exchanged for a token or a session. */
   login: eventChannel<{ outcome: Outcome }>('login'),
-  /** A ticket issued, or refused. */
+  /** A ticket issued for a launch or a front end, or refused. */
   ticket: eventChannel<{ outcome: Outcome }>('ticket'),
   /** Calls refused because their caller exceeds the rate limit. */
   rateLimit: eventChannel<{ calls: number }>('rate-limit'),

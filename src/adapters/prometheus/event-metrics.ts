@@ -60,7 +60,7 @@ export const countEvents = (registry: Registry): void => {
 
   const tickets = new Counter({
     name: 'steward_tickets_total',
-    help: 'Tickets for apps. The outcome is `ok` or the code of the problem.',
+    help: 'Tickets for launches and front ends, without those of forward authentication. The outcome is `ok` or the code of the problem.',
     labelNames: ['outcome'],
     registers,
   });
