@@ -13,7 +13,8 @@ const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT
 const SERVICES = new Set(['serve', 'demo']);
 export const MEMORY_SETTINGS = {
   env: {
-    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1',
+    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
+    MALLOC_ARENA_MAX: '1',
     MALLOC_MMAP_THRESHOLD_: '1048576',
   },
   nodeOptions: ['--max-semi-space-size=16', '--heap-growing-percent=30', '--no-maglev'],
