@@ -10,7 +10,6 @@ import {
   writeTables,
 } from './command.ts';
 import { openConsoleBrowser } from './console/console-browser.ts';
-import { measurePerson, measureSearch } from './console/people.ts';
 import {
   bestOf,
   describeResult,
@@ -23,7 +22,9 @@ import {
   measureFirstPaint,
   measureHeading,
   measureMatrix,
+  measurePerson,
   measureScripts,
+  measureSearch,
   measureUsage,
 } from './console/screens.ts';
 import type { Plan } from './data/plan.ts';

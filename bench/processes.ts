@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import type { Connection } from '../src/config/connection.ts';
 
 /** Of /proc: USER_HZ, which is 100 on every Linux. */
 const TICKS_PER_SECOND = 100;
@@ -102,4 +103,16 @@ export const measureCosts = async <T>(
       peakMb: sum(await Promise.all(pids.map(peakMb))),
     },
   };
+};
+
+/** `baseUrl` is the prefix of avatar URLs. */
+export type PeerSettings = { connection: Connection; baseUrl: string };
+
+/** Starts a peer when the parent process sends its settings over IPC, and sends back its address. */
+export const runPeer = (listen: (settings: PeerSettings) => Promise<string>): void => {
+  // The parent process has exited, perhaps by a crash.
+  process.once('disconnect', () => process.exit());
+  process.once('message', async (settings: PeerSettings) => {
+    process.send?.(await listen(settings));
+  });
 };

@@ -1,8 +1,14 @@
 import type { Plan } from '../data/plan.ts';
 import { type Environment, openEnvironment } from '../environment.ts';
 import { type DatabaseState, keepDatabaseState } from './database-state.ts';
-import { djangoVersions } from './django-peer.ts';
-import { minimalPeerOf, type Peer, type StartedPeer, startPeer, stewardPeer } from './peers.ts';
+import {
+  djangoVersions,
+  minimalPeerOf,
+  type Peer,
+  type StartedPeer,
+  startPeer,
+  stewardPeer,
+} from './peers.ts';
 import { compareResponses } from './response-equivalence.ts';
 import { type Samples, takeSamples } from './samples.ts';
 import type { Scenario } from './scenarios.ts';

@@ -5,7 +5,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 
 type Value = string | number | boolean | Date | null | Record<string, unknown>;
 
-/** Large enough to create the cost of a socket write negligible. */
+/** Large enough to make the cost of a socket write negligible. */
 const CHUNK_CHARACTERS = 256 * 1024;
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import argon2 from 'argon2';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
-import { runPeer } from '../run-peer.ts';
+import { runPeer } from '../../processes.ts';
 import { serveApps, serveUsage } from './apps.ts';
 import { serveInvitations } from './invitations.ts';
 import { servePatch } from './patch.ts';

@@ -3,7 +3,7 @@ import { TRPCError } from '@trpc/server';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { record, router, superuser, type Tables } from './context.ts';
-import { toUser, userRows } from './user-rows.ts';
+import { toUser, userRows } from './users.ts';
 
 const Element = z.object({
   email: z.email().max(254).toLowerCase(),

@@ -8,7 +8,7 @@ BASE_URL = _settings['baseUrl']
 SECRET_KEY = 'unused'
 DEBUG = False
 ALLOWED_HOSTS = ['*']
-ROOT_URLCONF = 'peer.urls'
+ROOT_URLCONF = 'peer.views'
 INSTALLED_APPS = [
     'django.contrib.contenttypes',
     'django.contrib.auth',

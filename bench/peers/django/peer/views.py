@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import path
 from django.utils import timezone
 from rest_framework import permissions
 from rest_framework.authtoken.models import Token
@@ -187,3 +188,14 @@ class Login(APIView):
 
 def health(request):
     return HttpResponse('{"status":"ok"}', content_type='application/json')
+
+
+urlpatterns = [
+    path('healthz', health),
+    path('api/v1/jb/users/', UserList.as_view()),
+    path('api/v1/jb/users/invitations/', Invitations.as_view()),
+    path('api/v1/jb/users/<str:email>/', OneUser.as_view()),
+    path('api/v1/jb/apps/', AppList.as_view()),
+    path('api/v1/jb/apps/<str:app_id>/usage/', AppUsage.as_view()),
+    path('api/v1/api-token-auth/', Login.as_view()),
+]
