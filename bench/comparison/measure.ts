@@ -51,17 +51,16 @@ export const createMeasure = ({ environment, samples, state }: Deps) => {
     };
   };
 
-  const warmUp = async (load: Load, { scenario, round }: Turn): Promise<void> => {
+  const warmUp = async (load: Load, { scenario }: Turn, seconds: number): Promise<void> => {
     if (scenario.amount !== undefined) {
       await generateLoad({ ...load, amount: load.connections });
       return;
     }
-    const isFirst = round === 1 && !scenario.writes;
     await generateLoad({
       ...load,
       // Other requests than those measured: repeating a change would change nothing.
       offset: (load.offset ?? 0) + Math.ceil(load.requests.length / 2),
-      seconds: isFirst ? FIRST_WARM_UP_SECONDS : WARM_UP_SECONDS,
+      seconds,
     });
   };
 
@@ -96,11 +95,12 @@ export const createMeasure = ({ environment, samples, state }: Deps) => {
   return async (turn: Turn): Promise<Measurement> => {
     const { scenario, connections, peer, round } = turn;
     const load = loadOf(turn);
+    if (round === 1) await warmUp(load, turn, FIRST_WARM_UP_SECONDS);
     if (scenario.writes) {
       await state.restore();
       await state.vacuum();
     }
-    await warmUp(load, turn);
+    await warmUp(load, turn, WARM_UP_SECONDS);
     // Only now: gunicorn forks its workers late.
     const pids = await processTree(peer.pid);
     const { result, costs } = await measureCosts(pids, postmaster, () => generateLoad(load));

@@ -98,7 +98,7 @@ const READS: readonly Scenario[] = [
     name: 'app-users',
     requests: ({ popularApp: app }) => [[get(`/jb/users/?app=${app}`, 'users.list', { app })]],
     connections: DEFAULT_CONNECTIONS,
-    goal: { minOfBaseline: 0.7, minOfDjango: 14 },
+    goal: { minOfBaseline: 0.8, minOfDjango: 14 },
   },
   {
     name: 'all-users',
@@ -106,7 +106,7 @@ const READS: readonly Scenario[] = [
     connections: [1],
     amount: 5,
     probe: { request: 'health', intervalMs: 10 },
-    goal: { minOfBaseline: 0.7, minOfDjango: 35, maxFirstByteMs: 100, maxPeakMb: 200, maxProbeP99Ms: 30 },
+    goal: { minOfBaseline: 0.8, minOfDjango: 35, maxFirstByteMs: 100, maxPeakMb: 200, maxProbeP99Ms: 30 },
   },
   {
     name: 'usage',
@@ -114,7 +114,7 @@ const READS: readonly Scenario[] = [
       [get(`/jb/apps/${id}/usage/?window=30`, 'usage.listByApp', { app_id: id, window: 30 })],
     ],
     connections: DEFAULT_CONNECTIONS,
-    goal: { minOfBaseline: 0.75, minOfDjango: 9 },
+    goal: { minOfBaseline: 0.8, minOfDjango: 9 },
   },
   {
     name: 'apps',
@@ -144,7 +144,7 @@ const WRITES: readonly Scenario[] = [
       compared: 1,
       normalize: (response) => (response as Record<string, unknown>[]).map(normalizeInvitation), // an array of invitations
     },
-    goal: { minOfBaseline: 0.7, minOfDjango: 4 },
+    goal: { minOfBaseline: 0.8, minOfDjango: 4 },
   },
   {
     name: 'login',
@@ -155,7 +155,7 @@ const WRITES: readonly Scenario[] = [
       compared: 2,
       normalize: (response) => JSON.stringify(response).replace(/[0-9a-f]{40}/, '(token)'),
     },
-    goal: { minOfBaseline: 0.6, minOfDjango: 6, maxProbeP99Ms: 50 },
+    goal: { minOfBaseline: 0.8, minOfDjango: 6, maxProbeP99Ms: 50 },
   },
 ];
 
