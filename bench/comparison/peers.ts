@@ -108,15 +108,15 @@ const startNodePeer = async (
   return { address: message[0], pid: child.pid ?? 0 };
 };
 
-const FOLDER = join(import.meta.dirname, '../peers/django');
+const DJANGO_FOLDER = join(import.meta.dirname, '../peers/django');
 /** The distribution's Python, which has the Debian packages. */
 const PYTHON = '/usr/bin/python3';
 const LISTENING = /Listening at: (http:\S+)/;
 
-const VERSIONS = `
+const DJANGO_VERSIONS = `
 import platform, django, rest_framework, gunicorn, psycopg2
 print(f'Python {platform.python_version()}, Django {django.__version__}, REST framework {rest_framework.__version__}')`;
-const HASH = `
+const DJANGO_HASH = `
 import sys
 from django.conf import settings
 settings.configure()
@@ -127,7 +127,7 @@ const runPython = async (program: string, ...args: string[]): Promise<string> =>
   (await promisify(execFile)(PYTHON, ['-c', program, ...args])).stdout.trim();
 
 /** Describes the installed versions; null if a package is missing. */
-export const djangoVersions = (): Promise<string | null> => runPython(VERSIONS).catch(() => null);
+export const djangoVersions = (): Promise<string | null> => runPython(DJANGO_VERSIONS).catch(() => null);
 
 /** Gives Django its token table, with Steward's token, and sets Django's default password hash for some users. */
 const prepareDatabase = async (
@@ -148,7 +148,7 @@ const prepareDatabase = async (
   await database.query(
     'grant usage on schema bench_django to public; grant all on bench_django.authtoken_token to public',
   );
-  const hash = await runPython(HASH, PASSWORD);
+  const hash = await runPython(DJANGO_HASH, PASSWORD);
   await database.query('update users set password_hash = $1 where email = any($2::varchar[])', [
     hash,
     djangoLogins,
@@ -160,7 +160,7 @@ const startDjango = async (environment: Environment, samples: Samples, cleanup: 
   await prepareDatabase(environment, samples, cleanup);
   const { connection, service } = environment;
   const child = spawn(PYTHON, ['-m', 'gunicorn', 'django.core.wsgi:get_wsgi_application()'], {
-    cwd: FOLDER,
+    cwd: DJANGO_FOLDER,
     env: {
       ...process.env,
       PYTHONDONTWRITEBYTECODE: '1',
