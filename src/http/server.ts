@@ -21,7 +21,7 @@ import { addRequestState } from './middleware/request-state.ts';
 import { failurePage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
-import { limitBodyMemory } from './rest/body.ts';
+import { discardRefusedBodies, limitBodyMemory } from './rest/body.ts';
 import { addAllHttpMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
@@ -102,6 +102,7 @@ export const createServer = async (options: ServerDeps) => {
   logResponses(app);
   refuseCompressedBodies(app);
   limitBodyMemory(app);
+  discardRefusedBodies(app);
   await compressResponses(app);
 
   serveHealthChecks(app, deps);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type OutgoingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
@@ -114,6 +115,17 @@ budget('answers a body without credentials with 401 before reading it, also of a
     assert.match(await answered, /"status":401.*unauthenticated/);
     outgoing.destroy();
   }
+});
+
+budget('reads a refused body to its end, so that the connection takes the next request', async ({ app }) => {
+  if (!app.server.server.listening) await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect(Number(new URL(app.server.listeningOrigin).port), '127.0.0.1');
+  const headers = `host: x\r\ncontent-type: application/json\r\ncontent-length: ${16 * MIB}`;
+  socket.write(`POST /trpc/usage.record HTTP/1.1\r\n${headers}\r\n\r\n`);
+  socket.write(Buffer.alloc(16 * MIB, ' '));
+  socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+
+  assert.match(await text(socket), /^HTTP\/1.1 401 .*unauthenticated.*HTTP\/1.1 200 OK/s);
 });
 
 budget.run();

@@ -11,7 +11,7 @@ import { type Service, startService } from '../support/service-process.ts';
 const CONNECTIONS = 20;
 const PIPELINED_BYTES = 48_000_000;
 const FLOOD_MS = 5_000;
-const MAX_PEAK_MB = 400;
+const MAX_PEAK_MB = 330;
 const MIB = 1024 * 1024;
 
 const INVALID_TOKEN = 'f'.repeat(40);
