@@ -26,6 +26,8 @@ const DAY_SECONDS = 24 * 3600;
 /** The longest address: IPv6 with an embedded IPv4 address. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** A body may take a minute to arrive, in which the caller may lose a role or all access. */
+const MAX_LOOKUP_AGE_MS = 1_000;
 
 export const isHttps = (baseUrl: string): boolean => baseUrl.startsWith('https:');
 
@@ -52,7 +54,10 @@ type Calls = {
   areQueries: boolean;
 };
 
-/** The context of a request. Hooks, procedures and the calls of a batch share it, so that the caller is looked up once. */
+/**
+ * The context of a request. Hooks, procedures and the calls of a batch share it, so that the caller is looked up once, and again
+ * after a slow body.
+ */
 export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = ONE_CALL): Context => {
   request.state.context ??= newContext(request, deps, calls);
   return request.state.context;
@@ -72,11 +77,13 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
   // Pages of other sites cannot read responses, so a query needs no CSRF token, even by POST.
   const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
   let actor: Promise<Actor | null> | undefined;
+  let lookedUpAt = 0;
   const context: Context = {
     openServices,
     inTransaction: (work) => deps.inTransaction(origin, work),
     authenticate: () => {
-      if (!actor) {
+      if (!actor || performance.now() - lookedUpAt > MAX_LOOKUP_AGE_MS) {
+        lookedUpAt = performance.now();
         const services = openServices();
         unused = services;
         actor = authenticate(request, { ...deps, isSafe }, services);
