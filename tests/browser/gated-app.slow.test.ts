@@ -13,6 +13,8 @@ import { startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../docs/examples');
+/** It builds the client package and starts the CLI four times, which takes half a minute on a busy machine. */
+const START_MS = 60_000;
 const PASSWORD = 'steward-demo-1';
 
 /** Runs a program until it is disposed, with all that it started. */
@@ -61,10 +63,14 @@ const startExample = async () => {
   const service = started.use(await startService('demo', settings));
   const env = { ...settings, STEWARD_URL: steward, SITE_URL: site, APP_PORT: String(appPort) };
   const example = started.use(startProgram(join(EXAMPLES, 'gated-app/start.sh'), [], env));
-  await until('the app is served', async () => {
-    if (example.hasEnded()) throw new Error(example.output());
-    return (await fetch(`${site}/sales/`, { redirect: 'manual' }).catch(() => null))?.status === 303;
-  });
+  await until(
+    'the app is served',
+    async () => {
+      if (example.hasEnded()) throw new Error(example.output());
+      return (await fetch(`${site}/sales/`, { redirect: 'manual' }).catch(() => null))?.status === 303;
+    },
+    START_MS,
+  );
   const browser = await launchChromium();
   started.defer(() => browser.close());
   const moved = started.move();
