@@ -100,7 +100,8 @@ const startPrometheus = async (folder: string, metricsPort: number) => {
   const query = async (expression: string): Promise<number> => {
     const url = `http://${address}/api/v1/query?query=${encodeURIComponent(expression)}`;
     const response = await fetch(url).catch(() => null);
-    if (!response) return 0;
+    // It answers 503 until it has read its storage.
+    if (!response || response.status === 503) return 0;
     const answer = (await response.json()) as { data?: { result: unknown[] }; error?: string }; // Prometheus' API
     if (!answer.data) throw new Error(`${expression}: ${answer.error}`);
     return answer.data.result.length;
