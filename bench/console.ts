@@ -10,14 +10,7 @@ import {
   writeTables,
 } from './command.ts';
 import { openConsoleBrowser } from './console/console-browser.ts';
-import {
-  bestOf,
-  describeResult,
-  type Measure,
-  type Result,
-  resultOf,
-  resultsTable,
-} from './console/results.ts';
+import { describeResult, type Measure, resultOf, resultsTable } from './console/results.ts';
 import {
   measureFirstPaint,
   measureHeading,
@@ -58,16 +51,17 @@ const run = async (options: Options, cleanup: AsyncDisposableStack): Promise<voi
   const { data: dataDir, only = MEASURES, rounds, samples, write } = options;
   const environment = await openEnvironment({ dataDir, plan: consolePlan(), nodeOptions: '' }, cleanup);
   const browser = await openConsoleBrowser(environment, cleanup);
-  const results: Result[] = [];
+  const measured = only.map((measure) => ({ measure, all: [] as number[] }));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const measure of only) {
-      const result = resultOf(measure, await measure.take(browser, samples));
-      results.push(result);
-      printLine(`${round}/${rounds} ${describeResult(result)}`);
+    for (const { measure, all } of measured) {
+      const taken = await measure.take(browser, samples);
+      all.push(...taken);
+      printLine(`${round}/${rounds} ${describeResult(resultOf(measure, taken))}`);
     }
   }
+  const results = measured.map(({ measure, all }) => resultOf(measure, all));
   const about = `${describeMachine()} Rounds: ${rounds} of ${samples} samples.`;
-  const lines = [about, '', ...resultsTable(bestOf(results))];
+  const lines = [about, '', ...resultsTable(results)];
   printLine(['', ...lines].join('\n'));
   if (write) await writeTables(lines, 'npm run bench:console');
 };

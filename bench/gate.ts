@@ -2,7 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import type { Client } from 'pg';
 import { tokenDigest } from '../src/services/auth/credentials.ts';
-import { defaultPlan, parseCount, printLine, reportBenchFailure, withCleanup } from './command.ts';
+import {
+  defaultPlan,
+  describeMachine,
+  parseCount,
+  printLine,
+  reportBenchFailure,
+  withCleanup,
+  writeTables,
+} from './command.ts';
 import { generateLoad, type LoadResult, median } from './comparison/load.ts';
 import { type HttpRequest, rest } from './comparison/requests.ts';
 import { takeSamples } from './comparison/samples.ts';
@@ -32,8 +40,10 @@ const gateRequests = async (database: Client): Promise<HttpRequest[]> => {
   }));
 };
 
+type Options = { data?: string; rounds: number; seconds: number; write?: true };
+
 const compare = async (
-  { data, rounds, seconds }: { data?: string; rounds: number; seconds: number },
+  { data, rounds, seconds, write }: Options,
   cleanup: AsyncDisposableStack,
 ): Promise<void> => {
   const plan = defaultPlan();
@@ -60,16 +70,18 @@ const compare = async (
     }
   }
   const [one, gate] = [summaryOf(results.one), summaryOf(results.gate)];
-  printLine(
-    [
-      `| request, ${CONNECTIONS} connections | per second | p50 ms | p99 ms |`,
-      '| --- | --- | --- | --- |',
-      `| one user | ${one.rate.toFixed(0)} | ${one.p50.toFixed(1)} | ${one.p99.toFixed(1)} |`,
-      `| forward authentication | ${gate.rate.toFixed(0)} | ${gate.p50.toFixed(1)} | ${gate.p99.toFixed(1)} |`,
-      '',
-      `Rate: ${(gate.rate / one.rate).toFixed(2)} of one user. p99: ${(gate.p99 / one.p99).toFixed(2)} times.`,
-    ].join('\n'),
-  );
+  const lines = [
+    `${describeMachine()} Rounds: ${rounds} of ${seconds} s.`,
+    '',
+    `| request, ${CONNECTIONS} connections | per second | p50 ms | p99 ms |`,
+    '| --- | --- | --- | --- |',
+    `| one user | ${one.rate.toFixed(0)} | ${one.p50.toFixed(1)} | ${one.p99.toFixed(1)} |`,
+    `| forward authentication | ${gate.rate.toFixed(0)} | ${gate.p50.toFixed(1)} | ${gate.p99.toFixed(1)} |`,
+    '',
+    `Rate: ${(gate.rate / one.rate).toFixed(2)} of one user. p99: ${(gate.p99 / one.p99).toFixed(2)} times.`,
+  ];
+  printLine(lines.join('\n'));
+  if (write) await writeTables(lines, 'npm run bench:gate');
 };
 
 const summaryOf = (results: readonly LoadResult[]) => ({
@@ -83,6 +95,7 @@ await new Command('bench:gate')
   .option('--data <folder>', 'data folder, filled if necessary and reused')
   .option('--rounds <count>', 'rounds of both', parseCount, 5)
   .option('--seconds <count>', 'seconds per measurement', parseCount, 5)
-  .action((options) => withCleanup((cleanup) => compare(options, cleanup)))
+  .option('--write', 'write the table into docs/benchmarks.md')
+  .action((options: Options) => withCleanup((cleanup) => compare(options, cleanup)))
   .parseAsync()
   .catch(reportBenchFailure);

@@ -22,12 +22,6 @@ export const resultOf = (measure: Measure, samples: readonly number[]): Result =
   p95: percentile(samples, 0.95),
 });
 
-/** The round with the lowest median of each measure: the one that the rest of the machine disturbed least. */
-export const bestOf = (results: readonly Result[]): Result[] =>
-  [...Map.groupBy(results, ({ measure }) => measure.name).values()].flatMap((rounds) =>
-    rounds.toSorted((a, b) => a.p50 - b.p50).slice(0, 1),
-  );
-
 const verdictOf = ({ measure: { goal }, p50, p95 }: Result): string => {
   if (p95 <= goal) return 'met';
   return p50 <= goal ? 'p50 met' : '**not met**';

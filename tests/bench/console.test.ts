@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bestOf, type Measure, resultOf, resultsTable } from '../../bench/console/results.ts';
+import { type Measure, resultOf, resultsTable } from '../../bench/console/results.ts';
 
 const MEASURE: Measure = { name: 'search', title: 'search', unit: 'ms', goal: 100, take: async () => [] };
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => count - index);
@@ -11,24 +11,6 @@ results('have the fastest sample, p50 and p95', () => {
   const { best, p50, p95 } = resultOf(MEASURE, upTo(40));
 
   assert.equal([best, p50, p95], [1, 20, 38]);
-});
-
-results('come from the round with the lowest p50 of each measure', () => {
-  const other = { ...MEASURE, name: 'person' };
-  const rounds = [
-    resultOf(MEASURE, [90, 90, 200]),
-    resultOf(other, [70]),
-    resultOf(MEASURE, [80, 80, 300]),
-    resultOf(other, [75]),
-  ];
-
-  assert.equal(
-    bestOf(rounds).map(({ measure: { name }, p50, p95 }) => [name, p50, p95]),
-    [
-      ['search', 80, 300],
-      ['person', 70, 70],
-    ],
-  );
 });
 
 results('say in the table which goals are met', () => {
