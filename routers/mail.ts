@@ -4,7 +4,7 @@ import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import type { TimelineEntry } from '../src/services/mail/timeline.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { EmailKey, Id, Instant, LongIdKey, View } from './schemas/fields.ts';
+import { EmailKey, Id, Instant, LongIdKey, Text, View } from './schemas/fields.ts';
 import { InvitationMailView, InvitationStatus } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -52,7 +52,7 @@ const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetail
   ...mail,
 });
 
-const TimelineKey = z.string().max(32);
+const TimelineKey = Text(32);
 
 /** A mail or an invitation: the other is null. */
 export const TimelineEntryView = View('TimelineEntry', {

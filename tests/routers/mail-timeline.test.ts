@@ -58,7 +58,7 @@ timeline('has pages, whose cursor must be an entry that the caller may see', asy
   assert.equal(pages, all);
   assert.equal(await linesFor(app, ROOT, { limit: 1, cursor: all.at(-1)?.id ?? '' }), []);
   const foreign = all.find(({ mail }) => mail?.client === 2)?.id ?? '';
-  for (const wrong of [foreign, 'mail-0', 'nothing', '']) {
+  for (const wrong of [foreign, 'mail-0', 'nothing', '', '\0']) {
     const problem = await rejectsWith(
       app.as(ACME).mail.timeline({ email: GUEST, cursor: wrong }),
       'invalid-input',
