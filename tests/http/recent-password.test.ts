@@ -92,6 +92,7 @@ recent(
       ['POST /access_views/', { app: 'sales' }],
       [`PATCH ${path}`, { is_active: true }],
       [`PATCH ${path}`, { expires_at: null }],
+      [`PATCH ${path}`, { is_active: false, allowed_uses_cnt: 0 }],
       [`PUT ${path}`, { allowed_uses_cnt: 0 }],
     ];
     for (const [line, payload] of grants)

@@ -111,8 +111,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       changes: AccessViewChanges,
     ): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
-        // To deactivate a view is urgent, and grants nothing.
-        if (changes.is_active !== false) requireRecentPassword(actor, clock.now());
+        if (!onlyDeactivates(changes)) requireRecentPassword(actor, clock.now());
         const view = await lock(tx, actor, idOrKey);
         if (view.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, view, subject, changes);
@@ -149,6 +148,10 @@ const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
       changes[column] = { from: null, to: null };
   return changes;
 };
+
+/** To deactivate a view is urgent, and grants nothing. */
+const onlyDeactivates = ({ is_active, ...others }: AccessViewChanges): boolean =>
+  is_active === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
 
