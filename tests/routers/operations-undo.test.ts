@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { restoreGrants } from '../support/demo-grants.ts';
+import { addUsers } from '../support/many-users.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -168,6 +170,24 @@ undo('is available over REST, and repeated for an idempotency key', async ({ app
 
   assert.equal(first.json(), { operation, reverted: 1, skipped: [], is_finished: true });
   assert.equal(second.json(), first.json());
+});
+
+undo('stops when the actor loses access while it runs', async ({ app }) => {
+  await addUsers(app, 51);
+  const filter = { search: 'many.test' };
+  const { operation } = await app.as(ACME).users.bulkUpdate({ filter, action: 'deactivate' });
+  await sql`
+    create function lose_access() returns trigger language plpgsql as $$
+      begin update users set is_active = false where email = '${sql.raw(ACME)}'; return old; end $$;
+    create trigger lose_access after delete on operation_changes execute function lose_access()`.execute(
+    app.db(),
+  );
+
+  await rejectsWith(app.as(ACME).operations.undo({ id: operation }), 'unauthenticated');
+
+  await sql`drop function lose_access cascade`.execute(app.db());
+  await app.db().updateTable('users').set({ is_active: true }).where('email', '=', ACME).execute();
+  assert.equal(await app.as(ROOT).users.count({ ...filter, is_active: false }), { count: 1 });
 });
 
 undo.run();

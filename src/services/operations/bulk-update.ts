@@ -1,13 +1,13 @@
 import type { Db } from '../../db/kysely.ts';
-import { invalid, Problem } from '../../lib/problems.ts';
+import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { reloadActor } from '../auth/identity.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import type { UserChanges } from '../users/update-plan.ts';
 import { findUsers, type Listing } from '../users/user-listing.ts';
 import { updateInTransaction } from '../users/user-update.ts';
+import { createCurrentActor } from './current-actor.ts';
 import { changeStatements, readOperation, startOperation } from './operation-log.ts';
 import { sendPasswordLink } from './password-link-mails.ts';
 import { type RowProblem, rowProblemOf } from './row-results.ts';
@@ -46,8 +46,6 @@ export type BulkResult = {
 
 /** Users of one request. */
 export const MAX_BULK_USERS = 1_000;
-/** Rows between two checks of the actor's roles. */
-const ROWS_PER_CHECK = 50;
 
 /** Changes many users, each in a separate transaction, so that locks are held only briefly. */
 export const createBulkUpdates = (unit: Unit) => {
@@ -64,9 +62,9 @@ export const createBulkUpdates = (unit: Unit) => {
       change,
     );
     const results: RowResult[] = [];
-    let current = actor;
+    const currentActor = createCurrentActor(em, actor);
     for (const [index, email] of emails.entries()) {
-      if (index % ROWS_PER_CHECK === 0) current = await requireCurrent(em, actor);
+      const current = await currentActor(index);
       results.push(await resultOf(email, () => changeUser(current, email)));
     }
     const undo_until = change.action === 'send-password-link' ? null : operation.undoUntil.toISOString();
@@ -114,13 +112,6 @@ const openOperation = async (em: Db, actor: Actor, { change, operation }: BulkRe
   const found = await readOperation(em, actor, operation, now);
   if (found.change !== text) throw invalid({ operation: ['Belongs to another change.'] });
   return found;
-};
-
-/** Roles may be lost while a long request runs. */
-const requireCurrent = async (em: Db, actor: Actor): Promise<Actor> => {
-  const current = await reloadActor(em, actor);
-  if (!current) throw new Problem('unauthenticated');
-  return current;
 };
 
 const resultOf = async (email: string, change: () => Promise<boolean>): Promise<RowResult> => {

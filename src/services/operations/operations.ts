@@ -6,6 +6,7 @@ import type { Unit } from '../unit.ts';
 import type { UpdatePlan } from '../users/update-plan.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
+import { createCurrentActor } from './current-actor.ts';
 import { readOperation } from './operation-log.ts';
 import { type RowProblem, rowProblemOf } from './row-results.ts';
 
@@ -55,8 +56,9 @@ export const createOperations = (unit: Unit) => {
       skipped: [],
       is_finished: changes.length <= MAX_USERS,
     };
-    for (const row of rows) {
-      const undone = await undoUser(actor, id, row).catch(async (error: unknown) => {
+    const currentActor = createCurrentActor(em, actor);
+    for (const [index, row] of rows.entries()) {
+      const undone = await undoUser(await currentActor(index), id, row).catch(async (error: unknown) => {
         const problem = rowProblemOf(error);
         await removeChange(em, id, row.user_id);
         return { reverted: 0, skipped: changesIn(row).map((app_id) => skip(row, app_id, problem)) };
