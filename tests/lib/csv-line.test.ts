@@ -31,6 +31,11 @@ line('turns a formula after invisible characters into text', () => {
   );
 });
 
+line('turns a formula after a semicolon, where some spreadsheets start a cell, into text', () => {
+  assert.is(csvLine(['a', 'Ada;=1+1; @SUM(A1)']), `a,"Ada;'=1+1;' @SUM(A1)"\r\n`);
+  assert.is(csvLine(['a;b=c;', ';']), '"a;b=c;",";"\r\n');
+});
+
 line('does not change other text', () => {
   assert.is(csvLine(['a=b', 'x@y.test', '1-2', "it's"]), "a=b,x@y.test,1-2,it's\r\n");
 });
