@@ -12,6 +12,8 @@ import { ACME, ADA, GRACE } from '../support/test-app.ts';
 import { setApp } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
+const FRAME = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+
 const opening = viewSuite('opening an access view');
 
 opening('leads to the app with a code, which a ticket of the view is exchanged for', async ({ app }) => {
@@ -120,28 +122,39 @@ opening('sets the cookie with the attribute Partitioned', async ({ app }) => {
 
 opening('does not count HEAD, prefetches, previews and programs as uses', async ({ app }) => {
   const { key } = await createView(app);
-  const requests: [method: string, headers: Headers][] = [
-    ['HEAD', {}],
-    ['GET', { purpose: 'prefetch' }],
-    ['GET', { 'sec-purpose': 'prefetch;prerender' }],
-    ['GET', { 'x-purpose': 'preview' }],
-    ['GET', { 'x-moz': 'prefetch' }],
-    ['GET', { 'sec-fetch-mode': 'no-cors' }],
-    ['GET', { 'sec-fetch-mode': 'cors' }],
-    ['GET', { accept: '*/*' }],
-    ['GET', { accept: undefined }],
-    ['GET', { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' }],
-    ['GET', { 'user-agent': 'facebookexternalhit/1.1' }],
+  // A browser would use the empty response to a prefetch for the person's request, unless it is an error.
+  const requests: [method: string, status: number, headers: Headers][] = [
+    ['HEAD', 200, {}],
+    ['GET', 403, { purpose: 'prefetch' }],
+    ['GET', 403, { 'sec-purpose': 'prefetch' }],
+    ['GET', 403, { 'sec-purpose': 'prefetch;prerender' }],
+    ['GET', 403, { 'x-purpose': 'preview' }],
+    ['GET', 403, { 'x-moz': 'prefetch' }],
+    ['GET', 204, { 'sec-fetch-mode': 'no-cors' }],
+    ['GET', 204, { 'sec-fetch-mode': 'cors' }],
+    ['GET', 204, { accept: '*/*' }],
+    ['GET', 204, { accept: undefined }],
+    ['GET', 204, { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' }],
+    ['GET', 204, { 'user-agent': 'facebookexternalhit/1.1' }],
   ];
-  for (const [method, headers] of requests)
+  for (const [method, status, headers] of requests)
     for (const sent of [key, 'f'.repeat(32)]) {
       const response = await app.send(`${method} !/v/${sent}/`, { headers: { ...PERSON, ...headers } });
-      assert.equal([response.statusCode, response.body], [method === 'HEAD' ? 200 : 204, '']);
+      assert.equal([response.statusCode, response.body], [status, '']);
       assert.is(response.headers['set-cookie'], undefined);
     }
   assert.is((await viewOf(app, key)).usages_cnt, 0);
-  for (const headers of [{ 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }])
-    assert.is((await openView(app, key, headers)).statusCode, 303);
+  assert.is((await openView(app, key, FRAME)).statusCode, 303);
+});
+
+opening('takes a browser on a phone of the brand Cubot for a person', async ({ app }) => {
+  for (const model of ['CUBOT P40', 'CUBOT_X19']) {
+    const { key } = await createView(app);
+    const headers = {
+      'user-agent': `Mozilla/5.0 (Linux; Android 10; ${model}) AppleWebKit/537.36 Chrome/131`,
+    };
+    assert.is((await openView(app, key, headers)).statusCode, 303, model);
+  }
 });
 
 opening('encodes what headers cannot carry', async ({ app }) => {

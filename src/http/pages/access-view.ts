@@ -13,10 +13,7 @@ export const accessViewPages: Pages = {
     const { request, reply } = context;
     // Neither looks up the key nor counts a use.
     if (!isPerson(request))
-      return reply
-        .code(request.method === 'HEAD' ? 200 : 204)
-        .header('cache-control', 'no-store')
-        .send();
+      return reply.code(emptyStatus(request)).header('cache-control', 'no-store').send();
     const userAgent = request.headers['user-agent'] ?? '';
     const { value, problem } = await attempt(() =>
       context.openServices().viewOpening.open(pathParameter(context, 'key'), userAgent),
@@ -38,19 +35,32 @@ const UNKNOWN =
 
 const PREFETCH_HEADERS = ['purpose', 'sec-purpose', 'x-purpose', 'x-moz'];
 const PREFETCH = /prefetch|prerender|preview/i;
-/** Programs that name themselves: crawlers, and messengers that show a preview of a link. */
-const BOT = /bot\b|crawler|spider|preview|externalhit|^whatsapp/i;
+/** Programs that name themselves: crawlers, and messengers that show a preview of a link. Cubot makes phones. */
+const BOT = /(?<!\bcu)bot\b|crawler|spider|preview|externalhit|^whatsapp/i;
+
+const isPrefetch = ({ headers }: FastifyRequest): boolean =>
+  PREFETCH_HEADERS.some((name) => PREFETCH.test(String(headers[name] ?? '')));
 
 /** Whether a person opens the link, rather than a mail scanner, a preview or a prefetching browser. */
-const isPerson = ({ method, headers }: FastifyRequest): boolean => {
+const isPerson = (request: FastifyRequest): boolean => {
+  const { method, headers } = request;
   const mode = headers['sec-fetch-mode'] ?? 'navigate';
   return (
     method === 'GET' &&
     mode === 'navigate' &&
     /text\/html/i.test(headers.accept ?? '') &&
-    !PREFETCH_HEADERS.some((name) => PREFETCH.test(String(headers[name] ?? ''))) &&
+    !isPrefetch(request) &&
     !BOT.test(headers['user-agent'] ?? '')
   );
+};
+
+/**
+ * Only an error makes a browser drop what it prefetched, and send the request again when the person opens the link. With a 204,
+ * Chrome would do nothing then.
+ */
+const emptyStatus = (request: FastifyRequest): number => {
+  if (isPrefetch(request)) return 403;
+  return request.method === 'HEAD' ? 200 : 204;
 };
 
 const sendRefusal = async (context: PageContext, view: RefusedView) => {
