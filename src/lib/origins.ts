@@ -3,10 +3,13 @@ import { z } from 'zod';
 /** Allows every site. */
 export const ANY_ORIGIN = '*';
 
+/** `URL` accepts others, such as a semicolon, which ends a directive of a `Content-Security-Policy`. */
+const HOST = /^[\w.:[\]-]+$/;
+
 /** The form of the `Origin` header: no path, lower case, no default port. Null for anything else. */
 export const originOf = (text: string): string | null => {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return null;
+  if (!url || !/^https?:$/.test(url.protocol) || !HOST.test(url.host)) return null;
   return url.href === `${url.origin}/` ? url.origin : null;
 };
 

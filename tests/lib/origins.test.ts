@@ -33,6 +33,8 @@ origins('that no browser sends are refused', () => {
     'ftp://x.test',
     'null',
     'https://*.x.test',
+    'https://x.test;sandbox',
+    "https://x.test'",
     'https://x.test,',
     '**',
   ]) {

@@ -43,6 +43,7 @@ gate('lets client admins choose the sites that embed apps, but not close the cli
 
 gate('refuses what is no origin, naming its place in the list', async ({ app }) => {
   for (const origin of [
+    'https://a.test;sandbox',
     '*',
     'portal.example.com',
     'https://a.test/path',
