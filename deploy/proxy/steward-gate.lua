@@ -13,14 +13,16 @@ local TIMEOUT_MS = 5000
 local TOKEN_SCHEMES = { token = true, bearer = true, jwt = true }
 -- What apps may read as another path: then another app would respond than the one that Steward was asked about.
 local AMBIGUOUS = { "//", "\\", ";", "%2e", "%2f", "%5c" }
+-- An app may decode a path more than once: `%252e` and `%25%32%65` are dots, too.
+local ENCODED_AGAIN = { "%%25[25]", "%%25%%[25]*3[25]" }
 
 local function is_ambiguous(path)
-  local decoded = path:lower()
-  -- An app may decode a path more than once: `%252e` is a dot, too. No app decodes it four times; further levels would take long.
-  for _ = 1, 3 do decoded = decoded:gsub("%%25", "%%") end
-  if decoded:find("%25", 1, true) then return true end
+  local lower = path:lower()
   for _, part in ipairs(AMBIGUOUS) do
-    if decoded:find(part, 1, true) then return true end
+    if lower:find(part, 1, true) then return true end
+  end
+  for _, pattern in ipairs(ENCODED_AGAIN) do
+    if lower:find(pattern) then return true end
   end
   return (path .. "/"):find("/%.%.?/") ~= nil
 end

@@ -113,7 +113,8 @@ for (const name of GATE_PROXIES) {
     const headers = await logIn('ada@acme.test');
     const encoded = ['%2e%2e', '%2E.', '.%2e', '..%2f', '..%2Fx', '..%5cx'];
     const encodedTwice = ['%252e%252e', '.%252E', '%25252e.', '..%252fx', '..%25255Cx'];
-    const between = ['..', '.', '..\\x', '..;', '', ...encoded, ...encodedTwice];
+    const digitsEncoded = ['%25%32%65%25%32%65', '%252%65.', '%25%32E.', '..%25%2532fx', '..%25%35%63x'];
+    const between = ['..', '.', '..\\x', '..;', '', ...encoded, ...encodedTwice, ...digitsEncoded];
     for (const part of between)
       for (const path of [`/churn/${part}/sales/x`, `/sales/${part}/churn/x`])
         assert.is(await statusOf(path, headers), 400, path);
@@ -123,6 +124,7 @@ for (const name of GATE_PROXIES) {
       '/sales/..x/a.b?path=/../%2e;//',
       '/sales/%20',
       '/sales/100%25',
+      '/sales/100%25%20off',
       '/sales/.well-known/x',
     ])
       assert.is(await statusOf(path, headers), 200, path);
