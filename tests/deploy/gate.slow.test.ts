@@ -65,6 +65,7 @@ for (const name of GATE_PROXIES) {
   gate('and lets users through with who they are, not who the browser claims', async ({ send, logIn }) => {
     const forged = {
       'x-steward-user': 'root@steward.test',
+      'x-steward-client': 'Globex Data',
       'x-steward-ticket': 'x',
       'x-steward-roles': 'superuser',
     };
@@ -78,6 +79,7 @@ for (const name of GATE_PROXIES) {
     const { email, aud } = decodeJwt<{ email: string }>(app.headers['x-steward-ticket']);
     assert.equal([email, aud], ['ada@acme.test', 'sales']);
     assert.is(app.headers['x-steward-user'], 'ada@acme.test');
+    assert.is(app.headers['x-steward-client'], 'Acme Analytics');
     assert.is(app.headers['x-steward-roles'], 'member');
     assert.is(app.headers['x-steward-code'] ?? '', '');
   });
