@@ -3,6 +3,7 @@ import { currentDeadline } from '../src/lib/deadline.ts';
 import { canOperate } from '../src/services/access/actor.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
+  AppPermissionsView,
   AppStackView,
   AppStatusView,
   AppVersionInput,
@@ -64,6 +65,13 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusView)
     .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
+
+  /** For screens, which offer nothing that the service would refuse. */
+  permissions: protectedProcedure
+    .meta(route('GET', '/jb/apps/{app_id}/permissions/', EXTENSION))
+    .input(z.object({ app_id: AppKey }))
+    .output(AppPermissionsView)
+    .query(({ ctx, input }) => ctx.services.appDetails.getPermissions(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
     .meta(route('GET', '/jb/apps/{app_id}/stacks/', EXTENSION))

@@ -37,6 +37,8 @@ export const MailDetailsView = View('MailDetails', {
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
   html: z.string(),
+  /** Whether the caller may retry it. */
+  can_retry: z.boolean(),
 });
 
 export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
@@ -50,6 +52,7 @@ export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
 const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({
   ...mailView(row),
   ...mail,
+  can_retry: row.is_own && row.sent_at === null,
 });
 
 const TimelineKey = Text(32);

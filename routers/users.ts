@@ -7,7 +7,14 @@ import { BulkInput, BulkResultView, bulkResultView, toBulkRequest } from './sche
 import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { UserView, userConditions, userEncoder, userFilter, userView } from './schemas/users.ts';
+import {
+  UserPermissionsView,
+  UserView,
+  userConditions,
+  userEncoder,
+  userFilter,
+  userView,
+} from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -56,6 +63,13 @@ export const usersRouter = router({
     .query(async ({ ctx, input }) =>
       userView(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
+
+  /** For screens, which offer nothing that the service would refuse. */
+  permissions: protectedProcedure
+    .meta(route('GET', '/jb/users/{email}/permissions/', EXTENSION))
+    .input(ByEmail)
+    .output(UserPermissionsView)
+    .query(({ ctx, input }) => ctx.services.userPermissions.read(ctx.actor, input.email)),
 
   create: adminProcedure
     .meta(route('POST', '/jb/users/'))

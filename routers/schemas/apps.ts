@@ -65,6 +65,12 @@ export const AppStatusView = View('AppStatus', {
   launch_url: z.string(),
 });
 
+/** What the caller may do with an app. */
+export const AppPermissionsView = View('AppPermissions', {
+  /** Change its texts, maintenance and access views. */
+  can_update: z.boolean(),
+});
+
 export const AppStackView = View('AppStack', { id: z.string(), slug: z.string(), label: z.string() });
 
 export const AppVersionView = View('AppVersion', {

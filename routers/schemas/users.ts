@@ -27,6 +27,14 @@ export const UserView = View('User', {
   clientadmin_of: z.array(z.int()),
 });
 
+/** What the caller may do with a user. */
+export const UserPermissionsView = View('UserPermissions', {
+  /** Change the profile and the apps. */
+  can_update: z.boolean(),
+  /** End the sessions and tokens, and send a password link. */
+  can_revoke: z.boolean(),
+});
+
 /** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */
 export const ClientUserView = View('ClientUser', {
   ...UserView.omit({ clientadmin_of: true }).shape,

@@ -50,6 +50,7 @@ import { createAccessUpdates } from './users/access-update.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserGrants } from './users/user-grants.ts';
 import { createUserLoader } from './users/user-loader.ts';
+import { createUserPermissions } from './users/user-permissions.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
@@ -112,6 +113,7 @@ const factories = {
   accessMatrix: createAccessMatrix,
   accessUpdates: createAccessUpdates,
   userGrants: createUserGrants,
+  userPermissions: createUserPermissions,
   operations: createOperations,
   accessViews: createAccessViews,
   oneTimeViews: createOneTimeViews,

@@ -1,14 +1,12 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useInfiniteQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient, useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { AddressNotice } from './address-notice.tsx';
 import { NewViewDialog } from './new-view-dialog.tsx';
 import { viewColumns } from './view-columns.tsx';
@@ -25,8 +23,9 @@ const nextCursor = (page: AccessView[]): string | undefined =>
 /** The links that open an app without a login. Staff read who has some, without the links. */
 export const AccessViewsScreen = () => {
   const { id } = route.useParams();
-  const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
-  const isAdmin = canAdminister(useSession().roles);
+  const [{ data: app }, { data: may }] = useSuspenseQueries({
+    queries: [trpc.apps.get.queryOptions({ app_id: id }), trpc.apps.permissions.queryOptions({ app_id: id })],
+  });
   const queryClient = useQueryClient();
   const [isCreating, creating] = useDisclosure();
   const [shownId, show] = useState<number | null>(null);
@@ -50,7 +49,7 @@ export const AccessViewsScreen = () => {
           </>
         }
         procedures={['accessViews.list']}
-        actions={isAdmin && <Button onClick={creating.open}>New access view</Button>}
+        actions={may.can_update && <Button onClick={creating.open}>New access view</Button>}
       />
       <AddressNotice app={app} />
       <PagedTable
@@ -64,7 +63,7 @@ export const AccessViewsScreen = () => {
         keyOf={({ id: viewId }) => String(viewId)}
         empty={
           <EmptyState title="No access views">
-            {isAdmin
+            {may.can_update
               ? 'Create one to show the app to someone without a login, or inside another page.'
               : 'Client admins of the app create them.'}
           </EmptyState>

@@ -6,6 +6,7 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
@@ -20,9 +21,9 @@ const route = getRouteApi('/access');
 export const AccessScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
-  const { is_superuser, admin_of } = useSession().roles;
+  const { roles } = useSession();
   const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
-  const clients = all.filter(({ id }) => is_superuser || admin_of.includes(id));
+  const clients = all.filter(({ id }) => administers(roles, id));
   const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
   const cells = useCells();
   const matrix = useInfiniteQuery(

@@ -1,10 +1,10 @@
 import { Badge, Group, SimpleGrid, Stack } from '@mantine/core';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { showsUsage, versionOf } from '../apps/app-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister, canOperate } from '../layout/roles.ts';
+import { canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
@@ -20,10 +20,12 @@ export const AppScreen = () => {
   const { id } = route.useParams();
   const { days = APP_WINDOWS[0] } = route.useSearch();
   const navigate = route.useNavigate();
-  const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
+  const [{ data: app }, { data: may }] = useSuspenseQueries({
+    queries: [trpc.apps.get.queryOptions({ app_id: id }), trpc.apps.permissions.queryOptions({ app_id: id })],
+  });
   const { roles } = useSession();
   const isViewer = showsUsage(app);
-  const isReadOnly = !(isViewer && canAdminister(roles));
+  const isReadOnly = !may.can_update;
   const version = versionOf(app);
   return (
     <>

@@ -3,6 +3,7 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
 import { ClientGate } from './client-gate.tsx';
@@ -14,8 +15,8 @@ const route = getRouteApi('/clients/$id');
 export const ClientScreen = () => {
   const id = Number(route.useParams().id);
   const client = useSuspenseQuery(trpc.clients.get.queryOptions({ id })).data;
-  const { is_superuser, admin_of } = useSession().roles;
-  const props = { client, isReadOnly: !is_superuser && !admin_of.includes(id) };
+  const { roles } = useSession();
+  const props = { client, isReadOnly: !administers(roles, id) };
   return (
     <>
       <ScreenHeader title={client.name} lead={client.site.domain} procedures={['clients.get']} />
@@ -36,7 +37,7 @@ export const ClientScreen = () => {
           <ClientAdmins client={client} />
         </Tabs.Panel>
         <Tabs.Panel value="gate">
-          <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={is_superuser} />
+          <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={roles.is_superuser} />
         </Tabs.Panel>
       </Tabs>
     </>

@@ -9,6 +9,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
+import { useSession } from '../layout/use-session.ts';
 
 /** An invitation, as far as its actions need it. */
 export type Target = { id: number; email: string };
@@ -45,11 +46,13 @@ export const useInvitationActions = () => {
   );
   const copy = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
 
+  const { roles, sends_mail } = useSession();
   const menuOf = (target: Target) => (
     <ActionsMenu
       target={target}
       onResend={() => resend.mutate(target)}
-      onCopy={() => copy.mutate({ id: target.id })}
+      // The link proves access to the mailbox: others than superusers see it only if it is not mailed.
+      onCopy={roles.is_superuser || !sends_mail ? () => copy.mutate({ id: target.id }) : undefined}
       onRevoke={() => setToRevoke(target)}
     />
   );
@@ -71,7 +74,12 @@ export const useInvitationActions = () => {
   return { menuOf, panels };
 };
 
-type MenuProps = { target: Target; onResend: () => void; onCopy: () => void; onRevoke: () => void };
+type MenuProps = {
+  target: Target;
+  onResend: () => void;
+  onCopy: (() => void) | undefined;
+  onRevoke: () => void;
+};
 
 const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
   <Menu position="bottom-end">
@@ -82,7 +90,7 @@ const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
     </Menu.Target>
     <Menu.Dropdown>
       <Menu.Item onClick={onResend}>Resend</Menu.Item>
-      <Menu.Item onClick={onCopy}>Show the link</Menu.Item>
+      {onCopy && <Menu.Item onClick={onCopy}>Show the link</Menu.Item>}
       <Menu.Item onClick={onRevoke}>Revoke…</Menu.Item>
     </Menu.Dropdown>
   </Menu>

@@ -11,7 +11,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { administers, canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailLink } from '../mails/mail-link.tsx';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -34,7 +34,8 @@ export const InvitationsScreen = () => {
   const navigate = route.useNavigate();
   const nameOfClient = useClientName();
   const hasSeveralClients = useClients().length > 1;
-  const isAdmin = canAdminister(useSession().roles);
+  const { roles } = useSession();
+  const isAdmin = canAdminister(roles);
   const { menuOf, panels } = useInvitationActions();
   const change = (changes: Partial<InvitationsFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
@@ -79,7 +80,9 @@ export const InvitationsScreen = () => {
         label="Invitations"
         columns={columnsOf({
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
-          menuOf: isAdmin ? menuOf : undefined,
+          menuOf: isAdmin
+            ? (invitation) => (administers(roles, invitation.client) ? menuOf(invitation) : null)
+            : undefined,
           hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
         })}
         pages={invitations}

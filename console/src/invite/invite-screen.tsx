@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { Delivery, type SentInvitations } from './delivery.tsx';
 import { InviteForm } from './invite-form.tsx';
@@ -10,7 +11,7 @@ import { InviteForm } from './invite-form.tsx';
 /** Invites people: first the list, then what became of each invitation. */
 export const InviteScreen = () => {
   const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => roles.is_superuser || roles.admin_of.includes(id));
+  const clients = useClients().filter(({ id }) => administers(roles, id));
   const [clientId, setClientId] = useState(clients[0]?.id);
   const [sent, setSent] = useState<SentInvitations | null>(null);
   if (clientId === undefined)

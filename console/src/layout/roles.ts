@@ -14,6 +14,10 @@ export const canView = ({ is_superuser, is_staff, admin_of }: Roles): boolean =>
 export const canAdminister = ({ is_superuser, admin_of }: Roles): boolean =>
   is_superuser || admin_of.length > 0;
 
+/** Who may change what belongs to a client. */
+export const administers = ({ is_superuser, admin_of }: Roles, client: number): boolean =>
+  is_superuser || admin_of.includes(client);
+
 /** Who may fetch and load app packages. */
 export const canOperate = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;
 

@@ -9,8 +9,6 @@ import { DateText } from '../components/date-text.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from './mail-notice.tsx';
 import classes from './mail-screen.module.css';
 import { MailStatus } from './mail-status.tsx';
@@ -40,7 +38,7 @@ export const MailScreen = () => {
               <Button variant="default" onClick={() => void refetch()} loading={isFetching}>
                 Refresh
               </Button>
-              <RetryButton key={mail.id} mail={mail} />
+              {mail.can_retry && <RetryButton key={mail.id} mail={mail} />}
             </>
           )
         }
@@ -53,7 +51,7 @@ export const MailScreen = () => {
   );
 };
 
-/** Makes the mail due now, for admins. */
+/** Makes the mail due now. */
 const RetryButton = ({ mail }: { mail: Mail }) => {
   const queryClient = useQueryClient();
   const retry = useMutation(
@@ -68,7 +66,6 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
   );
   // Why this mail is not sent any more, such as a revoked invitation.
   const refusal = joined(fieldErrors(retry.error)).id;
-  if (!canAdminister(useSession().roles)) return null;
   return (
     <>
       <Button onClick={() => retry.mutate({ id: mail.id })} loading={retry.isPending}>

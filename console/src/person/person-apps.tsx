@@ -9,15 +9,15 @@ import { type Person, usePersonForm } from './use-person-form.ts';
 
 const LABELS = [['apps', 'Apps']] as const;
 
-type Props = { person: Person; isReadOnly: boolean };
+type Props = { person: Person; isReadOnly: boolean; showsGrants: boolean };
 
 /** Which apps the person may open; for admins also who granted them. */
-export const PersonApps = ({ person, isReadOnly }: Props) => {
+export const PersonApps = ({ person, isReadOnly, showsGrants }: Props) => {
   const { email } = person;
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
   // Superusers see hundreds of apps: their boxes are rendered after the rest of the screen is shown.
   const shown = useDeferredValue(apps, []);
-  const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: !isReadOnly }));
+  const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: showsGrants }));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
   const { form, update, buttons, dialog } = usePersonForm('apps', person, LABELS, describe);

@@ -1,6 +1,5 @@
 import { Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { isProblem } from '@steward/client';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
@@ -26,8 +25,6 @@ export const PersonCredentials = ({ email }: Props) => {
     trpc.tokens.listByUser.infiniteQueryOptions({ email, limit: PAGE_SIZE }, { getNextPageParam: nextOf }),
   );
   const { revokeSession, revokeToken } = useRevocation();
-  // An admin of a client may see people, such as superusers, whom they may not change.
-  if (isProblem(sessions.error, 'forbidden')) return null;
   return (
     <Stack className="card" mt="md">
       <Title order={2} size="h3">

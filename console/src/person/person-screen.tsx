@@ -1,5 +1,5 @@
-import { Avatar, Badge, Group, SimpleGrid } from '@mantine/core';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { Avatar, Badge, Group, SimpleGrid, Text } from '@mantine/core';
+import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
@@ -22,7 +22,9 @@ const WINDOWS = [30, 90, 365] as const;
 
 export const PersonScreen = () => {
   const { email } = route.useParams();
-  const person = useSuspenseQuery(trpc.users.get.queryOptions({ email })).data;
+  const [{ data: person }, { data: may }] = useSuspenseQueries({
+    queries: [trpc.users.get.queryOptions({ email }), trpc.users.permissions.queryOptions({ email })],
+  });
   const { roles, user } = useSession();
   const isAdmin = canAdminister(roles);
   const [days, setDays] = useState<(typeof WINDOWS)[number]>(30);
@@ -39,13 +41,26 @@ export const PersonScreen = () => {
         }
         actions={<Avatar src={person.profile_avatar} alt="" size={56} />}
       />
+      {isAdmin && !may.can_update && (
+        <Text mb="md">
+          You cannot change this profile and these apps: only superusers change superusers and staff, and
+          client admins can be changed when they no longer have that role.
+        </Text>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <ProfileForm key={person.email} person={person} isReadOnly={!isAdmin} />
-        <PersonApps key={`apps of ${person.email}`} person={person} isReadOnly={!isAdmin} />
-        {isAdmin && <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />}
+        <ProfileForm key={person.email} person={person} isReadOnly={!may.can_update} />
+        <PersonApps
+          key={`apps of ${person.email}`}
+          person={person}
+          isReadOnly={!may.can_update}
+          showsGrants={isAdmin}
+        />
+        {may.can_revoke && (
+          <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />
+        )}
         {roles.is_superuser && <PersonRoles email={email} />}
       </SimpleGrid>
-      {isAdmin && <PersonCredentials key={`credentials of ${email}`} email={email} />}
+      {may.can_revoke && <PersonCredentials key={`credentials of ${email}`} email={email} />}
       {canView(roles) && <UsageByDay subject={{ email }} days={days} windows={WINDOWS} onDays={setDays} />}
       {canView(roles) && <PersonTimeline email={email} />}
       {isAdmin && <PersonHistory email={person.email} />}

@@ -10,6 +10,7 @@ export const prefetchPerson = async (email: string): Promise<void> => {
   if (!session || !canView(session.roles)) return;
   await Promise.all([
     queryClient.prefetchQuery({ ...trpc.users.get.queryOptions({ email }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.users.permissions.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.apps.list.queryOptions({}), retry: false }),
   ]);
 };

@@ -60,17 +60,32 @@ export const requireLister = (actor: Actor): void => {
 /** The roles of a user who is about to be changed. */
 export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
 
-/**
- * Requires that the actor holds every role of the user whose access they change.
- * @throws Problem `forbidden`
- */
-export const requireUserAdmin = (actor: Actor, { isSuperuser, isStaff, clientIds, adminOf }: TargetRoles) => {
-  if (actor.isSuperuser) return;
-  if (isSuperuser || isStaff) throw roleRequired('superuser, as this user is a superuser or staff');
-  const administersAny = clientIds.some((id) => administersClient(actor, id));
-  if (!administersAny) throw roleRequired('client admin of a client of this user, or superuser');
-  if (!adminOf.every((id) => administersClient(actor, id)))
-    throw roleRequired('superuser, as this user administers other clients too');
+/** Why the actor may not end the access of this user: they must hold every role of the user. Null if they may. */
+export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  if (actor.isSuperuser) return null;
+  if (user.isSuperuser || user.isStaff)
+    return roleRequired('superuser, as this user is a superuser or staff');
+  if (!user.clientIds.some((id) => administersClient(actor, id)))
+    return roleRequired('client admin of a client of this user, or superuser');
+  return user.adminOf.every((id) => administersClient(actor, id))
+    ? null
+    : roleRequired('superuser, as this user administers other clients too');
+};
+
+/** Why the actor may not change the profile and the apps of this user; null if they may. */
+export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  userAdminRefusal(actor, user) ?? (user.adminOf.length > 0 ? new Problem('client-admin-locked') : null);
+
+/** @throws Problem `forbidden` */
+export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
+  const refusal = userAdminRefusal(actor, user);
+  if (refusal) throw refusal;
+};
+
+/** @throws Problem `forbidden`, `client-admin-locked` */
+export const requireUserUpdatable = (actor: Actor, user: TargetRoles): void => {
+  const refusal = userUpdateRefusal(actor, user);
+  if (refusal) throw refusal;
 };
 
 const MAX_PASSWORD_AGE_MS = 15 * MINUTE_MS;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, administersClient } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import type { Unit } from '../unit.ts';
 import { appRow, type ItemPageRequest, requireViewableApp } from './app-rows.ts';
@@ -30,6 +30,12 @@ export const createAppDetails = ({ em }: Pick<Unit, 'em'>) => ({
       .executeTakeFirst();
     if (!status) throw notFound('app');
     return status;
+  },
+
+  /** What the actor may do with an app. @throws Problem `not-found` */
+  getPermissions: async (actor: Actor, id: string) => {
+    const { client_id: client } = await appRow(em, actor, id);
+    return { can_update: administersClient(actor, client) };
   },
 
   /**

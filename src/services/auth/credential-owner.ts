@@ -1,9 +1,7 @@
-import { sql } from 'kysely';
-import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
-import { notFound } from '../../lib/problems.ts';
+import { clientIdsOf, type Db } from '../../db/kysely.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
 import { lockUser } from '../users/user-locks.ts';
+import { readTarget } from '../users/user-permissions.ts';
 
 /** Whose credentials a call concerns, with the clients whose admins may read its audit entry. */
 export type Owner = { id: number; email: string; clientIds: number[] };
@@ -14,20 +12,9 @@ export type Owner = { id: number; email: string; clientIds: number[] };
  */
 export const readOwnerId = async (db: Db, actor: Actor, email: string | undefined): Promise<number> => {
   if (email === undefined) return actor.id;
-  const { id, isSuperuser, isStaff, clientIds, adminOf } = await tables(db)
-    .selectFrom('users')
-    .select(['id', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
-    .select([
-      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
-      sql<
-        number[]
-      >`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin)`.as('adminOf'),
-    ])
-    .where('email', '=', email)
-    .where(userVisibleTo(actor))
-    .executeTakeFirstOrThrow(() => notFound('user'));
-  requireUserAdmin(actor, { isSuperuser, isStaff, clientIds, adminOf });
-  return id;
+  const owner = await readTarget(db, actor, email);
+  requireUserAdmin(actor, owner);
+  return owner.id;
 };
 
 /**

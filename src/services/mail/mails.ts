@@ -30,8 +30,8 @@ export type MailFilter = {
   cursor?: number | undefined;
 };
 
-/** A mail with its rendered text. */
-export type ReadableMail = { row: MailRow; mail: Mail };
+/** A mail with its rendered text. `is_own`: whether it concerns a client that the actor administers. */
+export type ReadableMail = { row: MailRow & { is_own: boolean }; mail: Mail };
 
 /** Queued, sent and failed mails, for administrators. */
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {

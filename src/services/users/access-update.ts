@@ -1,5 +1,5 @@
-import { type FieldErrors, invalid, Problem } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, requireUserAdmin } from '../access/actor.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin, userUpdateRefusal } from '../access/actor.ts';
 import { readClient } from '../clients/clients.ts';
 import { startOperation } from '../operations/operation-log.ts';
 import type { Unit } from '../unit.ts';
@@ -50,7 +50,9 @@ type Apps = ReadonlyMap<string, GrantableApp>;
 
 /** @throws Problem `invalid-input` with the errors of all cells, as `cells.{index}.{field}` */
 const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Targets, apps: Apps): void => {
-  const refusals = new Map([...targets].map(([email, target]) => [email, refusalOf(actor, target)]));
+  const refusals = new Map(
+    [...targets].map(([email, target]) => [email, userUpdateRefusal(actor, target)?.message]),
+  );
   const seen = new Set<string>();
   const fields: FieldErrors = {};
   for (const [index, { email, app_id }] of cells.entries()) {
@@ -62,17 +64,6 @@ const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Target
     if (Object.keys(fields).length >= MAX_FAULTS) break;
   }
   if (Object.keys(fields).length > 0) throw invalid(fields);
-};
-
-/** Why the actor may not change this user, by the rules of `users.update`; null if they may. */
-const refusalOf = (actor: Actor, target: Target): string | null => {
-  try {
-    requireUserAdmin(actor, target);
-    return target.adminOf.length > 0 ? new Problem('client-admin-locked').message : null;
-  } catch (error) {
-    if (error instanceof Problem) return error.message;
-    throw error;
-  }
 };
 
 const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellChanges[] => {

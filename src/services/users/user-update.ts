@@ -2,8 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
 import { pipelineIn, prepared } from '../../db/kysely.ts';
 import type { Pipeline } from '../../db/pipeline.ts';
-import { notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireUserAdmin } from '../access/actor.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
@@ -80,8 +80,7 @@ const readUpdatable = async (
   const [row] = locked.length === 0 ? (await pipeline.send([read]))[0] : rows;
   if (!row) throw notFound('user');
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
-  requireUserAdmin(actor, { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of });
-  if (admin_of.length > 0) throw new Problem('client-admin-locked');
+  requireUserUpdatable(actor, { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of });
   return { user, clientIds: client_ids, apps: known_apps };
 };
 

@@ -9,6 +9,7 @@ export const users: DescriptionsOf<'users'> = {
   ],
   count: ['Count users', 'The exact number of users that match the filter.', ['not-found']],
   get: ['Get a user', 'All users can get themselves.'],
+  permissions: ['Get what you may do with a user', 'For screens that offer only what you may do.'],
   create: ['Create a user', 'Mails a link to set a password, unless `send_email` is false.', ['user-exists']],
   update: [
     'Update a user',

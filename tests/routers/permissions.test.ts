@@ -1,0 +1,62 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const permissions = appSuite('permissions');
+
+const PEOPLE = [ADA, GRACE, EDSGER, ACME, GLOBEX, STAFF, ROOT];
+
+/** Grace is staff and administers Acme. */
+permissions.before(async ({ app }) => {
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
+});
+
+const succeeds = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => true,
+    () => false,
+  );
+
+/** Calls that change nothing. */
+const updateUser = (app: TestApp, who: string, email: string) => app.as(who).users.update({ email });
+const updateApp = (app: TestApp, who: string, id: string) => app.as(who).apps.update({ app_id: id });
+const readSessions = (app: TestApp, who: string, email: string) =>
+  app.as(who).sessions.listByUser({ email, limit: 1 });
+
+permissions('of a user are what the service then allows', async ({ app }) => {
+  for (const who of PEOPLE) {
+    const seen = await Promise.all(PEOPLE.map((email) => succeeds(app.as(who).users.get({ email }))));
+    for (const email of PEOPLE.filter((_email, index) => seen[index])) {
+      const may = await app.as(who).users.permissions({ email });
+      const pair = `${who} and ${email}`;
+      assert.is(may.can_update, await succeeds(updateUser(app, who, email)), `update: ${pair}`);
+      // A role is required besides, without which nobody reads sessions of others.
+      if (who !== email) assert.is(may.can_revoke, await succeeds(readSessions(app, who, email)), pair);
+    }
+  }
+});
+
+permissions('of an app are what the service then allows', async ({ app }) => {
+  for (const who of PEOPLE)
+    for (const id of [SALES, FLEET]) {
+      if (!(await succeeds(app.as(who).apps.get({ app_id: id })))) continue;
+      const may = await app.as(who).apps.permissions({ app_id: id });
+      assert.is(may.can_update, await succeeds(updateApp(app, who, id)), `${who} and ${id}`);
+    }
+});
+
+permissions('of staff who administer one client end at the apps of others', async ({ app }) => {
+  const grace = app.as(GRACE).apps;
+  assert.equal(await grace.permissions({ app_id: SALES }), { can_update: true });
+  assert.equal(await grace.permissions({ app_id: FLEET }), { can_update: false });
+});
+
+permissions('are not told to those who may not see the user or the app', async ({ app }) => {
+  await rejectsWith(app.as(ADA).users.permissions({ email: EDSGER }), 'not-found');
+  await rejectsWith(app.as(ADA).apps.permissions({ app_id: FLEET }), 'not-found');
+});
+
+permissions.run();
